@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+const unit = { include: ['server/**/*.test.ts', 'cli/**/*.test.ts'], globalSetup: ['server/test-database.ts'] };
+/** These start whole platforms, browsers and clients; side by side they would only slow each other down. */
+const whole = { include: ['e2e/**/*.test.ts'], fileParallelism: false };
+
+export default defineConfig({
+  test: {
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'server', ...unit } },
+      { extends: true, test: { name: 'e2e', testTimeout: 240_000, ...whole } },
+    ],
+  },
+});
