@@ -1,0 +1,84 @@
+/**
+ * The folder of PostgreSQL's data, whole or absent. It is made in a scratch folder beside its place, flushed to disk, and renamed; a kill
+ * in between leaves trash that the next call removes. Nothing of an earlier run is alive or in the way when this returns.
+ */
+import { execFile } from 'node:child_process';
+import { chownSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Launcher, isRoot } from './launcher.ts';
+import { stopProcesses } from './processes.ts';
+
+/** The superuser of this private server. */
+export const roleName = 'offshoot';
+
+const scratchName = 'cluster-in-the-making';
+const initdbMillisecondsMax = 300_000;
+const run = promisify(execFile);
+
+export async function ensureCluster(home: string, launcher: Launcher): Promise<string> {
+  const cluster = join(home, 'cluster');
+  await removeScratch(join(home, scratchName));
+  if (existsSync(cluster)) await clearLeftovers(cluster, launcher);
+  else await createCluster(cluster, join(home, scratchName), launcher);
+  return cluster;
+}
+
+async function removeScratch(scratch: string) {
+  if (!existsSync(scratch)) return;
+  await stopProcesses(scratch, undefined);
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+async function createCluster(cluster: string, scratch: string, launcher: Launcher) {
+  mkdirSync(scratch, { mode: 0o700 });
+  chownSync(scratch, launcher.uid, launcher.gid);
+  const [command, ...args] = launcher.command('KILL', [
+    join(launcher.native, 'bin', 'initdb'),
+    `--pgdata=${join(launcher.home, basename(scratch))}`,
+    `--username=${roleName}`,
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--auth-local=peer',
+    '--auth-host=reject',
+    '--no-instructions',
+  ]);
+  try {
+    await run(command, args, { cwd: scratch, env: launcher.env, timeout: initdbMillisecondsMax });
+  } catch (cause) {
+    await removeScratch(scratch);
+    const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
+    throw new Error(`PostgreSQL could not set up its folder ${cluster}: ${said}`, { cause });
+  }
+  renameSync(scratch, cluster);
+  flushFolder(join(cluster, '..'));
+}
+
+/**
+ * Lock files are removed once we have seen that nobody runs there: PostgreSQL would believe one whose process number now belongs to an
+ * unrelated process of the same user. Its own check of shared memory still guards the cluster.
+ */
+async function clearLeftovers(cluster: string, launcher: Launcher) {
+  const owner = statSync(cluster).uid;
+  if (owner !== launcher.uid && !isRoot())
+    throw new Error(`${cluster} belongs to another user (${owner}): run Offshoot as that user, or as root.`);
+  await stopProcesses(cluster, recordedPostmaster(cluster));
+  rmSync(lockFile(cluster), { force: true });
+  // It was restored from another machine, or Offshoot did not run as root before.
+  if (owner !== launcher.uid) await run('chown', ['--recursive', '--no-dereference', `${launcher.uid}:${launcher.gid}`, '--', cluster]);
+}
+
+/** PostgreSQL's lock file: the first line is the process number, the eighth how far the start has come. */
+const lockFile = (cluster: string) => join(cluster, 'postmaster.pid');
+const lockLines = (cluster: string) => (existsSync(lockFile(cluster)) ? readFileSync(lockFile(cluster), 'utf8').split('\n') : []);
+const recordedPostmaster = (cluster: string) => Number.parseInt(lockLines(cluster)[0] ?? '', 10);
+export const statusOf = (cluster: string) => lockLines(cluster)[7]?.trim();
+
+function flushFolder(folder: string) {
+  const descriptor = openSync(folder, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
