@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+
+test('nothing needs to be set', () => {
+  expect(readConfig({})).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    url: 'http://127.0.0.1:8080',
+    domain: 'offshoot.localhost',
+    databaseUrl: undefined,
+  });
+});
+
+test('every mistake is named in one refusal', () => {
+  const mistakes = {
+    OFFSHOOT_PORT: '99999',
+    OFFSHOOT_HOST: 'a b',
+    OFFSHOOT_DOMAIN: 'Upper.Case',
+    OFFSHOOT_URL: 'https://x.org/path',
+    DATABASE_URL: 'mysql://x',
+    OFFSHOOT_SECRET_KEY: 'short',
+    OFFSHOOT_ADMIN_PASSWORD: 'short',
+    OFFSHOOT_PROT: '8080',
+  };
+  let message = '';
+  try {
+    readConfig(mistakes);
+  } catch (error) {
+    message = String(error);
+  }
+  for (const name of Object.keys(mistakes)) expect(message).toContain(name);
+});

@@ -1,0 +1,142 @@
+/**
+ * Every environment variable the platform reads, parsed once. A bad value or an unknown OFFSHOOT_* name stops the start with a sentence
+ * for each mistake: a setting that is silently ignored is worse than a refusal.
+ */
+import { resolve } from 'node:path';
+
+export interface Config {
+  host: string;
+  port: number;
+  /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
+  url: string;
+  domain: string;
+  data: string;
+  /** Undefined: the embedded PostgreSQL in the data folder. */
+  databaseUrl: string | undefined;
+  /** Newest first; undefined: the key file in the data folder. */
+  secretKeys: Buffer[] | undefined;
+  /** Read on the first start only. */
+  admin: { email: string; password: string | undefined; apiToken: string | undefined };
+  /** Whose X-Forwarded-For is believed. */
+  trustedProxies: string[];
+  logLevel: LogLevel;
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export const adminPasswordCharactersMin = 12;
+export const apiTokenCharactersMin = 20;
+
+export class ConfigError extends Error {}
+
+type Parse<T> = (value: string) => T;
+
+/** A parser throws a string: what the value should have been. */
+const expected = (what: string): never => {
+  throw new ConfigError(what);
+};
+
+const port: Parse<number> = (value) =>
+  /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 65_535 ? Number(value) : expected('a port number from 1 to 65535');
+const host: Parse<string> = (value) =>
+  /^[a-z0-9.:_-]{1,253}$/i.test(value) ? value : expected('an address or host name to listen on, such as 127.0.0.1 or ::');
+const domain: Parse<string> = (value) =>
+  value.length <= 253 && /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value)
+    ? value
+    : expected('a lower-case domain name such as apps.example.org');
+const email: Parse<string> = (value) =>
+  value.length <= 254 && /^[^\s@"<>]+@[^\s@"<>]+$/.test(value) ? value.toLowerCase() : expected('an e-mail address');
+const atLeast =
+  (characters: number): Parse<string> =>
+  (value) =>
+    value.length >= characters && value.length <= 200 && !/\s/.test(value)
+      ? value
+      : expected(`${characters} to 200 characters without spaces`);
+const url: Parse<string> = (value) => {
+  const parsed = URL.parse(value);
+  return parsed && /^https?:$/.test(parsed.protocol) && parsed.pathname === '/' && !parsed.search && !parsed.hash && !parsed.username
+    ? parsed.origin
+    : expected('an address such as https://offshoot.example.org, without a path');
+};
+const databaseUrl: Parse<string> = (value) =>
+  /^postgres(ql)?:\/\//.test(value) ? value : expected('a PostgreSQL address such as postgresql://user:password@host:5432/offshoot');
+const secretKeys: Parse<Buffer[]> = (value) =>
+  value.split(',').map((key) => {
+    const bytes = Buffer.from(key.trim(), 'base64');
+    return bytes.length === 32 ? bytes : expected('32 random bytes in base64 (several separated by commas, newest first)');
+  });
+const addresses: Parse<string[]> = (value) =>
+  value
+    .split(',')
+    .map((entry) =>
+      /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(entry.trim()) ? entry.trim() : expected('addresses or networks separated by commas'),
+    );
+const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
+
+const variables = {
+  OFFSHOOT_HOST: host,
+  OFFSHOOT_PORT: port,
+  OFFSHOOT_URL: url,
+  OFFSHOOT_DOMAIN: domain,
+  OFFSHOOT_DATA: (value: string) => resolve(value),
+  OFFSHOOT_SECRET_KEY: secretKeys,
+  OFFSHOOT_ADMIN_EMAIL: email,
+  OFFSHOOT_ADMIN_PASSWORD: atLeast(adminPasswordCharactersMin),
+  OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
+  OFFSHOOT_TRUSTED_PROXIES: addresses,
+  OFFSHOOT_LOG_LEVEL: logLevel,
+  DATABASE_URL: databaseUrl,
+};
+
+type Variable = keyof typeof variables;
+type Values = { [Name in Variable]?: ReturnType<(typeof variables)[Name]> };
+
+/** Throws a ConfigError whose message names every mistake. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const values = parseVariables(env);
+  const domain = values.OFFSHOOT_DOMAIN ?? 'offshoot.localhost';
+  const host = values.OFFSHOOT_HOST ?? '127.0.0.1';
+  const port = values.OFFSHOOT_PORT ?? 8080;
+  return {
+    host,
+    port,
+    url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
+    domain,
+    data: values.OFFSHOOT_DATA ?? resolve(import.meta.dirname, '..', 'data'),
+    databaseUrl: values.DATABASE_URL,
+    secretKeys: values.OFFSHOOT_SECRET_KEY,
+    admin: {
+      email: values.OFFSHOOT_ADMIN_EMAIL ?? `admin@${domain}`,
+      password: values.OFFSHOOT_ADMIN_PASSWORD,
+      apiToken: values.OFFSHOOT_ADMIN_API_TOKEN,
+    },
+    trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
+    logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
+  };
+}
+
+function parseVariables(env: Record<string, string | undefined>): Values {
+  const mistakes = Object.keys(env)
+    .filter((name) => name.startsWith('OFFSHOOT_') && !(name in variables))
+    .map((name) => `${name} is not a setting of Offshoot; the settings are ${Object.keys(variables).join(', ')}.`);
+  const values: Record<string, unknown> = {};
+  for (const [name, parse] of Object.entries(variables)) {
+    const value = env[name];
+    if (value === undefined || value === '') continue;
+    try {
+      values[name] = parse(value);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      mistakes.push(`${name} should be ${error.message}.`);
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'));
+  return values;
+}
+
+/** An address to listen on everywhere is not one to visit. */
+function reachable(host: string) {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}

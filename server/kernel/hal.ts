@@ -1,0 +1,182 @@
+/**
+ * How rows become HAL. All that does not depend on the row is rendered to strings once at boot: serialisers compiled from the schemas
+ * (which are thereby an allow-list: a column that is not in the schema cannot leak), link templates, and link `meta`.
+ * A link is shown exactly when following it would be let through.
+ */
+import fastJson from 'fast-json-stringify';
+import type { Caller } from '../platform.ts';
+import { isPermitted } from './access.ts';
+import { componentName, describeOperation, documentPath, statusOf } from './openapi.ts';
+import { familyOf, type Entity, type Family, type Operation } from './operation.ts';
+import type { Page } from './paging.ts';
+import { inMilliseconds } from './schema.ts';
+import type { Secrets } from './secrets.ts';
+
+type Presenter = (row: any, caller: Caller | undefined, form: Form) => string;
+
+/** A reply about one thing carries `meta` in full; the rows of a list refer to the OpenAPI document, or a page of them would be megabytes. */
+type Form = 'whole' | 'item';
+
+export type Hal = ReturnType<typeof openHal>;
+
+export function openHal(operations: readonly Operation[], secrets: Secrets) {
+  const presenters = new Map<Entity, Presenter>();
+  const presenterOf = (entity: Entity) => {
+    const known = presenters.get(entity) ?? compilePresenter(entity, operations);
+    presenters.set(entity, known);
+    return known;
+  };
+  const presentAll = (entity: Entity, rows: unknown[], caller: Caller | undefined) => {
+    const present = presenterOf(entity);
+    return `[${rows.map((row) => present(row, caller, 'item')).join()}]`;
+  };
+
+  /** Compiles the reply of an operation: from what its handler returned to the text of the body. */
+  return function compileReply(operation: Operation): (result: unknown, asked: Asked) => string {
+    const { returns, family } = operation;
+    const status = statusOf(returns, family);
+    const wrap = (body: string) => (family === 'project' ? accepted(status, body) : body);
+    switch (returns.kind) {
+      case 'one':
+      case 'created':
+      case 'updated': {
+        const present = presenterOf(returns.of);
+        const finish = returns.kind === 'one' ? (body: string) => body : wrap;
+        return (result: unknown, { caller }: Asked) => finish(present(result, caller, 'whole'));
+      }
+      case 'deleted': {
+        if (family === 'account' || !operation.on) return () => '';
+        const present = presenterOf(operation.on);
+        return (_: unknown, { caller, target }: Asked) => wrap(present(target, caller, 'whole'));
+      }
+      case 'array':
+        return (rows: unknown, { caller }: Asked) => presentAll(returns.of, rows as unknown[], caller);
+      case 'page': {
+        const { of } = returns;
+        return (result: unknown, { caller, url }: Asked) => {
+          const page = result as Page<unknown>;
+          const items = presentAll(of, page.rows, caller);
+          return family === 'project' ? items : `{"items":${items},"count":${page.count},"_links":${pageLinks(of, page, url, secrets)}}`;
+        };
+      }
+      case 'plain':
+        return fastJson(jsonSchema(returns.schema)) as (value: unknown) => string;
+      case 'nothing':
+        return () => '';
+    }
+  };
+}
+
+interface Asked {
+  caller: Caller | undefined;
+  target: unknown;
+  url: string;
+}
+
+const reasons: Record<number, string> = { 200: 'OK', 201: 'Created' };
+
+const accepted = (code: number, entity: string) =>
+  `{"status":"${reasons[code]}","code":${code},"_embedded":{"activities":[],"entity":${entity}}}`;
+
+/** TypeBox marks its schemas with hidden properties; a plain copy is what compilers expect. */
+const jsonSchema = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as object;
+
+function compilePresenter(entity: Entity, operations: readonly Operation[]): Presenter {
+  const family = familyOf(entity.path);
+  const serialise = fastJson(jsonSchema(entity.schema)) as (row: unknown) => string;
+  const inFamily = family === 'account' ? shorteningTimes(entity) : (row: unknown) => row;
+  const self = compileHref(entity.path);
+  const selfMeta = {
+    whole: JSON.stringify(entity.schema),
+    item: JSON.stringify({ $ref: `${documentPath}#/components/schemas/${componentName(entity)}` }),
+  };
+  const actions = operations
+    .filter(({ on, rel }) => on === entity && rel !== undefined)
+    .map((operation) => ({ ...operation, link: compileLink(operation, family) }));
+
+  return (row, caller, form) => {
+    const address = entity.address(row);
+    const scope = entity.scope(row);
+    let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
+    for (const { permission, allowedWhen, link } of actions) {
+      if (isPermitted(permission, caller, scope) && (allowedWhen?.(row) ?? true)) links += link(address, form);
+    }
+    return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
+  };
+}
+
+/** `/projects/…` is linked as `/api/projects/…`, where it is served too: released clients take the project id from that form. */
+export function compileHref(path: string) {
+  const [first = '', ...rest] = (familyOf(path) === 'project' ? `/api${path}` : path).split('{');
+  const parts = rest.map((part) => part.split('}') as [string, string]);
+  return (address: Record<string, string>) =>
+    parts.reduce((href, [name, text]) => `${href}${encodeURIComponent(address[name] ?? '')}${text}`, first);
+}
+
+function compileLink(operation: Operation, family: Family) {
+  const { rel, method, path } = operation;
+  const href = compileHref(path);
+  const verb = method.toLowerCase();
+  const pointer = path.replaceAll('~', '~0').replaceAll('/', '~1');
+  const meta = {
+    whole: JSON.stringify({ [verb]: describeOperation(operation) }).replaceAll('"#/components', `"${documentPath}#/components`),
+    item: JSON.stringify({ [verb]: { $ref: `${documentPath}#/paths/${pointer}/${verb}` } }),
+  };
+  const isAction = rel?.startsWith('#') || method !== 'GET';
+  const tail = {
+    whole: isAction ? (family === 'account' ? `,"method":"${method}"` : `,"meta":${meta.whole}`) : '',
+    item: isAction ? (family === 'account' ? `,"method":"${method}"` : `,"meta":${meta.item}`) : '',
+  };
+  return (address: Record<string, string>, form: Form) => `,${JSON.stringify(rel)}:{"href":"${href(address)}"${tail[form]}}`;
+}
+
+/** Rows carry microseconds; the account family writes fewer. */
+function shorteningTimes({ schema }: Entity) {
+  const times = Object.entries(schema.properties)
+    .filter(([, property]) => (property as { format?: string }).format === 'date-time')
+    .map(([name]) => name);
+  return (row: Record<string, unknown>) => {
+    const shortened = { ...row };
+    for (const name of times) {
+      const time = shortened[name];
+      if (typeof time === 'string') shortened[name] = inMilliseconds(time);
+    }
+    return shortened;
+  };
+}
+
+const referencedIdsMax = 100;
+
+/** Paging links, whoever asks; and a signed link to each set of things that the rows mention. */
+function pageLinks(entity: Entity, { rows, before, after }: Page<unknown>, url: string, secrets: Secrets) {
+  const links: Record<string, { href: string }> = { self: { href: url } };
+  if (before) links['previous'] = { href: withCursor(url, 'page[before]', before) };
+  if (after) links['next'] = { href: withCursor(url, 'page[after]', after) };
+  for (const [set, idOf] of Object.entries(entity.references ?? {})) {
+    const ids = [...new Set(rows.map(idOf).filter((id) => id !== undefined))].sort();
+    for (let n = 0; n * referencedIdsMax < ids.length; n += 1) {
+      links[`ref:${set}:${n}`] = { href: signedReference(set, ids.slice(n * referencedIdsMax, (n + 1) * referencedIdsMax), secrets) };
+    }
+  }
+  return JSON.stringify(links);
+}
+
+function withCursor(url: string, parameter: string, cursor: string) {
+  const [path = '', query = ''] = url.split('?');
+  const parameters = new URLSearchParams(query);
+  parameters.delete('page[before]');
+  parameters.delete('page[after]');
+  parameters.set(parameter, cursor);
+  return `${path}?${parameters.toString()}`;
+}
+
+const referencePath = (set: string, ids: string) => `/ref/${set}?in=${ids}`;
+
+/** A link that only the platform can make: whoever holds it was shown these ids, and may read their short form. */
+export function signedReference(set: string, ids: readonly string[], secrets: Secrets) {
+  const path = referencePath(set, ids.map(encodeURIComponent).join());
+  return `${path}&sig=${secrets.sign(path)}`;
+}
+
+export const isSignedReference = (set: string, ids: readonly string[], signature: string, secrets: Secrets) =>
+  secrets.isSigned(referencePath(set, ids.map(encodeURIComponent).join()), signature);

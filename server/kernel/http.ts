@@ -1,0 +1,214 @@
+/**
+ * Serves the declared operations. The life of every request is `answer` below:
+ * authenticate, load, permit, allow, parse, handle, present.
+ */
+import compress from '@fastify/compress';
+import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Caller, Platform } from '../platform.ts';
+import { isPermitted } from './access.ts';
+import { answerError, bearerChallenge, notFound } from './errors.ts';
+import { openHal, type Hal } from './hal.ts';
+import { ulid } from './id.ts';
+import { openapi, pathParameters, statusOf } from './openapi.ts';
+import type { Method, Operation } from './operation.ts';
+import { parseListRequest, type ListRequest } from './paging.ts';
+import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
+import { Problem } from './problem.ts';
+import { publishReference } from './reference.ts';
+import { operationsOf, type Rooms } from './room.ts';
+
+const bodyBytesMax = 1024 * 1024;
+const headerBytesMax = 16 * 1024;
+const pathParameterCharactersMax = 500;
+const requestSecondsMax = 60;
+const idleConnectionSecondsMax = 72;
+const compressFromBytes = 8 * 1024;
+
+export async function serveApi(rooms: Rooms, platform: Platform): Promise<FastifyInstance> {
+  const http = openHttp(platform);
+  await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'] });
+  const operations = operationsOf(rooms);
+  const hal = openHal(operations, platform.secrets);
+  for (const operation of operations) serveOperation(http, operation, hal, platform);
+  refuseOtherMethods(http, operations);
+  publishReference(http, openapi(rooms, platform.config.url));
+  for (const { mount } of rooms) if (mount) await http.register(async (scope) => mount(scope, platform));
+  return http;
+}
+
+function openHttp({ config, log }: Platform): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = log;
+  const http = fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    bodyLimit: bodyBytesMax,
+    requestTimeout: requestSecondsMax * 1000,
+    keepAliveTimeout: idleConnectionSecondsMax * 1000,
+    http: { maxHeaderSize: headerBytesMax },
+    trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
+    genReqId: () => ulid(),
+    rewriteUrl: ({ url = '/' }) => plainEqualsSigns(url),
+    routerOptions: { maxParamLength: pathParameterCharactersMax },
+    frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
+  });
+  http.addHook('onRequest', setHeaders(config.url));
+  http.addHook('onResponse', logRequest);
+  http.setErrorHandler(answerError);
+  http.setNotFoundHandler(notFound);
+  /** Bodies stay text until the caller is known: a stranger learns nothing from sending rubbish. */
+  http.removeAllContentTypeParsers();
+  http.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  return http;
+}
+
+/** Clients write `/users/email=…` with the sign percent-encoded, as they may. */
+function plainEqualsSigns(url: string) {
+  const queryAt = url.indexOf('?');
+  const path = queryAt < 0 ? url : url.slice(0, queryAt);
+  return path.includes('%3') ? path.replaceAll(/%3d/gi, '=') + url.slice(path.length) : url;
+}
+
+function setHeaders(url: string) {
+  const headers = {
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+    ...(url.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+  };
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    reply.headers(headers).header('x-request-id', request.id);
+    done();
+  };
+}
+
+function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+  const quiet = reply.statusCode < 400 && (request.method === 'GET' || request.method === 'HEAD');
+  request.log[quiet ? 'debug' : 'info'](
+    {
+      method: request.method,
+      path: request.url.split('?', 1)[0],
+      status: reply.statusCode,
+      milliseconds: Math.round(reply.elapsedTime),
+      address: request.ip,
+    },
+    'answered',
+  );
+  done();
+}
+
+function serveOperation(http: FastifyInstance, operation: Operation, hal: Hal, platform: Platform) {
+  const handler = answer(operation, hal, platform);
+  for (const url of addressesOf(operation.path)) http.route({ method: operation.method, url, handler, config: { operation } });
+}
+
+/** Everything under `/projects` is served under `/api/projects` too. */
+const addressesOf = (path: string) => {
+  const url = path.replaceAll(/{(\w+)}/g, ':$1');
+  return url.startsWith('/projects/') || url === '/projects' ? [url, `/api${url}`] : [url];
+};
+
+/** The life of every request, in order. */
+function answer(operation: Operation, hal: Hal, platform: Platform) {
+  const parse = compileParse(operation);
+  const present = hal(operation);
+  const status = statusOf(operation.returns, operation.family);
+
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const params = request.params as Record<string, string>;
+    const caller = await authenticate(operation, request, platform);
+    const target = await load(operation, parse.params(params), caller, platform);
+    permit(operation, caller, target);
+    allow(operation, target);
+    const { query, list } = parse.query(request);
+    const body = parse.body(request);
+    const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
+    const text = present(result, { caller, target, url: request.url });
+    reply.code(status);
+    return status === 204 ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
+  };
+}
+
+async function authenticate({ permission }: Operation, request: FastifyRequest, platform: Platform): Promise<Caller | undefined> {
+  if (permission === 'public') return undefined;
+  const [scheme, token = ''] = (request.headers.authorization ?? '').split(' ', 2);
+  if (scheme?.toLowerCase() !== 'bearer' || token === '') {
+    throw new Problem('unauthenticated', 'Send an access token: Authorization: Bearer <token>.', { headers: bearerChallenge() });
+  }
+  const caller = await platform.callerOf(token);
+  if (caller) return caller;
+  const sentence = 'The access token is wrong or has expired; exchange your API token for a new one.';
+  throw new Problem('unauthenticated', sentence, { headers: bearerChallenge('invalid_token', sentence) });
+}
+
+/** Absent and invisible are answered alike. */
+async function load(operation: Operation, params: Record<string, string> | undefined, caller: Caller | undefined, platform: Platform) {
+  const { on, find } = operation;
+  if (!on) return undefined;
+  const target: unknown = params && (await (find ? find(params, caller as Caller, platform) : on.load(params, platform)));
+  if (target === undefined || !isPermitted(on.view, caller, on.scope(target))) throw new Problem('not-found', `No such ${on.name}.`);
+  return target;
+}
+
+function permit({ permission, on }: Operation, caller: Caller | undefined, target: unknown) {
+  if (isPermitted(permission, caller, on ? on.scope(target) : {})) return;
+  throw new Problem('forbidden', `You need the permission ${permission} to do this.`);
+}
+
+function allow({ allowedWhen, on }: Operation, target: unknown) {
+  if (allowedWhen?.(target) ?? true) return;
+  throw new Problem('conflict', `The ${on?.name} is not in a state that allows this.`);
+}
+
+function compileParse({ on, path, query, body, returns }: Operation) {
+  const known = Object.entries(on?.params ?? {}).filter(([name]) => pathParameters(path).includes(name));
+  const fits = compileParams(Type.Object(Object.fromEntries(known)));
+  const parseQuery = query && compileQuery(query);
+  const parseBody = body && compileBody(body);
+  return {
+    params: (params: Record<string, string>) => (fits(params) ? params : undefined),
+    query: ({ url }: FastifyRequest) => {
+      if (!parseQuery && returns.kind !== 'page') return nothingAsked;
+      const given = parseQueryString(url.split('?', 2)[1] ?? '');
+      return { query: parseQuery?.(given), list: returns.kind === 'page' ? parseListRequest(returns.listing, given) : nothingAsked.list };
+    },
+    body: (request: FastifyRequest) => parseBody?.(bodyOf(request)),
+  };
+}
+
+/** Clients carry parameters over from other requests; where none are declared, they are not even read. */
+const nothingAsked = { query: undefined, list: {} as ListRequest };
+
+function bodyOf({ body, headers }: FastifyRequest): unknown {
+  if (typeof body !== 'string' || body === '') return {};
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
+    throw new Problem('unsupported-media-type', 'Send the body as JSON, with Content-Type: application/json.');
+  }
+  return parseJson(body);
+}
+
+const methods: Method[] = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'];
+
+/** A known path with another method is answered 405, and told which methods there are. */
+function refuseOtherMethods(http: FastifyInstance, operations: readonly Operation[]) {
+  const offered = new Map<string, Set<Method>>();
+  for (const { path, method } of operations) {
+    for (const url of addressesOf(path)) offered.set(url, (offered.get(url) ?? new Set()).add(method));
+  }
+  for (const [url, known] of offered) {
+    const allow = [...known].join(', ');
+    const others = methods.filter((method) => !http.hasRoute({ method, url }));
+    if (others.length === 0) continue;
+    http.route({
+      method: others,
+      url,
+      handler: (request) => {
+        throw new Problem('method-not-allowed', `${request.method} is not possible here; use ${allow}.`, { headers: { allow } });
+      },
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** Structured logs, one JSON object a line. Whatever is logged under a secret's name is hidden, so that a careless log line leaks nothing. */
+import { pino, type Logger } from 'pino';
+
+export type Log = Logger;
+
+const secretKeys = [
+  'password',
+  'passcode',
+  'token',
+  'api_token',
+  'access_token',
+  'refresh_token',
+  'client_secret',
+  'secret',
+  'code',
+  'code_verifier',
+  'authorization',
+  'cookie',
+  'private_key',
+  'key',
+  'recovery_codes',
+];
+const depths = ['', '*.', '*.*.'];
+
+export const openLog = (level: string, destination?: { write(line: string): void }): Log =>
+  pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: [...depths.flatMap((depth) => secretKeys.map((key) => depth + key)), '*["set-cookie"]'], censor: '[hidden]' },
+    },
+    destination ?? pino.destination({ fd: 2, sync: false }),
+  );

@@ -1,0 +1,159 @@
+/**
+ * An operation of the API, declared once: routing, validation, permission, links, OpenAPI, docs and the sweeping tests are derived from it.
+ * The declarations are data; http.ts brings them to life.
+ */
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Caller, Platform, Scope } from '../platform.ts';
+import type { Requirement } from './access.ts';
+import type { ListRequest, Listing, Page } from './paging.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+export type Endpoint = `${Method} /${string}`;
+
+type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamName<Rest> : never;
+
+type Named<Path extends string, T> = string extends Path ? Record<string, T> : { [Name in ParamName<Path>]: T };
+
+/** `Params<'GET /projects/{projectId}'>` is `{ projectId: string }`. */
+export type Params<Path extends string> = Named<Path, string>;
+
+/** A kind of thing the API speaks of: its shape, its address, whose it is, and how to fetch one. */
+export interface Entity<Row = any, Path extends string = string> {
+  /** Singular, as in a sentence: «No such API token.» */
+  name: string;
+  path: Path;
+  /** What a path parameter looks like; anything else is answered as absent. */
+  params: Named<Path, TSchema>;
+  schema: TObject;
+  /** Where this row lives: fills the braces of `path`. */
+  address(row: Row): Params<Path>;
+  /** What it belongs to, which decides the caller's roles. */
+  scope(row: Row): Scope;
+  /** Whoever lacks this cannot tell the thing from an absent one. */
+  view: Requirement;
+  /** Other things a row mentions, by set (`users`): a page of rows carries a signed link to each set. */
+  references?: Record<string, (row: Row) => string | undefined>;
+  load(params: Params<Path>, platform: Platform): Promise<Row | undefined>;
+}
+
+export function entity<Schema extends TObject, const Path extends string, Row extends Static<Schema>>(
+  declared: Omit<Entity<Row, Path>, 'schema'> & { schema: Schema },
+): Entity<Row, Path> {
+  return declared;
+}
+
+/** The row type of an entity. */
+export type RowOf<E> = E extends Entity<infer Row, any> ? Row : never;
+
+/**
+ * What a request is answered with. In the project family, `created`, `updated` and `deleted` answer `{status, code, _embedded}`;
+ * in the account family the object itself, or 204.
+ */
+export type Returns =
+  | { kind: 'one' | 'created' | 'updated' | 'array'; of: Entity }
+  | { kind: 'page'; of: Entity; listing: Listing }
+  | { kind: 'deleted' }
+  | { kind: 'nothing' }
+  | { kind: 'plain'; status: 200 | 201; schema: TSchema };
+
+export const one = <E extends Entity>(of: E) => ({ kind: 'one' as const, of });
+export const created = <E extends Entity>(of: E) => ({ kind: 'created' as const, of });
+export const updated = <E extends Entity>(of: E) => ({ kind: 'updated' as const, of });
+export const deleted = { kind: 'deleted' as const };
+export const nothing = { kind: 'nothing' as const };
+/** A bare array, whole: only for what is bounded by its parent. */
+export const array = <E extends Entity>(of: E) => ({ kind: 'array' as const, of });
+/** A page of a long list, with cursors, `sort` and `filter[…]`. */
+export const page = <E extends Entity, L extends Listing>(of: E, listing: L) => ({ kind: 'page' as const, of, listing });
+/** A value that is no entity: it has a shape but no address. */
+export const plain = <S extends TSchema>(schema: S, status: 200 | 201 = 200) => ({ kind: 'plain' as const, schema, status });
+
+type Result<R extends Returns> = R extends { kind: 'one' | 'created' | 'updated'; of: Entity<infer Row> }
+  ? Row
+  : R extends { kind: 'array'; of: Entity<infer Row> }
+    ? Row[]
+    : R extends { kind: 'page'; of: Entity<infer Row> }
+      ? Page<Row>
+      : R extends { kind: 'plain'; schema: infer S extends TSchema }
+        ? Static<S>
+        : void;
+
+export interface Declaration<
+  E extends Endpoint,
+  On extends Entity | undefined,
+  Needs extends Requirement,
+  Query extends TObject | undefined,
+  Body extends TSchema | undefined,
+  R extends Returns,
+> {
+  /** One imperative sentence: the heading in the docs. */
+  summary: string;
+  /** As the caller sends it, so that it can be searched for. */
+  endpoint: E;
+  /** The entity acted on: loaded, and the caller's roles on it known, before `handle` runs. */
+  on?: On;
+  /** How to find the target where the path does not carry its address (`/users/me`). */
+  find?: (params: Params<E>, caller: Caller, platform: Platform) => Promise<RowOf<On> | undefined>;
+  /** The name of the link to this operation on that entity: shown exactly when following it would be let through. */
+  rel?: string;
+  permission: Needs;
+  /** Guards the request (409) and shows the link. */
+  allowedWhen?: (target: RowOf<On>) => boolean;
+  query?: Query;
+  body?: Body;
+  /** A body that works, for the docs and for the test that tries every operation. */
+  example?: Body extends TSchema ? Static<Body> : never;
+  returns: R;
+  deprecated?: true;
+  handle(
+    request: {
+      caller: Needs extends 'public' ? undefined : Caller;
+      params: Params<E>;
+      target: RowOf<On>;
+      query: Query extends TObject ? Static<Query> : undefined;
+      body: Body extends TSchema ? Static<Body> : undefined;
+      list: ListRequest;
+    },
+    platform: Platform,
+  ): Promise<Result<R>>;
+}
+
+/** A declaration as the kernel handles it, the types of its parts forgotten. */
+export interface Operation {
+  summary: string;
+  endpoint: Endpoint;
+  on?: Entity;
+  find?: (params: any, caller: Caller, platform: Platform) => Promise<unknown>;
+  rel?: string;
+  permission: Requirement;
+  allowedWhen?: (target: any) => boolean;
+  query?: TObject;
+  body?: TSchema;
+  example?: unknown;
+  returns: Returns;
+  deprecated?: true;
+  handle(request: any, platform: Platform): Promise<unknown>;
+  method: Method;
+  path: string;
+  family: Family;
+}
+
+export function operation<
+  const E extends Endpoint,
+  const Needs extends Requirement,
+  R extends Returns,
+  On extends Entity | undefined = undefined,
+  Query extends TObject | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(declared: Declaration<E, On, Needs, Query, Body, R>): Operation {
+  const [method, path] = declared.endpoint.split(' ') as [Method, string];
+  return { ...(declared as unknown as Operation), method, path, family: familyOf(path) };
+}
+
+/**
+ * The API has two families (conventions of the published API): inside a project, and accounts. Their specifications spell path
+ * variables differently, which tells them apart also where both live under /projects.
+ */
+export type Family = 'project' | 'account';
+
+export const familyOf = (path: string): Family => (path.startsWith('/projects/{projectId}') ? 'project' : 'account');

@@ -1,0 +1,120 @@
+/**
+ * Where requests become values. A schema is compiled once at boot; a request that does not fit is answered with every bad field by name.
+ */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import qs from 'qs';
+import secureJson from 'secure-json-parse';
+import type { TSchema } from 'typebox';
+import { Problem } from './problem.ts';
+
+export type Parser = (value: unknown) => unknown;
+
+const withFormats = (ajv: Ajv) => {
+  addFormats.default(ajv, ['email', 'uuid', 'uri', 'date-time', 'date', 'hostname']);
+  return ajv.addKeyword(messageKeyword);
+};
+
+/** A schema may say in words what its `pattern` or `format` asks for. */
+const messageKeyword = 'x-message';
+const options = { allErrors: true, verbose: true, useDefaults: true, strict: false } as const;
+const bodies = withFormats(new Ajv(options));
+/** Everything in a query string is text until a schema says otherwise. */
+const queries = withFormats(new Ajv({ ...options, coerceTypes: 'array' }));
+
+export const compileBody = (schema: TSchema): Parser => parserOf(bodies.compile(schema), 'The body');
+export const compileQuery = (schema: TSchema): Parser => parserOf(queries.compile(schema), 'The query string');
+/** Path parameters are text; one that does not fit names nothing. */
+export const compileParams = (schema: TSchema) => {
+  const fits = queries.compile(schema);
+  return (params: Record<string, string>) => Object.values(params).every((value) => !value.includes('\0')) && fits({ ...params });
+};
+
+function parserOf(validate: ValidateFunction, whole: string): Parser {
+  return (value) => {
+    if (!validate(value)) throw invalid(validate.errors ?? [], whole);
+    return value;
+  };
+}
+
+const fieldErrorsMax = 20;
+
+function invalid(errors: ErrorObject[], whole: string) {
+  const fields: Record<string, string> = {};
+  for (const error of errors.slice(0, fieldErrorsMax)) fields[fieldOf(error) || whole] ??= messageOf(error);
+  const sentences = Object.entries(fields).map(([field, message]) => `${field} ${message}.`);
+  return new Problem('invalid-request', sentences.join(' '), { fields });
+}
+
+function fieldOf({ instancePath, keyword, params }: ErrorObject) {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (keyword === 'required') path.push(String(params['missingProperty']));
+  if (keyword === 'additionalProperties') path.push(String(params['additionalProperty']));
+  return path.join('.');
+}
+
+const formatNames: Record<string, string> = {
+  email: 'an e-mail address',
+  uuid: 'a UUID',
+  uri: 'a full address such as https://example.org',
+  'date-time': 'a date such as 2026-01-31T12:00:00Z',
+  date: 'a date such as 2026-01-31',
+  hostname: 'a host name',
+};
+
+function messageOf({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject) {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not a known field';
+  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
+  const said: unknown = parentSchema?.[messageKeyword];
+  if (typeof said === 'string' && (keyword === 'pattern' || keyword === 'format')) return said;
+  if (keyword === 'format') return `must be ${formatNames[String(params['format'])] ?? `of the format ${params['format']}`}`;
+  return message;
+}
+
+/** The text of a body as JSON; nothing at all is undefined, for clients that send a JSON content type and no body. */
+export function parseJson(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    const value: unknown = secureJson.parse(text);
+    if (text.includes(String.raw`\u0000`)) refuseNul(value, '');
+    return value;
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause;
+    throw new Problem('invalid-request', 'The body is not valid JSON.', { cause });
+  }
+}
+
+/** PostgreSQL text holds no NUL, nor does anything a person types. */
+function refuseNul(value: unknown, path: string): void {
+  if (typeof value === 'string' && value.includes('\0')) {
+    const field = path || 'The body';
+    throw new Problem('invalid-request', `${field} must not contain NUL characters.`, {
+      fields: { [field]: 'must not contain NUL characters' },
+    });
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key.includes('\0')) throw new Problem('invalid-request', 'A field name must not contain NUL characters.');
+    refuseNul(inner, path ? `${path}.${key}` : key);
+  }
+}
+
+const queryParametersMax = 200;
+
+/** `a[]=1&a[]=2`, `a[0]=1`, `a=1&a=2` and `filter[field][op]=value`, into plain objects without prototypes. */
+export function parseQueryString(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  const query = qs.parse(text, {
+    depth: 3,
+    parameterLimit: queryParametersMax,
+    arrayLimit: queryParametersMax,
+    plainObjects: true,
+    ignoreQueryPrefix: true,
+  });
+  refuseNul(query, '');
+  return query;
+}

@@ -1,0 +1,17 @@
+/** A room: one area of the product, as main.ts is told of it. */
+import type { FastifyInstance } from 'fastify';
+import type { Platform } from '../platform.ts';
+import type { Operation } from './operation.ts';
+
+export interface Room {
+  /** Its heading in the docs. */
+  name: string;
+  about: string;
+  operations: Record<string, Operation>;
+  /** What is not an operation of the API: pages for people, protocols with rules of their own. */
+  mount?(http: FastifyInstance, platform: Platform): void | Promise<void>;
+}
+
+export type Rooms = readonly Room[];
+
+export const operationsOf = (rooms: Rooms): Operation[] => rooms.flatMap(({ operations }) => Object.values(operations));

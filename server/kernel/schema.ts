@@ -1,0 +1,32 @@
+/** The few shapes that every room uses. They are TypeBox, hence JSON Schema: one object validates, serialises, documents. */
+import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+
+export const Uuid = Type.String({ format: 'uuid' });
+export const Ulid = Type.String({ pattern: '^[0-9A-HJKMNP-TV-Z]{26}$' });
+
+/** Read from the database with microseconds; each family of the API writes it in its own precision. */
+export const Time = Type.String({ format: 'date-time' });
+
+/** As the account family writes a time: milliseconds and `Z`. */
+export const inMilliseconds = (time: string) => `${time.slice(0, 23)}Z`;
+
+/** Two types in one schema rather than a union of two schemas: the serialiser then needs no validation to choose. */
+export const nullable = <T extends TSchema & { type: string }>(schema: T) =>
+  Type.Unsafe<Static<T> | null>({
+    ...schema,
+    type: [schema.type, 'null'],
+    ...('enum' in schema && { enum: [...(schema.enum as unknown[]), null] }),
+  });
+
+/** A body that names only known fields: the rest is refused, each by name. */
+export const closed = <T extends TProperties>(properties: T) => Type.Object(properties, { additionalProperties: false });
+
+/** One line of text as people type it: no control characters, which would forge log lines and terminal output. */
+export const Line = (charactersMax: number, options: { charactersMin?: number; description?: string } = {}) =>
+  Type.String({
+    minLength: options.charactersMin ?? 0,
+    maxLength: charactersMax,
+    pattern: String.raw`^[^\u0000-\u001f\u007f]*$`,
+    'x-message': 'must be one line without control characters',
+    ...(options.description && { description: options.description }),
+  });

@@ -1,0 +1,116 @@
+/**
+ * The database: Kysely on node-postgres, with every parameterised statement prepared by name on its connection, which halves the CPU of a
+ * request. Times come as text with microseconds, because a JavaScript Date would lose them.
+ */
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import pg from 'pg';
+import type { Database } from '../database.ts';
+import { Problem } from './problem.ts';
+
+export type Db = Kysely<Database>;
+export type Tx = Transaction<Database>;
+
+const connectionsMax = 8;
+const connectSecondsMax = 10;
+const statementSecondsMax = 30;
+
+/** `2026-01-31 12:00:00.5+00`, as PostgreSQL writes it in UTC, to `2026-01-31T12:00:00.500000+00:00`. */
+export const timeFromText = (text: string) => `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}+00:00`;
+
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, timeFromText);
+
+const statementNamesMax = 1000;
+const statementNames = new Map<string, string>();
+
+function statementName(text: string) {
+  const known = statementNames.get(text);
+  if (known || statementNames.size >= statementNamesMax) return known;
+  const name = `s${statementNames.size}`;
+  statementNames.set(text, name);
+  return name;
+}
+
+class PreparingClient extends pg.Client {
+  override query(...args: any[]): any {
+    const [text, values] = args;
+    if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return super.query(...(args as [any]));
+    const name = statementName(text);
+    return super.query({ ...(name && { name }), text, values }, ...args.slice(2));
+  }
+}
+
+export function openPool(url: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    Client: PreparingClient,
+    max: connectionsMax,
+    connectionTimeoutMillis: connectSecondsMax * 1000,
+    statement_timeout: statementSecondsMax * 1000,
+    options: '-c timezone=UTC -c datestyle=ISO',
+    application_name: 'offshoot',
+    types,
+  });
+  /** An idle connection that breaks is replaced on the next use; a query under way reports its own failure. */
+  pool.on('error', () => {});
+  return pool;
+}
+
+export const openDatabase = (pool: pg.Pool): Db => new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+
+/**
+ * Loads single rows for many requests at once: the keys asked for while earlier batches are under way share the next statement.
+ * Nothing is kept: a row is always read after it was asked for.
+ */
+export function batched<Row>(fetch: (keys: string[]) => Promise<Row[]>, keyOf: (row: Row) => string) {
+  let waiting = new Map<string, PromiseWithResolvers<Row | undefined>>();
+  let underWay = 0;
+  let scheduled = false;
+
+  const flush = async () => {
+    scheduled = false;
+    if (underWay >= batchesUnderWayMax || waiting.size === 0) return;
+    const batch = waiting;
+    waiting = new Map();
+    underWay += 1;
+    try {
+      const rows = new Map((await fetch([...batch.keys()])).map((row) => [keyOf(row), row]));
+      for (const [key, { resolve }] of batch) resolve(rows.get(key));
+    } catch (error) {
+      for (const { reject } of batch.values()) reject(error);
+    } finally {
+      underWay -= 1;
+      schedule();
+    }
+  };
+
+  const schedule = () => {
+    if (scheduled || waiting.size === 0) return;
+    scheduled = true;
+    setImmediate(() => void flush());
+  };
+
+  return (key: string): Promise<Row | undefined> => {
+    const already = waiting.get(key);
+    if (already) return already.promise;
+    const mine = Promise.withResolvers<Row | undefined>();
+    waiting.set(key, mine);
+    schedule();
+    return mine.promise;
+  };
+}
+
+const batchesUnderWayMax = 2;
+
+const uniqueViolation = '23505';
+
+/** The database decides who was first; the sentence for the other is found by the constraint that was in the way. */
+export async function orConflict<T>(work: Promise<T>, sentences: Record<string, string>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, constraint = '' } = error as { code?: string; constraint?: string };
+    const sentence = code === uniqueViolation ? sentences[constraint] : undefined;
+    throw sentence ? new Problem('conflict', sentence) : error;
+  }
+}
