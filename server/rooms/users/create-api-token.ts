@@ -1,0 +1,16 @@
+import { Problem } from '../../kernel/problem.ts';
+import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { apiTokensOf, insertApiToken, type ApiToken } from './queries.ts';
+import type { User } from './user.ts';
+
+const apiTokensMax = 100;
+
+/** Makes a token and answers it with its secret, which nobody can read again. */
+export async function createApiToken(db: Db | Tx, owner: User, name: string, secret = randomSecret()): Promise<ApiToken> {
+  if ((await apiTokensOf(db, owner.id)).length >= apiTokensMax) {
+    throw new Problem('conflict', `A user can have ${apiTokensMax} API tokens; delete one that is no longer used.`);
+  }
+  const token = await insertApiToken(db, { user_id: owner.id, name, fingerprint: fingerprint(secret), mfa_on_creation: owner.mfa_enabled });
+  return { ...token, token: secret };
+}

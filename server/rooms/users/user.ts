@@ -1,0 +1,74 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { Selectable } from 'kysely';
+import type { Database } from '../../database.ts';
+import { entity } from '../../kernel/operation.ts';
+import { Line, nullable, Time, Uuid } from '../../kernel/schema.ts';
+import { userById } from './queries.ts';
+
+/** A person: the row as the database keeps it, password hash included; the schema below decides what leaves. */
+export type User = Selectable<Database['users']>;
+
+export const Username = Type.String({
+  pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$',
+  'x-message': 'must be 1 to 63 letters, digits, dots, dashes or underscores, beginning with a letter or digit',
+});
+
+/** As the mail system sees it: one @, no spaces, nothing that could break out of a header or a page. */
+export const Email = Type.String({
+  maxLength: 254,
+  pattern: String.raw`^[^\s@"<>(),:;\\\u0000-\u001f\u007f]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`,
+  'x-message': 'must be an e-mail address',
+});
+
+/** Empty, or an address a browser can be sent to: never `javascript:`. */
+const WebAddress = Type.String({
+  maxLength: 2000,
+  pattern: String.raw`^(https?://[^\s\u0000-\u001f"<>]+)?$`,
+  'x-message': 'must be an address such as https://example.org',
+});
+
+export const Country = Type.String({ pattern: '^([A-Z]{2})?$', 'x-message': 'must be a country code of two capital letters such as NL' });
+
+/** What a person may change about themselves. */
+export const profile = {
+  username: Username,
+  first_name: Line(100),
+  last_name: Line(100),
+  picture: WebAddress,
+  company: Line(200),
+  website: WebAddress,
+  country: Country,
+};
+
+const schema = Type.Object({
+  id: Uuid,
+  deactivated: Type.Boolean(),
+  namespace: Type.String({ description: 'Within which the username is unique.' }),
+  ...profile,
+  email: Type.String({ format: 'email' }),
+  email_verified: Type.Boolean(),
+  phone_number_verified: Type.Boolean(),
+  mfa_enabled: Type.Boolean(),
+  sso_enabled: Type.Boolean(),
+  created_at: Time,
+  updated_at: Time,
+  consented_at: nullable(Time),
+  consent_method: nullable(Type.String({ enum: ['opt-in', 'text-ref'] })),
+});
+
+export const UserEntity = entity({
+  name: 'user',
+  path: '/users/{user_id}',
+  params: { user_id: Uuid },
+  schema,
+  address: ({ id }: User) => ({ user_id: id }),
+  scope: ({ id }) => ({ user: id }),
+  view: 'user:view',
+  load: ({ user_id }, { db }) => userById(db, user_id),
+});
+
+export const isEmail = (text: string) => Value.Check(Email, text);
+export const isUsername = (text: string) => Value.Check(Username, text);
+
+export const displayName = ({ first_name, last_name, username }: User) => `${first_name} ${last_name}`.trim() || username;
