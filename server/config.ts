@@ -25,8 +25,9 @@ export interface Config {
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export const adminPasswordCharactersMin = 12;
-export const apiTokenCharactersMin = 20;
+export const passwordCharactersMin = 8;
+export const passwordCharactersMax = 200;
+const apiTokenCharactersMin = 12;
 
 export class ConfigError extends Error {}
 
@@ -50,9 +51,9 @@ const email: Parse<string> = (value) =>
 const atLeast =
   (characters: number): Parse<string> =>
   (value) =>
-    value.length >= characters && value.length <= 200 && !/\s/.test(value)
+    value.length >= characters && value.length <= passwordCharactersMax && !/\s/.test(value)
       ? value
-      : expected(`${characters} to 200 characters without spaces`);
+      : expected(`${characters} to ${passwordCharactersMax} characters without spaces`);
 const url: Parse<string> = (value) => {
   const parsed = URL.parse(value);
   return parsed && /^https?:$/.test(parsed.protocol) && parsed.pathname === '/' && !parsed.search && !parsed.hash && !parsed.username
@@ -82,7 +83,7 @@ const variables = {
   OFFSHOOT_DATA: (value: string) => resolve(value),
   OFFSHOOT_SECRET_KEY: secretKeys,
   OFFSHOOT_ADMIN_EMAIL: email,
-  OFFSHOOT_ADMIN_PASSWORD: atLeast(adminPasswordCharactersMin),
+  OFFSHOOT_ADMIN_PASSWORD: atLeast(passwordCharactersMin),
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
   OFFSHOOT_LOG_LEVEL: logLevel,

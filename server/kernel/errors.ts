@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from './operation.ts';
 import { Problem, type ProblemKind } from './problem.ts';
+import { isDatabaseAway } from './sql.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,7 +11,7 @@ declare module 'fastify' {
 }
 
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const problem = error instanceof Problem ? error : problemOfFramework(error);
+  const problem = error instanceof Problem ? error : (problemOfFramework(error) ?? problemOfDatabase(error));
   if (problem?.internal || problem?.cause) request.log.info({ err: problem.cause, internal: problem.internal }, problem.message);
   if (!problem) request.log.error({ err: error }, 'bug');
   const status = problem?.status ?? 500;
@@ -85,6 +86,14 @@ function problemOfFramework(error: unknown): Problem | undefined {
   const kind = kindOfStatus[statusCode];
   return kind && new Problem(kind, frameworkSentences[code] ?? `${message}.`);
 }
+
+const problemOfDatabase = (cause: unknown) =>
+  isDatabaseAway(cause)
+    ? new Problem('unavailable', 'The database cannot be reached just now; try again in a moment.', {
+        cause,
+        headers: { 'retry-after': '2' },
+      })
+    : undefined;
 
 /** The challenge that a 401 must carry. */
 export const bearerChallenge = (error?: string, description?: string) => ({

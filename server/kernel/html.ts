@@ -3,7 +3,7 @@ export interface Html {
   readonly html: string;
 }
 
-type Part = Html | string | number | undefined | false | readonly Part[];
+export type Part = Html | string | number | undefined | false | readonly Part[];
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (text: string) => text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);

@@ -27,7 +27,7 @@ const compressFromBytes = 8 * 1024;
 
 export async function serveApi(rooms: Rooms, platform: Platform): Promise<FastifyInstance> {
   const http = openHttp(platform);
-  await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'] });
+  await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
   const hal = openHal(operations, platform.secrets);
   for (const operation of operations) serveOperation(http, operation, hal, platform);

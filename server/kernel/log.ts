@@ -12,12 +12,10 @@ const secretKeys = [
   'refresh_token',
   'client_secret',
   'secret',
-  'code',
   'code_verifier',
   'authorization',
   'cookie',
   'private_key',
-  'key',
   'recovery_codes',
 ];
 const depths = ['', '*.', '*.*.'];

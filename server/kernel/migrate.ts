@@ -12,6 +12,7 @@ const advisoryLock = 7_267_201;
 export async function migrate(pool: pg.Pool, folder: string): Promise<string[]> {
   const client = await pool.connect();
   try {
+    await client.query('set statement_timeout = 0');
     await client.query(`select pg_advisory_lock(${advisoryLock})`);
     await client.query(
       'create table if not exists migrations (name text primary key, hash text not null, applied_at timestamptz not null default now())',
@@ -24,8 +25,8 @@ export async function migrate(pool: pg.Pool, folder: string): Promise<string[]> 
     for (const file of fresh) await apply(client, file);
     return fresh.map(({ name }) => name);
   } finally {
-    await client.query(`select pg_advisory_unlock(${advisoryLock})`).catch(() => {});
-    client.release();
+    /** Ends the session, and with it the lock and the missing time limit. */
+    client.release(true);
   }
 }
 

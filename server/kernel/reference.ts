@@ -1,7 +1,7 @@
 /** Publishes the API's description: `/openapi.json`, `/openapi.yaml`, and a page for people at `/docs` that needs no script. */
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
-import { html } from './html.ts';
+import { html, type Part } from './html.ts';
 import { documentPath } from './openapi.ts';
 
 interface OperationObject {
@@ -10,16 +10,17 @@ interface OperationObject {
   summary: string;
   deprecated?: boolean;
   'x-permission'?: string;
-  parameters: { name: string; in: string; required?: boolean; schema: unknown }[];
-  requestBody?: { content: Record<string, { schema: unknown; example?: unknown }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
+  parameters: { name: string; in: string; required?: boolean; schema: Schema }[];
+  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
 }
 
 interface Document {
+  servers: { url: string }[];
   info: { title: string; version: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, OperationObject>>;
-  components: { schemas: Record<string, unknown> };
+  components: { schemas: Record<string, Schema> };
 }
 
 export function publishReference(http: FastifyInstance, description: Record<string, unknown>) {
@@ -73,6 +74,9 @@ const style = html`<style>
     display: inline-block;
     min-width: 4.5rem;
   }
+  td code {
+    overflow-wrap: anywhere;
+  }
   table {
     border-collapse: collapse;
     width: 100%;
@@ -90,7 +94,7 @@ const style = html`<style>
   }
 </style>`;
 
-function referencePage({ info, tags, paths, components }: Document) {
+function referencePage({ servers: [server], info, tags, paths, components }: Document) {
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   );
@@ -109,21 +113,12 @@ function referencePage({ info, tags, paths, components }: Document) {
           <h1>${info.title} API ${info.version}</h1>
           <p>${info.description}</p>
           <p>As a file: <a href="/openapi.json">openapi.json</a>, <a href="/openapi.yaml">openapi.yaml</a>.</p>
-          <h2>Signing in</h2>
           <p>Exchange an API token for an access token, valid for 900 seconds, and send it with every request:</p>
           <pre>
-curl -u platform-api-user: -d grant_type=api_token -d api_token=$API_TOKEN /oauth2/token
-curl -H "Authorization: Bearer $ACCESS_TOKEN" /users/me</pre>
+curl -u platform-api-user: -d grant_type=api_token -d api_token=$API_TOKEN ${server?.url}/oauth2/token
+curl -H "Authorization: Bearer $ACCESS_TOKEN" ${server?.url}/users/me</pre>
         </header>
-        <nav aria-label="Operations">
-          ${rooms.map(
-            ({ name }) =>
-              html`<h2>${name}</h2>
-                <ul>
-                  ${inRoom(name).map(({ operationId, summary }) => html`<li><a href="#${operationId}">${summary}</a></li>`)}
-                </ul>`,
-          )}
-        </nav>
+        <nav aria-label="Operations">${rooms.map(({ name }) => [html`<h2>${name}</h2>`, contents(inRoom(name))])}</nav>
         <main>
           ${rooms.map(
             ({ name, description }) =>
@@ -137,10 +132,10 @@ curl -H "Authorization: Bearer $ACCESS_TOKEN" /users/me</pre>
             <h2>Shapes</h2>
             ${Object.entries(components.schemas).map(
               ([name, schema]) =>
-                html`<details id="shape-${name}">
-                  <summary><code>${name}</code></summary>
-                  <pre>${JSON.stringify(schema, undefined, 2)}</pre>
-                </details>`,
+                html`<section id="shape-${name}">
+                  <h3><code>${name}</code></h3>
+                  ${fieldTable(schema)}
+                </section>`,
             )}
           </section>
         </main>
@@ -148,64 +143,94 @@ curl -H "Authorization: Bearer $ACCESS_TOKEN" /users/me</pre>
     </html>`;
 }
 
+const contents = (operations: OperationObject[]) =>
+  html`<ul>
+    ${operations.map(({ operationId, summary }) => html`<li><a href="#${operationId}">${summary}</a></li>`)}
+  </ul>`;
+
 function operationSection(operation: OperationObject & { path: string; method: string }) {
   const { operationId, summary, deprecated, method, path, parameters, requestBody, responses } = operation;
+  const permission = operation['x-permission'];
   const body = requestBody?.content['application/json'];
+  const parameterRows = parameters.map(({ name, in: place, required, schema }) => [nameCell(name, required), place, valueCell(schema)]);
+  const answerRows = Object.entries(responses).map(([status, { description, content }]) => [
+    status,
+    description,
+    valueCell(content?.['application/json']?.schema),
+  ]);
   return html`<section id="${operationId}">
     <h3>${summary}${deprecated && ' (deprecated)'}</h3>
     <p class="endpoint">
       <code><b>${method}</b> ${path}</code>
     </p>
-    ${operation['x-permission'] && html`<p>Permission: <code>${operation['x-permission']}</code></p>`}
-    ${
-      parameters.length > 0 &&
-      html`<table>
-        <tr>
-          <th>Parameter</th>
-          <th>In</th>
-          <th>Shape</th>
-        </tr>
-        ${parameters.map(
-          (parameter) =>
-            html`<tr>
-              <td><code>${parameter.name}</code>${parameter.required && ' (required)'}</td>
-              <td>${parameter.in}</td>
-              <td><code>${JSON.stringify(parameter.schema)}</code></td>
-            </tr>`,
-        )}
-      </table>`
-    }
-    ${
-      body &&
-      html`<h4>Body</h4>
-        <pre>${JSON.stringify(body.schema, undefined, 2)}</pre>`
-    }
-    ${
-      body?.example !== undefined &&
-      html`<h4>Example</h4>
-        <pre>${JSON.stringify(body.example, undefined, 2)}</pre>`
-    }
-    <table>
-      <tr>
-        <th>Answer</th>
-        <th>Meaning</th>
-        <th>Shape</th>
-      </tr>
-      ${Object.entries(responses).map(
-        ([status, { description, content }]) =>
-          html`<tr>
-            <td>${status}</td>
-            <td>${description}</td>
-            <td>${shapeOf(content?.['application/json']?.schema)}</td>
-          </tr>`,
-      )}
-    </table>
+    ${permission && html`<p>Permission: <code>${permission}</code></p>`}
+    ${parameterRows.length > 0 && [html`<h4>Parameters</h4>`, table(['Name', 'In', 'Value'], parameterRows)]}
+    ${body && [html`<h4>Body</h4>`, fieldTable(body.schema)]}
+    ${body?.example !== undefined && html`<pre>${JSON.stringify(body.example, undefined, 2)}</pre>`}
+    <h4>Answers</h4>
+    ${table(['Status', 'Meaning', 'Body'], answerRows)}
   </section>`;
 }
 
-function shapeOf(schema: unknown) {
-  const { $ref, items } = (schema ?? {}) as { $ref?: string; items?: { $ref?: string } };
-  const name = ($ref ?? items?.$ref)?.split('/').at(-1);
-  if (name) return html`<a href="#shape-${name}"><code>${items ? `${name}[]` : name}</code></a>`;
-  return schema === undefined ? html`` : html`<code>${JSON.stringify(schema)}</code>`;
+const table = (heads: string[], rows: Part[][]) =>
+  html`<table>
+    <tr>
+      ${heads.map((head) => html`<th>${head}</th>`)}
+    </tr>
+    ${rows.map(
+      (cells) =>
+        html`<tr>
+          ${cells.map((cell) => html`<td>${cell}</td>`)}
+        </tr>`,
+    )}
+  </table>`;
+
+const nameCell = (name: string, required: boolean | undefined) => html`<code>${name}</code>${required && ' (required)'}`;
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  enum?: unknown[];
+  pattern?: string;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  description?: string;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+const fieldTable = ({ properties = {}, required = [] }: Schema) =>
+  table(
+    ['Field', 'Value'],
+    Object.entries(properties).map(([name, schema]) => [nameCell(name, required.includes(name)), valueCell(schema)]),
+  );
+
+/** What a value may be: a link to its shape, the fields of an object without a name, or type and limits in words. */
+function valueCell(schema: Schema | undefined): Part {
+  if (schema === undefined) return '';
+  const { $ref, items, properties, description } = schema;
+  if ($ref) return shapeLink($ref, '');
+  if (items?.$ref) return shapeLink(items.$ref, ' (list)');
+  if (properties) return fieldTable(schema);
+  return html`<code>${limitsOf(schema)}</code> ${description}`;
+}
+
+function shapeLink(reference: string, suffix: string) {
+  const name = reference.split('/').at(-1) ?? '';
+  return html`<a href="#shape-${name}"><code>${name}</code></a
+    >${suffix}`;
+}
+
+function limitsOf({ type, format, enum: values, pattern, maxLength, minimum, maximum, items }: Schema): string {
+  return [
+    items ? `list of ${limitsOf(items)}` : (format ?? [type].flat().join(' or ')),
+    ...(values ? [values.join(' | ')] : []),
+    ...(pattern ? [`like ${pattern}`] : []),
+    ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
+    ...(minimum === undefined ? [] : [`from ${minimum}`]),
+    ...(maximum === undefined ? [] : [`to ${maximum}`]),
+  ].join(', ');
 }

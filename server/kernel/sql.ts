@@ -102,6 +102,13 @@ export function batched<Row>(fetch: (keys: string[]) => Promise<Row[]>, keyOf: (
 
 const batchesUnderWayMax = 2;
 
+/** Errors that say nothing about the statement, only that PostgreSQL is not there, is starting or stopping, or has no connection left. */
+const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', '57P01', '57P02', '57P03', '53300', '08006']);
+const unavailableMessages = /^(Connection terminated|timeout exceeded when trying to connect)/;
+
+export const isDatabaseAway = (error: unknown) =>
+  error instanceof Error && (unavailableCodes.has((error as { code?: string }).code ?? '') || unavailableMessages.test(error.message));
+
 const uniqueViolation = '23505';
 
 /** The database decides who was first; the sentence for the other is found by the constraint that was in the way. */

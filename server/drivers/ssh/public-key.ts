@@ -75,7 +75,7 @@ function magnitude(number: Buffer): Buffer | undefined {
 const fieldsMax = 4;
 
 /** Length-prefixed strings to the very end; undefined when the lengths do not add up. */
-export function readStrings(bytes: Buffer): Buffer[] | undefined {
+function readStrings(bytes: Buffer): Buffer[] | undefined {
   const fields: Buffer[] = [];
   let at = 0;
   while (at < bytes.length) {

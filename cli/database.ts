@@ -1,0 +1,45 @@
+/** The database for an operator command: that of the running platform, or started for as long as the command takes. */
+import { join } from 'node:path';
+import type { Config } from '../server/config.ts';
+import { openDataFolder } from '../server/data-folder.ts';
+import { openEmbeddedPostgres, runningEmbeddedPostgresUrl } from '../server/drivers/postgres/embedded.ts';
+import { migrate } from '../server/kernel/migrate.ts';
+import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
+
+export async function withDatabase(config: Config, work: (db: Db) => Promise<void>) {
+  if (config.databaseUrl !== undefined) return useDatabase(config.databaseUrl, work);
+  const folder = join(config.data, 'postgres');
+  const running = runningEmbeddedPostgresUrl(folder);
+  if (running !== undefined && (await answers(running))) return useDatabase(running, work);
+  const data = openDataFolder(config.data);
+  const postgres = await openEmbeddedPostgres(folder);
+  try {
+    await useDatabase(postgres.url, work);
+  } finally {
+    await postgres.stop();
+    data.close();
+  }
+}
+
+async function answers(url: string) {
+  const pool = openPool(url);
+  try {
+    await pool.query('select 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await pool.end();
+  }
+}
+
+async function useDatabase(url: string, work: (db: Db) => Promise<void>) {
+  const pool = openPool(url);
+  const db = openDatabase(pool);
+  try {
+    await migrate(pool, join(import.meta.dirname, '..', 'server', 'migrations'));
+    await work(db);
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * What this machine offers, one line each: ok, or the remedy. Ends with 1 if the control plane could not run here; what only deployments
+ * need is a warning. It looks, and changes nothing.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { totalmem } from 'node:os';
+import { dirname } from 'node:path';
+import { type Config, ConfigError, readConfig } from '../server/config.ts';
+
+/** Needed to run the platform at all, or only to deploy apps on this machine. */
+type Need = 'platform' | 'deployments';
+
+interface Finding {
+  ok: boolean;
+  found: string;
+}
+
+interface Check {
+  what: string;
+  need: Need;
+  look: (config: Config) => Finding | Promise<Finding>;
+  remedy: string;
+}
+
+const diskBytesMin = 2e9;
+const memoryBytesMin = 1e9;
+const clockYearMin = 2026;
+const probeMillisecondsMax = 3000;
+const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
+
+const checks: Check[] = [
+  {
+    what: 'system',
+    need: 'platform',
+    look: () => ({
+      ok: process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch),
+      found: `${process.platform} ${process.arch}`,
+    }),
+    remedy: 'use Linux on x64 or arm64',
+  },
+  {
+    what: 'Node',
+    need: 'platform',
+    look: () => ({ ok: Number.parseInt(process.versions.node, 10) >= 24, found: process.versions.node }),
+    remedy: 'run this as ./offshoot doctor, which brings Node 24',
+  },
+  { what: 'git', need: 'platform', look: () => version('git', ['--version']), remedy: 'apt-get install git' },
+  {
+    what: 'setpriv',
+    need: 'platform',
+    look: ({ databaseUrl }) => (databaseUrl ? ok('not needed with DATABASE_URL') : version('setpriv', ['--version'])),
+    remedy: 'apt-get install util-linux, or set DATABASE_URL to a PostgreSQL of your own',
+  },
+  {
+    what: 'PostgreSQL user',
+    need: 'platform',
+    look: ({ databaseUrl }) =>
+      databaseUrl || !isRoot()
+        ? ok('not needed')
+        : { ok: spawnSync('getent', ['passwd', 'offshoot']).status === 0, found: 'system user offshoot' },
+    remedy: 'useradd --system --no-create-home --shell /usr/sbin/nologin offshoot (./offshoot start does it)',
+  },
+  {
+    what: 'port',
+    need: 'platform',
+    look: ({ host, port, url }) => portFinding(host, port, url),
+    remedy: 'stop what listens there, or set OFFSHOOT_PORT',
+  },
+  {
+    what: 'data folder',
+    need: 'platform',
+    look: ({ data }) => writable(data),
+    remedy: 'set OFFSHOOT_DATA to a folder this user can write to',
+  },
+  {
+    what: 'disk space',
+    need: 'platform',
+    look: ({ data }) => {
+      const { bavail, bsize } = statfsSync(nearestExisting(data));
+      return { ok: bavail * bsize >= diskBytesMin, found: `${gigabytes(bavail * bsize)} free` };
+    },
+    remedy: `free at least ${gigabytes(diskBytesMin)}, or set OFFSHOOT_DATA to a larger disk`,
+  },
+  {
+    what: 'memory',
+    need: 'platform',
+    look: () => ({ ok: totalmem() >= memoryBytesMin, found: gigabytes(totalmem()) }),
+    remedy: `give the machine at least ${gigabytes(memoryBytesMin)}`,
+  },
+  {
+    what: 'clock',
+    need: 'platform',
+    look: () => ({ ok: new Date().getUTCFullYear() >= clockYearMin, found: new Date().toISOString() }),
+    remedy: 'set the clock (timedatectl set-ntp true): tokens and certificates carry times',
+  },
+  {
+    what: 'root',
+    need: 'deployments',
+    look: () => ({ ok: isRoot(), found: isRoot() ? 'yes' : 'no' }),
+    remedy: 'run as root to deploy with runc',
+  },
+  { what: 'runc', need: 'deployments', look: () => version('runc', ['--version']), remedy: 'apt-get install runc' },
+  {
+    what: 'cgroups',
+    need: 'deployments',
+    look: () => {
+      const unified = existsSync('/sys/fs/cgroup/cgroup.controllers');
+      return { ok: unified || existsSync('/sys/fs/cgroup/memory'), found: unified ? 'version 2' : 'version 1' };
+    },
+    remedy: 'mount cgroup version 2 on /sys/fs/cgroup',
+  },
+  {
+    what: 'user namespaces',
+    need: 'deployments',
+    look: () => {
+      const most = numberIn('/proc/sys/user/max_user_namespaces');
+      return { ok: most > 0, found: `up to ${most}` };
+    },
+    remedy: 'sysctl user.max_user_namespaces=15000',
+  },
+  { what: 'overlayfs', need: 'deployments', look: () => fileSystem('overlay'), remedy: 'modprobe overlay' },
+  { what: 'btrfs', need: 'deployments', look: () => version('mkfs.btrfs', ['--version']), remedy: 'apt-get install btrfs-progs' },
+  {
+    what: 'btrfs in the kernel',
+    need: 'deployments',
+    look: () => fileSystem('btrfs'),
+    remedy: 'modprobe btrfs; without it clones are plain copies',
+  },
+  {
+    what: 'loop devices',
+    need: 'deployments',
+    look: () => usable('/dev/loop-control'),
+    remedy: 'modprobe loop, as root; without it clones are plain copies',
+  },
+  { what: 'nftables', need: 'deployments', look: () => version('nft', ['--version']), remedy: 'apt-get install nftables' },
+  { what: 'iproute2', need: 'deployments', look: () => version('ip', ['-Version']), remedy: 'apt-get install iproute2' },
+  {
+    what: 'port 80',
+    need: 'deployments',
+    look: ({ url }) => portFinding('::', 80, url),
+    remedy: 'stop what listens there, or put it in front of Offshoot',
+  },
+  {
+    what: 'port 443',
+    need: 'deployments',
+    look: ({ url }) => portFinding('::', 443, url),
+    remedy: 'stop what listens there, or put it in front of Offshoot',
+  },
+];
+
+const ok = (found: string): Finding => ({ ok: true, found });
+const isRoot = () => process.getuid?.() === 0;
+const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+
+/** The first line a program says about itself. */
+function version(program: string, args: string[]): Finding {
+  const { error, stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: probeMillisecondsMax });
+  return error ? { ok: false, found: 'missing' } : ok(stdout.split('\n')[0] ?? '');
+}
+
+function fileSystem(name: string): Finding {
+  const known = readFileSync('/proc/filesystems', 'utf8').split('\n');
+  if (known.some((line) => line.endsWith(`\t${name}`))) return ok('yes');
+  const { status } = spawnSync('modinfo', ['--', name], { timeout: probeMillisecondsMax });
+  return status === 0 ? ok('as a module') : { ok: false, found: 'missing' };
+}
+
+function usable(path: string): Finding {
+  if (!existsSync(path)) return { ok: false, found: `${path} is missing` };
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return ok(path);
+  } catch {
+    return { ok: false, found: `${path} is not ours to use` };
+  }
+}
+
+function writable(folder: string): Finding {
+  const nearest = nearestExisting(folder);
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+    return ok(nearest === folder ? folder : `${folder} (to be created)`);
+  } catch {
+    return { ok: false, found: `${nearest} is not writable` };
+  }
+}
+
+const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
+
+/** Listening is the only honest test; a port that is taken may be taken by us. */
+async function portFinding(host: string, port: number, url: string): Promise<Finding> {
+  const code = await listeningError(host, port);
+  if (code === undefined) return ok(`${port} is free`);
+  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && host === '::')) return portFinding('0.0.0.0', port, url);
+  if (code === 'EADDRINUSE' && new URL(url).port === String(port) && (await answers(url)))
+    return ok(`${port} is used by a running Offshoot`);
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'is in use',
+    EACCES: 'is for root only',
+    EADDRNOTAVAIL: `is not available on ${host}`,
+  };
+  return { ok: false, found: `${port} ${reasons[code] ?? code}` };
+}
+
+function listeningError(host: string, port: number): Promise<string | undefined> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => settle(undefined)));
+  });
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const reply = await fetch(new URL('/openapi.json', url), { signal: AbortSignal.timeout(probeMillisecondsMax) });
+    return (await reply.text()).includes('Offshoot');
+  } catch {
+    return false;
+  }
+}
+
+async function examine(config: Config): Promise<boolean> {
+  let missing = 0;
+  for (const { what, need, look, remedy } of checks) {
+    const { ok, found } = await look(config);
+    const verdict = ok ? 'ok' : need === 'platform' ? 'missing' : 'warning';
+    if (verdict === 'missing') missing++;
+    console.log(`${verdict.padEnd(8)} ${what.padEnd(20)} ${found}${ok ? '' : `: ${remedy}`}`);
+  }
+  console.log(missing === 0 ? '\nThe platform can run here.' : '\nThe platform cannot run here until what is missing is remedied.');
+  return missing === 0;
+}
+
+try {
+  process.exitCode = (await examine(readConfig(process.env))) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,113 @@
+/** Operator commands: what the person who runs the machine can do without a token. They work beside a running platform and without one. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { passwordCharactersMax, passwordCharactersMin, readConfig } from '../server/config.ts';
+import { Problem } from '../server/kernel/problem.ts';
+import { randomSecret } from '../server/kernel/secrets.ts';
+import type { Db } from '../server/kernel/sql.ts';
+import { endWithSentence } from '../server/process.ts';
+import { hashPassword, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
+import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
+import { withDatabase } from './database.ts';
+import { writeSchema } from './schema.ts';
+
+const usage = `Usage: ./offshoot <command>
+  user create <e-mail> [--username NAME] [--operator] [--password-stdin]   prints a generated password, or reads one from standard input
+  user password <e-mail> [--password-stdin]                                sets a new password and signs the user out everywhere
+  user list                                                                everybody, oldest first
+  token create <e-mail> [NAME]                                             prints a new API token
+  schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
+
+interface Arguments {
+  words: string[];
+  flags: { username?: string; operator?: boolean; 'password-stdin'?: boolean; help?: boolean };
+}
+
+type Command = (given: Arguments) => Promise<void>;
+
+const commands: Record<string, Command> = {
+  'user create': ({ words: [email = ''], flags }) =>
+    operate(async (db) => {
+      const username = flags.username ?? email.split('@', 1)[0] ?? '';
+      if (!isEmail(email)) throw new Problem('invalid-request', 'Give an e-mail address: ./offshoot user create ada@example.org');
+      if (!isUsername(username)) throw new Problem('invalid-request', 'This is not a good username; choose one with --username.');
+      const password = newPassword(flags);
+      await insertUser(db, {
+        email: email.toLowerCase(),
+        email_verified: true,
+        username,
+        is_operator: flags.operator ?? false,
+        password_hash: await hashPassword(password),
+      });
+      console.log(`Created ${email}${flags['password-stdin'] ? '' : ` with the password ${password}`}`);
+    }),
+
+  'user password': ({ words: [email = ''], flags }) =>
+    operate(async (db) => {
+      const user = await known(db, email);
+      const password = newPassword(flags);
+      const password_hash = await hashPassword(password);
+      await db.transaction().execute(async (tx) => {
+        await changeUser(tx, user.id, { password_hash });
+        await signOutEverywhere(tx, user.id);
+      });
+      console.log(`${email} was signed out everywhere${flags['password-stdin'] ? '.' : ` and has the password ${password}`}`);
+    }),
+
+  'user list': () =>
+    operate(async (db) => {
+      for (const { email, username, is_operator, deactivated, created_at } of await usersByAge(db, usersMax)) {
+        const marks = [...(is_operator ? ['operator'] : []), ...(deactivated ? ['deactivated'] : [])];
+        console.log([email, username, created_at.slice(0, 10), ...marks].join('  '));
+      }
+    }),
+
+  'token create': ({ words: [email = '', name = 'Operator'] }) =>
+    operate(async (db) => {
+      const { token } = await createApiToken(db, await known(db, email), name);
+      console.log(token);
+    }),
+
+  schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
+};
+
+const usersMax = 10_000;
+
+const operate = (work: (db: Db) => Promise<void>) => withDatabase(readConfig(process.env), work);
+
+async function known(db: Db, email: string) {
+  const user = await userByEmail(db, email);
+  if (!user) throw new Problem('not-found', `There is no user ${email || 'of that name; give an e-mail address'}.`);
+  return user;
+}
+
+function newPassword(flags: Arguments['flags']) {
+  if (!flags['password-stdin']) return randomSecret(15);
+  const given = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+  if (given.length < passwordCharactersMin || given.length > passwordCharactersMax) {
+    throw new Problem('invalid-request', `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters.`);
+  }
+  return given;
+}
+
+async function main(argv: string[]) {
+  const { values: flags, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      username: { type: 'string' },
+      operator: { type: 'boolean' },
+      'password-stdin': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  });
+  for (const length of [2, 1]) {
+    const command = commands[positionals.slice(0, length).join(' ')];
+    if (command && !flags.help) return command({ words: positionals.slice(length), flags });
+  }
+  console.error(usage);
+  process.exitCode = flags.help ? 0 : 2;
+}
+
+await main(process.argv.slice(2)).catch(endWithSentence);

@@ -1,0 +1,46 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = import.meta.dirname;
+const imports = globSync('**/*.ts', { cwd: root }).flatMap((file) =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export)[^;]*? from '(\.[^']+)'/gms)].map(([statement, to = '']) => ({
+    file,
+    to: normalize(join(dirname(file), to)),
+    typesOnly: /^(import|export) type/.test(statement),
+  })),
+);
+
+const roomOf = (path: string) => path.match(/^rooms\/([^/]+)\//)?.[1];
+const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test-');
+
+test('a room is entered through its front door', () => {
+  const trespassing = imports.filter(({ file, to }) => {
+    const into = roomOf(to);
+    return into && into !== roomOf(file) && !to.endsWith('/room.ts');
+  });
+  expect(trespassing).toEqual([]);
+});
+
+test('the kernel knows no room, no driver, and of the product only types', () => {
+  const inside = imports.filter(({ file }) => file.startsWith('kernel/') && !isTest(file));
+  expect(inside.length).toBeGreaterThan(10);
+  expect(
+    inside.filter(({ to, typesOnly }) => !to.startsWith('kernel/') && !(typesOnly && ['platform.ts', 'database.ts'].includes(to))),
+  ).toEqual([]);
+});
+
+test('a driver knows neither rooms nor the platform', () => {
+  expect(imports.filter(({ file, to }) => file.startsWith('drivers/') && !isTest(file) && !/^(drivers|kernel)\//.test(to))).toEqual([]);
+});
+
+test('nothing but tests imports test code', () => {
+  expect(imports.filter(({ file, to }) => isTest(to) && !isTest(file))).toEqual([]);
+});
+
+test('the environment is handed to config.ts once, by main.ts', () => {
+  const readers = globSync('**/*.ts', { cwd: root }).filter(
+    (file) => !isTest(file) && /process\.env\b/.test(readFileSync(join(root, file), 'utf8')),
+  );
+  expect(readers).toEqual(['main.ts']);
+});

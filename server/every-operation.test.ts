@@ -1,0 +1,123 @@
+/** Sweeps over all operations: a new one is held to these the moment it is declared. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { statusOf } from './kernel/openapi.ts';
+import type { Operation } from './kernel/operation.ts';
+import { operationsOf } from './kernel/room.ts';
+import { rooms } from './rooms.ts';
+import { openTestPlatform, type Person, type Reply, type TestPlatform } from './test-platform.ts';
+import { fill, sampleAddress, sampleEntity } from './test-samples.ts';
+
+const operations = operationsOf(rooms);
+const guarded = operations.filter(({ permission }) => permission !== 'public');
+const targeted = guarded.filter(({ on, path }) => on && path.includes('{'));
+const linked = operations.filter(({ on, rel }) => on && rel);
+
+let platform: TestPlatform;
+let stranger: Person;
+let operator: Person;
+
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  [stranger, operator] = [await platform.person(), await platform.person({ is_operator: true })];
+});
+
+const perform = (person: Person, { method, path, example }: Operation, address: Record<string, string>) =>
+  person.send(method, fill(path, address), example);
+
+test.for(guarded)('$endpoint refuses those without a token', async ({ method, path, example }) => {
+  const url = fill(path, {});
+  const request = { method, url, ...(example !== undefined && { payload: example as object }) };
+  for (const headers of [
+    {},
+    { authorization: 'Bearer rubbish' },
+    { authorization: `Bearer ${stranger.accessToken}x` },
+    { authorization: 'Basic eDp5' },
+  ]) {
+    const reply = await platform.send({ ...request, headers });
+    expect(reply).toMatchObject({ status: 401, headers: { 'www-authenticate': expect.stringContaining('Bearer') } });
+  }
+});
+
+test.for(targeted)('$endpoint answers a stranger alike for what is absent and what is invisible', async (operation) => {
+  const invisible = await perform(stranger, operation, await sampleAddress(operation, await platform.person()));
+  const absent = await perform(stranger, operation, absentAddress);
+  expect([403, 404]).toContain(invisible.status);
+  expect({ status: invisible.status, body: invisible.json }).toEqual({ status: absent.status, body: absent.json });
+});
+
+const absentAddress = {
+  user_id: '00000000-0000-4000-8000-000000000000',
+  token_id: '00000000-0000-4000-8000-000000000000',
+  key_id: '999999999',
+  email: 'nobody@example.org',
+  username: 'nobody',
+};
+
+describe.for(linked)('$endpoint', (operation) => {
+  test('is offered exactly when it would be let through', async () => {
+    const owner = await platform.person();
+    for (const person of [owner, stranger, operator]) {
+      const entity = operation.on;
+      if (!entity) throw new Error('Only targeted operations have links');
+      const address = await sampleEntity(entity, owner);
+      const { json } = await person.send('GET', fill(entity.path, address));
+      const offered = json?._links?.[operation.rel ?? ''] !== undefined;
+      const { status } = await perform(person, operation, address);
+      expect({ person: person.user.username, letThrough: ![401, 403, 404, 409].includes(status) }).toEqual({
+        person: person.user.username,
+        letThrough: offered,
+      });
+    }
+  });
+
+  test('is found at the address its link gives', async () => {
+    const owner = await platform.person();
+    const address = await sampleEntity(operation.on as NonNullable<Operation['on']>, owner);
+    const { json } = await owner.send('GET', fill(operation.on?.path ?? '', address));
+    const { href, method = operation.method } = json._links[operation.rel ?? ''];
+    expect((await owner.send(method, href, operation.example)).status).toBe(statusOf(operation.returns, operation.family));
+  });
+});
+
+describe('the OpenAPI document', () => {
+  test('is valid, in both forms, and names every operation', async () => {
+    const { json } = await platform.send({ method: 'GET', url: '/openapi.json' });
+    expect(await new Validator().validate(structuredClone(json))).toMatchObject({ valid: true });
+    const yaml = await platform.send({ method: 'GET', url: '/openapi.yaml' });
+    expect(await new Validator().validate(yaml.text)).toMatchObject({ valid: true });
+    const documented = Object.entries(json.paths).flatMap(([path, item]) =>
+      Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(documented.sort()).toEqual(operations.map(({ endpoint }) => endpoint).sort());
+    expect(json.info.version).toBe('1.0');
+  });
+
+  test('is a page for people, too', async () => {
+    const { text, status } = await platform.send({ method: 'GET', url: '/docs' });
+    expect(status).toBe(200);
+    for (const { summary } of operations) expect(text).toContain(summary.replaceAll("'", '&#39;'));
+  });
+});
+
+test.for(operations)('$endpoint succeeds with its example and answers as documented', async (operation) => {
+  const document = (await platform.send({ method: 'GET', url: '/openapi.json' })).json;
+  const { method, path } = operation;
+  const owner = await platform.person();
+  const reply = await perform(owner, operation, await sampleAddress(operation, owner));
+  const responses = document.paths[path][method.toLowerCase()].responses;
+  const [documentedStatus] = Object.keys(responses);
+  expect({ status: reply.status, body: reply.text }).toMatchObject({ status: Number(documentedStatus) });
+  const schema = responses[String(reply.status)].content?.['application/json'].schema;
+  expect(schema === undefined ? reply.text : mismatches(reply, schema, document)).toBe('');
+});
+
+function mismatches({ json }: Reply, schema: object, { components }: { components: object }) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const validate = ajv.compile({ ...schema, components });
+  validate(json);
+  return ajv.errorsText(validate.errors).replace('No errors', '');
+}

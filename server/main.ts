@@ -1,0 +1,37 @@
+/** The control plane: `./offshoot start`. Composition root; reads as the architecture. */
+import { join } from 'node:path';
+import { readConfig } from './config.ts';
+import { openDataFolder } from './data-folder.ts';
+import { openEmbeddedPostgres } from './drivers/postgres/embedded.ts';
+import { ensureInstalled, showFirstCredentials } from './installation.ts';
+import { serveApi } from './kernel/http.ts';
+import { openLog } from './kernel/log.ts';
+import { migrate } from './kernel/migrate.ts';
+import { openSecrets } from './kernel/secrets.ts';
+import { openDatabase, openPool } from './kernel/sql.ts';
+import { openPlatform } from './platform.ts';
+import { rooms } from './rooms.ts';
+import { endWithSentence, stopOnSignal } from './process.ts';
+
+process.on('uncaughtException', endWithSentence);
+
+const config = readConfig(process.env);
+const log = openLog(config.logLevel);
+const data = openDataFolder(config.data);
+const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
+const postgres = config.databaseUrl === undefined ? await openEmbeddedPostgres(join(data.path, 'postgres')) : undefined;
+const pool = openPool(config.databaseUrl ?? postgres?.url ?? '');
+await migrate(pool, join(import.meta.dirname, 'migrations'));
+const db = openDatabase(pool);
+await ensureInstalled(db, secrets, config.admin);
+const platform = await openPlatform({ config, db, log, secrets });
+const api = await serveApi(rooms, platform);
+await api.listen({ host: config.host, port: config.port });
+
+console.log(`Offshoot is ready at ${config.url} (${process.uptime().toFixed(1)} s).`);
+await showFirstCredentials(db, secrets, (line) => console.log(line));
+
+stopOnSignal([() => api.close(), () => db.destroy(), () => postgres?.stop(), () => data.close()]);
+void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
+/** From here on it is a bug, and deserves its stack trace. */
+process.off('uncaughtException', endWithSentence);

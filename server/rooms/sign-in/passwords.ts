@@ -1,0 +1,75 @@
+/**
+ * Passwords at rest: scrypt, with its parameters in the stored text so that they can be raised without breaking older hashes.
+ * Checking takes as long for someone who does not exist, and few are checked at once: the threads that do it also sign and verify tokens.
+ */
+import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+import { Problem } from '../../kernel/problem.ts';
+
+interface Cost {
+  /** The binary logarithm of N. */
+  ln: number;
+  r: number;
+  p: number;
+}
+
+const cost: Cost = { ln: 15, r: 8, p: 3 };
+const saltBytes = 16;
+const hashBytes = 32;
+
+/** `$scrypt$ln=15,r=8,p=3$salt$hash`, as other tools write it. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(saltBytes);
+  return written(cost, salt, await derive(password, salt, cost));
+}
+
+/** Whether this is the password; `hash` is null for people without one and for people who do not exist. */
+export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+  const { salt, expected, ...its } = parsed(hash ?? nobodysHash);
+  return timingSafeEqual(await derive(password, salt, its), expected) && hash !== null;
+}
+
+const written = ({ ln, r, p }: Cost, salt: Buffer, hash: Buffer) => `$scrypt$ln=${ln},r=${r},p=${p}$${base64(salt)}$${base64(hash)}`;
+
+function parsed(hash: string) {
+  const match = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(hash);
+  if (!match) throw new Error('A stored password hash is not readable');
+  const [, ln, r, p, salt = '', expected = ''] = match;
+  return { ln: Number(ln), r: Number(r), p: Number(p), salt: Buffer.from(salt, 'base64'), expected: Buffer.from(expected, 'base64') };
+}
+
+const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+
+const nobodysHash = written(cost, randomBytes(saltBytes), randomBytes(hashBytes));
+
+const underWayMax = 2;
+const waitingMax = 50;
+const waiting: (() => void)[] = [];
+let underWay = 0;
+
+/** Different keyboards compose the same letter differently; NFKC makes them one. */
+async function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
+  await turn();
+  try {
+    return await deriveNow(password.normalize('NFKC'), salt, { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r });
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else underWay -= 1;
+  }
+}
+
+async function turn() {
+  if (underWay < underWayMax) {
+    underWay += 1;
+    return;
+  }
+  if (waiting.length >= waitingMax) {
+    throw new Problem('unavailable', 'Many people are signing in at the moment; try again shortly.', { headers: { 'retry-after': '5' } });
+  }
+  await new Promise<void>((resolve) => void waiting.push(resolve));
+}
+
+const deriveNow = (password: string, salt: Buffer, options: ScryptOptions) =>
+  new Promise<Buffer>((resolve, reject) =>
+    scrypt(password, salt, hashBytes, options, (error, key) => (error ? reject(error) : resolve(key))),
+  );

@@ -1,0 +1,180 @@
+/**
+ * The OAuth2 library, told what is ours: who the people and the clients are, where things are kept, how long they last, what an access token
+ * says. What a client's habits ask for beyond the protocol is done in front of it (token-endpoint.ts, authorize.ts), not by bending it.
+ */
+import type { EventEmitter } from 'node:events';
+import { Provider, errors, interactionPolicy, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import { fingerprint } from '../../kernel/secrets.ts';
+import type { Platform } from '../../platform.ts';
+import { accessTokenSeconds, viaGrant } from './access-token.ts';
+import { openAdapter } from './adapter.ts';
+import { addAttempts, failedExchangeWeight, networkOf } from './attempts.ts';
+import { clients } from './clients.ts';
+import { errorPage, pageHeaders } from './pages.ts';
+import { activeUser, useApiToken } from './queries.ts';
+
+/** The one scope of the one resource: whoever holds an access token acts as its owner. */
+export const apiScope = 'api';
+export const pagesPath = '/sign-in';
+
+const day = 24 * 60 * 60;
+
+/** In seconds. A refresh token is replaced whenever it is used, so its age is that of the last use; a grant is the whole sign-in. */
+const lifetimes = {
+  AccessToken: accessTokenSeconds,
+  IdToken: accessTokenSeconds,
+  AuthorizationCode: 60,
+  Interaction: 30 * 60,
+  Session: 14 * day,
+  RefreshToken: 30 * day,
+  Grant: 180 * day,
+};
+
+export function openProvider(platform: Platform): Provider {
+  const provider = new Provider(platform.config.url, configurationOf(platform));
+  /** Our front says through the forwarding headers which scheme, host and address apply; nothing reaches the library around it. */
+  provider.proxy = true;
+  provider.registerGrantType('api_token', apiTokenGrant(provider, platform), ['api_token']);
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.path === '/oauth2/token') await finishTokenReply(ctx as KoaContextWithOIDC, platform);
+    keepRedirectRelative(ctx as KoaContextWithOIDC);
+    for (const name of crossOriginHeaders) ctx.remove(name);
+  });
+  const events: EventEmitter = provider;
+  events.on('server_error', (_ctx, error) => platform.log.error({ err: error }, 'bug'));
+  events.on('error', (error) => platform.log.error({ err: error }, 'bug'));
+  return provider;
+}
+
+function configurationOf({ config, db, keys, secrets }: Platform): Configuration {
+  const cookie = { signed: true, httpOnly: true, overwrite: true, sameSite: 'lax' } as const;
+  return {
+    adapter: openAdapter(db, secrets),
+    clients,
+    clientAuthMethods: ['none'],
+    clientBasedCORS: () => false,
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    cookies: {
+      keys: keys.cookies,
+      names: { session: 'offshoot_session', interaction: 'offshoot_sign_in', resume: 'offshoot_resume' },
+      long: cookie,
+      short: cookie,
+    },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    extraTokenClaims: claimsOfToken,
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => config.url,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_ctx, resource) => {
+          if (resource !== config.url) throw new errors.InvalidTarget();
+          return apiOf(config.url);
+        },
+      },
+    },
+    findAccount: async (_ctx, id) => {
+      const user = await activeUser(db, id);
+      return user && { accountId: user.id, generation: user.token_generation, claims: () => ({ sub: user.id }) };
+    },
+    interactions: { policy: policy(), url: (_ctx, { uid }) => `${pagesPath}/${uid}` },
+    jwks: { keys: keys.accessTokens },
+    /** Every sign-in is a grant of its own, so that signing out of one machine leaves the others alone. */
+    loadExistingGrant: (ctx) => {
+      const grantId = ctx.oidc.result?.consent?.grantId;
+      return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
+    },
+    pkce: { required: () => true },
+    renderError: (ctx, out) => {
+      ctx.type = 'html';
+      ctx.set(pageHeaders());
+      ctx.body = errorPage(out.error_description ?? out.error).html;
+    },
+    responseTypes: ['code'],
+    rotateRefreshToken: true,
+    routes: { authorization: '/oauth2/authorize', token: '/oauth2/token', revocation: '/oauth2/revoke', jwks: '/oauth2/jwks' },
+    scopes: ['openid', 'offline_access'],
+    ttl: lifetimes,
+  };
+}
+
+const apiOf = (url: string) => ({
+  audience: url,
+  scope: apiScope,
+  accessTokenFormat: 'jwt' as const,
+  jwt: { sign: { alg: 'ES256' as const } },
+});
+
+/** Asks to sign in, then for consent. A session whose person is gone or deactivated counts as none. A further step is one more prompt here. */
+function policy() {
+  const prompts = interactionPolicy.base();
+  const { Check } = interactionPolicy;
+  prompts
+    .get('login')
+    ?.checks.add(
+      new Check('account_gone', 'sign in again', 'login_required', ({ oidc }) => oidc.session?.accountId !== undefined && !oidc.account),
+    );
+  return prompts;
+}
+
+function claimsOfToken({ oidc }: KoaContextWithOIDC, token: { grantId?: string | undefined; gty?: string; scope?: string | undefined }) {
+  const { AuthorizationCode, RefreshToken, Account } = oidc.entities;
+  const signedIn = AuthorizationCode ?? RefreshToken;
+  const grantId = token.grantId ?? '';
+  return {
+    via: token.gty === 'api_token' ? grantId : viaGrant(grantId),
+    generation: Account?.['generation'],
+    scp: token.scope?.split(' '),
+    ...(signedIn?.amr && { amr: signedIn.amr }),
+    ...(signedIn?.authTime && { auth_time: signedIn.authTime }),
+  };
+}
+
+const apiTokenGrant =
+  (provider: Provider, { db, config }: Platform) =>
+  async (ctx: KoaContextWithOIDC) => {
+    const { client, params } = ctx.oidc;
+    const secret = params?.['api_token'];
+    if (typeof secret !== 'string' || !client) throw new errors.InvalidRequest("missing required parameter 'api_token'");
+    const holder = await useApiToken(db, fingerprint(secret));
+    if (!holder) throw new errors.InvalidGrant('no such API token, or its owner is deactivated');
+    ctx.oidc.entity('Account', { accountId: holder.user_id, generation: holder.token_generation, claims: () => ({ sub: holder.user_id }) });
+    const token = new provider.AccessToken({
+      accountId: holder.user_id,
+      client,
+      grantId: holder.api_token_id,
+      gty: 'api_token',
+      scope: apiScope,
+    });
+    token.resourceServer = new provider.ResourceServer(config.url, apiOf(config.url));
+    ctx.body = { access_token: await token.save(), expires_in: token.expiration, token_type: 'bearer' };
+  };
+
+/** The words that clients look for when a grant is refused. */
+const refusals: Record<string, string> = {
+  api_token: 'Invalid API token',
+  refresh_token: 'Invalid refresh token',
+  authorization_code: 'Invalid authorization code',
+};
+
+async function finishTokenReply(ctx: KoaContextWithOIDC, { db }: Platform) {
+  const reply = ctx.body as Record<string, unknown>;
+  if (typeof reply['token_type'] === 'string') reply['token_type'] = reply['token_type'].toLowerCase();
+  if (reply['error'] !== 'invalid_grant') return;
+  reply['error_description'] = refusals[String(ctx.oidc.params?.['grant_type'])] ?? reply['error_description'];
+  await addAttempts(db, [{ limit: 'token exchange from address', of: networkOf(ctx.ip), weight: failedExchangeWeight }]);
+}
+
+/** No page of another origin has business here; the library, which is not shown the Origin, would allow them all. */
+const crossOriginHeaders = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'];
+
+/** People reach us by more than one name (localhost, 127.0.0.1), and their cookies belong to the one they use. */
+function keepRedirectRelative(ctx: KoaContextWithOIDC) {
+  const { location } = ctx.response.headers;
+  if (typeof location === 'string' && location.startsWith(`${ctx.origin}/`)) ctx.set('location', location.slice(ctx.origin.length));
+}

@@ -1,0 +1,30 @@
+/** Signing in: passwords, API tokens and browser sign-ins, all of which end in an access token; and who the bearer of one is. */
+import type { Room } from '../../kernel/room.ts';
+import { mountAuthorize } from './authorize.ts';
+import { openHandOver } from './hand-over.ts';
+import * as operations from './operations.ts';
+import { openProvider } from './provider.ts';
+import { mountSteps } from './steps.ts';
+import { mountTokenEndpoint } from './token-endpoint.ts';
+
+/** Main makes the missing keys on the first start, in a transaction, and opens them on every start. */
+export { createKeys, openKeys, type Keys } from './keys.ts';
+/** Turns access tokens into callers, for the platform. */
+export { createCallerOf } from './caller.ts';
+/** For whoever sets or checks a password. */
+export { hashPassword, isPassword } from './passwords.ts';
+/** For whoever changes a password or deactivates a person. */
+export { signOutEverywhere } from './queries.ts';
+
+export const signIn: Room = {
+  name: 'Sign-in',
+  about: 'How people and programs prove who they are: OAuth 2.0 at /oauth2, and certificates for SSH.',
+  operations,
+  mount(http, platform) {
+    const provider = openProvider(platform);
+    const handOver = openHandOver(provider, platform.config.url);
+    mountTokenEndpoint(http, platform, provider, handOver);
+    mountAuthorize(http, platform, handOver);
+    mountSteps(http, platform, provider);
+  },
+};

@@ -1,0 +1,159 @@
+/**
+ * The pages between the begin and the end of a browser sign-in, one per prompt of the library's policy (provider.ts). A further step, such as
+ * a passcode, is one more prompt there and one more entry here. Which step a browser is at is known from its signed cookie, not from what it
+ * sends; a form counts only when our own page sent it.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { errors, type Interaction, type InteractionResults, type Provider } from 'oidc-provider';
+import type { Html } from '../../kernel/html.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Platform } from '../../platform.ts';
+import { displayName } from '../users/room.ts';
+import { countAttempts, forgetAttempts, networkOf } from './attempts.ts';
+import { clientName } from './clients.ts';
+import { answerPageError, consentPage, fieldCharactersMax, pageHeaders, signInPage, signOutPage, signedOutPage } from './pages.ts';
+import { isPassword } from './passwords.ts';
+import { pagesPath } from './provider.ts';
+import { activeUser, userByLogin } from './queries.ts';
+
+/** What a form leads to: the same page again with an error, the next step, or the sign-in begun anew. */
+type Outcome = { refused: Html } | { result: InteractionResults } | { restart: true };
+
+interface Step {
+  page(interaction: Interaction): Promise<Html>;
+  submit(interaction: Interaction, form: URLSearchParams, address: string): Promise<Outcome>;
+}
+
+const bodyBytesMax = 16 * 1024;
+
+export function mountSteps(http: FastifyInstance, platform: Platform, provider: Provider) {
+  const steps: Record<string, Step> = { login: signInStep(platform, provider), consent: consentStep(platform, provider) };
+  const options = { bodyLimit: bodyBytesMax, errorHandler: answerPageError };
+
+  const current = async (request: FastifyRequest<{ Params: { uid: string } }>, reply: FastifyReply) => {
+    const interaction = await provider.interactionDetails(request.raw, reply.raw);
+    const step = steps[interaction.prompt.name];
+    if (!step || interaction.uid !== request.params.uid) throw new errors.SessionNotFound('another sign-in');
+    const show = (page: Html, status = 200) =>
+      reply
+        .code(status)
+        .headers(pageHeaders(asked(interaction, 'redirect_uri')))
+        .send(page.html);
+    return { interaction, step, show };
+  };
+
+  http.get<{ Params: { uid: string } }>(`${pagesPath}/:uid`, options, async (request, reply) => {
+    const { interaction, step, show } = await current(request, reply);
+    return show(await step.page(interaction));
+  });
+
+  http.post<{ Params: { uid: string } }>(`${pagesPath}/:uid`, options, async (request, reply) => {
+    const form = formOf(request);
+    const { interaction, step, show } = await current(request, reply);
+    const outcome = await step.submit(interaction, form, networkOf(request.ip));
+    if ('refused' in outcome) return show(outcome.refused, 401);
+    if ('restart' in outcome) return reply.redirect(`/oauth2/authorize?${queryOf(interaction).toString()}`, 303);
+    interaction.result = { ...(outcome.result.error === undefined && interaction.lastSubmission), ...outcome.result };
+    await interaction.persist();
+    return reply.redirect(new URL(interaction.returnTo).pathname, 303);
+  });
+
+  http.get('/sign-out', options, (_request, reply) => reply.headers(pageHeaders()).send(signOutPage().html));
+
+  http.post('/sign-out', options, async (request, reply) => {
+    formOf(request);
+    const session = await provider.Session.get(provider.createContext(request.raw, reply.raw));
+    await session.destroy();
+    return reply.headers(pageHeaders()).send(signedOutPage().html);
+  });
+}
+
+function signInStep({ db }: Platform, provider: Provider): Step {
+  const refusal = 'The e-mail address, username or password is wrong.';
+  const page = (interaction: Interaction, login: string, error?: string) => signInPage({ client: clientOf(interaction), login, error });
+
+  return {
+    page: (interaction) => Promise.resolve(page(interaction, asked(interaction, 'login_hint'))),
+    async submit(interaction, form, address) {
+      if (form.get('answer') === 'cancel') return denied;
+      const login = (form.get('login') ?? '').trim();
+      const password = form.get('password') ?? '';
+      await countAttempts(db, [
+        { limit: 'sign-in to account', of: login },
+        { limit: 'sign-in from address', of: address },
+      ]);
+      const isPossible = [login, password].every((text) => text.length <= fieldCharactersMax && !text.includes('\0'));
+      const user = isPossible ? await userByLogin(db, login) : undefined;
+      const isRight = await isPassword(password, user?.password_hash ?? null);
+      if (!user || !isRight || user.deactivated) return { refused: page(interaction, login, refusal) };
+      await forgetAttempts(db, 'sign-in to account', login);
+      if (interaction.session && interaction.session.accountId !== user.id) await leaveSession(provider, interaction);
+      return { result: { login: { accountId: user.id, amr: ['pwd'], ts: Math.floor(Date.now() / 1000) } } };
+    },
+  };
+}
+
+function consentStep({ db }: Platform, provider: Provider): Step {
+  return {
+    async page(interaction) {
+      const user = await activeUser(db, interaction.session?.accountId ?? '');
+      if (!user) throw new errors.SessionNotFound('the person is gone');
+      return consentPage({ client: clientOf(interaction), person: displayName(user), email: user.email });
+    },
+    async submit(interaction, form) {
+      switch (form.get('answer')) {
+        case 'allow':
+          return { result: { consent: { grantId: await grantAll(provider, interaction) } } };
+        case 'switch':
+          await leaveSession(provider, interaction);
+          return { restart: true };
+        case null:
+        default:
+          return denied;
+      }
+    },
+  };
+}
+
+const denied: Outcome = { result: { error: 'access_denied', error_description: 'You did not allow this.' } };
+
+const clientOf = (interaction: Interaction) => clientName(asked(interaction, 'client_id')) ?? 'A program';
+
+/** A parameter of the request that began the sign-in. */
+const asked = ({ params }: Interaction, name: string) => (typeof params[name] === 'string' ? params[name] : '');
+
+/** All that was asked for, which is the API and perhaps to stay signed in. */
+function grantAll(provider: Provider, interaction: Interaction): Promise<string> {
+  const { session, prompt } = interaction;
+  const grant = new provider.Grant({ accountId: session?.accountId, clientId: asked(interaction, 'client_id') });
+  const { missingOIDCScope, missingResourceScopes } = prompt.details as {
+    missingOIDCScope?: string[];
+    missingResourceScopes?: Record<string, string[]>;
+  };
+  if (missingOIDCScope) grant.addOIDCScope(missingOIDCScope.join(' '));
+  for (const [resource, scopes] of Object.entries(missingResourceScopes ?? {})) grant.addResourceScope(resource, scopes.join(' '));
+  return grant.save();
+}
+
+/** Ends the browser's session, so that the sign-in goes on as if nobody had been signed in. */
+async function leaveSession(provider: Provider, interaction: Interaction) {
+  const session = await provider.Session.findByUid(interaction.session?.uid ?? '');
+  await session?.destroy();
+  delete interaction.session;
+}
+
+const queryOf = (interaction: Interaction) =>
+  new URLSearchParams(
+    Object.keys(interaction.params)
+      .map((name): [string, string] => [name, asked(interaction, name)])
+      .filter(([, value]) => value !== ''),
+  );
+
+/** Browsers say where a form comes from: in Sec-Fetch-Site, or else in Origin. Cookies alone are `SameSite=Lax`; this is the second lock. */
+function formOf({ body, headers, host }: FastifyRequest): URLSearchParams {
+  const { origin, 'sec-fetch-site': site } = headers;
+  const isOurs =
+    site === undefined ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === host) : site === 'same-origin';
+  if (!isOurs) throw new Problem('forbidden', 'This form was sent from another site.');
+  return new URLSearchParams(typeof body === 'string' ? body : '');
+}

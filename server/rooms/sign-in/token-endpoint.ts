@@ -1,0 +1,130 @@
+/**
+ * `POST /oauth2/token` and `POST /oauth2/revoke`, in front of the OAuth2 library. Clients send forms or JSON; name themselves by HTTP Basic
+ * with an empty password, in the body, or (when they refresh) not at all; and revoke access tokens, which the library cannot.
+ * All of that becomes one plain form here. Whatever is no such request is answered 400 or 401 in OAuth's words.
+ */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { errors, type Provider } from 'oidc-provider';
+import { answerError } from '../../kernel/errors.ts';
+import { parseJson } from '../../kernel/parse.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Platform } from '../../platform.ts';
+import { isViaGrant, openAccessTokens } from './access-token.ts';
+import { countAttempts, networkOf } from './attempts.ts';
+import { isClient } from './clients.ts';
+import type { HandOver } from './hand-over.ts';
+import { endGrant } from './queries.ts';
+
+const bodyBytesMax = 16 * 1024;
+const parametersMax = 30;
+
+type Parameters = Map<string, string>;
+
+export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, provider: Provider, handOver: HandOver) {
+  const { db, keys, config } = platform;
+  const claimsOf = openAccessTokens(keys, config.url);
+  const options = { bodyLimit: bodyBytesMax, errorHandler: answerOAuthError };
+
+  http.post('/oauth2/token', options, async (request, reply) => {
+    await countAttempts(db, [{ limit: 'token exchange from address', of: networkOf(request.ip) }]);
+    const parameters = parametersOf(request);
+    const client = clientOf(request, parameters) ?? (await clientOfRefreshToken(provider, parameters));
+    await handOver(request, reply, { method: 'POST', url: '/oauth2/token', accept: 'application/json', form: formOf(parameters, client) });
+  });
+
+  http.post('/oauth2/revoke', options, async (request, reply) => {
+    await countAttempts(db, [{ limit: 'token exchange from address', of: networkOf(request.ip) }]);
+    const parameters = parametersOf(request);
+    const client = clientOf(request, parameters);
+    const token = parameters.get('token') ?? '';
+    if (!token.includes('.')) {
+      const form = formOf(parameters, client);
+      return handOver(request, reply, { method: 'POST', url: '/oauth2/revoke', accept: 'application/json', form });
+    }
+    const claims = await claimsOf(token);
+    if (claims && claims.client_id === client && isViaGrant(claims.via)) await endGrant(db, claims.via);
+    return reply.code(200).send();
+  });
+}
+
+function parametersOf({ body, headers }: FastifyRequest): Parameters {
+  if (typeof body !== 'string' || body === '') throw new errors.InvalidRequest('The body is empty.');
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'application/x-www-form-urlencoded';
+  const read = readers[type];
+  if (!read) throw new errors.InvalidRequest('Send the body as application/x-www-form-urlencoded or as application/json.');
+  const entries = read(body);
+  if (entries.length > parametersMax) throw new errors.InvalidRequest(`There are more than ${parametersMax} parameters.`);
+  const parameters: Parameters = new Map(entries);
+  if (parameters.size < entries.length) throw new errors.InvalidRequest('A parameter is given twice.');
+  return parameters;
+}
+
+const readers: Record<string, (body: string) => [string, string][]> = {
+  'application/x-www-form-urlencoded': (body) => [...new URLSearchParams(body)],
+  'application/json': (body) => {
+    const value = parseJson(body);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new errors.InvalidRequest('The body is not an object.');
+    return Object.entries(value).map(([name, text]: [string, unknown]) => {
+      if (typeof text !== 'string') throw new errors.InvalidRequest('A parameter is not a string.');
+      return [name, text];
+    });
+  },
+};
+
+/** The client that the request names, if it names one. Ours have no secrets, so a secret is a mistake. */
+function clientOf({ headers }: FastifyRequest, parameters: Parameters): string | undefined {
+  const { authorization } = headers;
+  const named = parameters.get('client_id');
+  const basic = authorization === undefined ? undefined : basicCredentials(authorization);
+  const secret = basic?.password || parameters.get('client_secret');
+  const id = basic?.username ?? named;
+  if (basic && named !== undefined && named !== basic.username)
+    throw new errors.InvalidRequest('The header and the body name different clients.');
+  if (secret || (id !== undefined && !isClient(id)))
+    throw new errors.InvalidClientAuth('unknown client, or a secret for one that has none');
+  return id;
+}
+
+function basicCredentials(authorization: string) {
+  const encoded = /^basic +([\w+/=-]+)$/i.exec(authorization)?.[1];
+  const [username = '', ...password] = Buffer.from(encoded ?? '', 'base64')
+    .toString('utf8')
+    .split(':');
+  if (encoded === undefined || password.length === 0) throw new errors.InvalidClientAuth('not HTTP Basic');
+  return { username, password: password.join(':') };
+}
+
+/** A client's name is no secret, so the refresh token alone says whose it is. */
+async function clientOfRefreshToken(provider: Provider, parameters: Parameters): Promise<string | undefined> {
+  if (parameters.get('grant_type') !== 'refresh_token') return undefined;
+  const client = (await provider.RefreshToken.find(parameters.get('refresh_token') ?? ''))?.clientId;
+  return client ?? 'platform-api-user';
+}
+
+function formOf(parameters: Parameters, client: string | undefined): URLSearchParams {
+  if (client === undefined) throw new errors.InvalidClientAuth('no client');
+  const form = new URLSearchParams([...parameters]);
+  form.delete('client_secret');
+  form.set('client_id', client);
+  return form;
+}
+
+/** Our mistakes aside, every failure is `{error, error_description}`. */
+function answerOAuthError(error: FastifyError | Problem | errors.OIDCProviderError, request: FastifyRequest, reply: FastifyReply) {
+  const told = oauthErrorOf(error);
+  if (!told) return answerError(error, request, reply);
+  const { status, headers = {}, ...body } = told;
+  return reply.code(status).headers(headers).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+function oauthErrorOf(error: FastifyError | Problem | errors.OIDCProviderError) {
+  if (error instanceof errors.OIDCProviderError) {
+    const { statusCode: status, error: name, error_description = name } = error;
+    return { status, error: name, error_description, ...(status === 401 && { headers: { 'www-authenticate': 'Basic realm="offshoot"' } }) };
+  }
+  if (error instanceof Problem && error.kind === 'too-many-requests') {
+    return { status: error.status, error: 'too_many_requests', error_description: error.message, headers: error.headers };
+  }
+  const status = error instanceof Problem ? error.status : (error.statusCode ?? 500);
+  return status < 500 ? { status: 400, error: 'invalid_request', error_description: error.message } : undefined;
+}
