@@ -14,6 +14,3 @@ export function ulid(now = Date.now()): string {
   for (let rest = now, i = 0; i < 10; i += 1, rest = Math.floor(rest / 32)) time = crockford.charAt(rest % 32) + time;
   return time + Array.from(randomBytes(16), (byte) => crockford[byte & 31]).join('');
 }
-
-/** People, invitations, tokens. */
-export { randomUUID as uuid } from 'node:crypto';
