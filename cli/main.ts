@@ -92,22 +92,25 @@ function newPassword(flags: Arguments['flags']) {
 }
 
 async function main(argv: string[]) {
-  const { values: flags, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: {
-      username: { type: 'string' },
-      operator: { type: 'boolean' },
-      'password-stdin': { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  });
+  const { flags, words } = readArguments(argv);
   for (const length of [2, 1]) {
-    const command = commands[positionals.slice(0, length).join(' ')];
-    if (command && !flags.help) return command({ words: positionals.slice(length), flags });
+    const command = commands[words.slice(0, length).join(' ')];
+    if (command && !flags.help) return command({ words: words.slice(length), flags });
   }
   console.error(usage);
   process.exitCode = flags.help ? 0 : 2;
+}
+
+function readArguments(args: string[]): Arguments {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  try {
+    const options = { username: text, operator: flag, 'password-stdin': flag, help: flag };
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+    return { flags: values, words: positionals };
+  } catch (error) {
+    throw new Problem('invalid-request', `${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  }
 }
 
 await main(process.argv.slice(2)).catch(endWithSentence);

@@ -55,10 +55,10 @@ export async function showFirstCredentials(db: Db, secrets: Secrets, print: (lin
   const { first_credentials } = await db.selectFrom('installation').select('first_credentials').executeTakeFirstOrThrow();
   if (first_credentials === null) return;
   const { email, password, api_token } = JSON.parse(secrets.open(sealedFor, first_credentials)) as FirstCredentials;
-  print('');
   print('The administrator of this installation (shown this once):');
   print(`  e-mail     ${email}`);
   print(`  password   ${password ?? '(as set in OFFSHOOT_ADMIN_PASSWORD)'}`);
   print(`  API token  ${api_token ?? '(as set in OFFSHOOT_ADMIN_API_TOKEN)'}`);
+  print('');
   await db.updateTable('installation').set({ first_credentials: null }).execute();
 }

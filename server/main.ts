@@ -10,28 +10,35 @@ import { migrate } from './kernel/migrate.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { openPlatform } from './platform.ts';
-import { rooms } from './rooms.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
+import { rooms } from './rooms.ts';
 
 process.on('uncaughtException', endWithSentence);
+const closings = stopOnSignal();
 
 const config = readConfig(process.env);
 const log = openLog(config.logLevel);
+
 const data = openDataFolder(config.data);
+closings.push(() => data.close());
 const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
+
 const postgres = config.databaseUrl === undefined ? await openEmbeddedPostgres(join(data.path, 'postgres')) : undefined;
+closings.push(() => postgres?.stop());
+void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
+
 const pool = openPool(config.databaseUrl ?? postgres?.url ?? '');
 await migrate(pool, join(import.meta.dirname, 'migrations'));
 const db = openDatabase(pool);
+closings.push(() => db.destroy());
 await ensureInstalled(db, secrets, config.admin);
+
 const platform = await openPlatform({ config, db, log, secrets });
 const api = await serveApi(rooms, platform);
+closings.push(() => api.close());
 await api.listen({ host: config.host, port: config.port });
 
-console.log(`Offshoot is ready at ${config.url} (${process.uptime().toFixed(1)} s).`);
 await showFirstCredentials(db, secrets, (line) => console.log(line));
-
-stopOnSignal([() => api.close(), () => db.destroy(), () => postgres?.stop(), () => data.close()]);
-void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
+console.log(`Offshoot is ready at ${config.url} (${process.uptime().toFixed(1)} s).`);
 /** From here on it is a bug, and deserves its stack trace. */
 process.off('uncaughtException', endWithSentence);

@@ -7,6 +7,7 @@ import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import { Type } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
+import { drainOnClose } from './drain.ts';
 import { answerError, bearerChallenge, notFound } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
@@ -52,6 +53,7 @@ function openHttp({ config, log }: Platform): FastifyInstance {
     routerOptions: { maxParamLength: pathParameterCharactersMax },
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
   });
+  drainOnClose(http);
   http.addHook('onRequest', setHeaders(config.url));
   http.addHook('onResponse', logRequest);
   http.setErrorHandler(answerError);

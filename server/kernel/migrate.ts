@@ -64,6 +64,6 @@ async function apply(client: pg.PoolClient, { name, sql, hash }: Migration) {
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new Error(`The migration ${name} failed`, { cause: error });
+    throw new Error(`The migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }

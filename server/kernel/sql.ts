@@ -51,8 +51,9 @@ export function openPool(url: string): pg.Pool {
     application_name: 'offshoot',
     types,
   });
-  /** An idle connection that breaks is replaced on the next use; a query under way reports its own failure. */
+  /** A connection that breaks is replaced on the next use; a query under way reports the failure itself. */
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 

@@ -14,6 +14,8 @@ export const roleName = 'offshoot';
 
 const scratchName = 'cluster-in-the-making';
 const initdbMillisecondsMax = 300_000;
+/** An orphan that was in the middle of recovering from a crash may never answer. */
+const orphanSecondsMax = 3;
 const run = promisify(execFile);
 
 export async function ensureCluster(home: string, launcher: Launcher): Promise<string> {
@@ -26,7 +28,7 @@ export async function ensureCluster(home: string, launcher: Launcher): Promise<s
 
 async function removeScratch(scratch: string) {
   if (!existsSync(scratch)) return;
-  await stopProcesses(scratch, undefined);
+  await stopProcesses(scratch, undefined, 0);
   rmSync(scratch, { recursive: true, force: true });
 }
 
@@ -65,7 +67,7 @@ async function clearLeftovers(cluster: string, launcher: Launcher) {
   const owner = statSync(cluster).uid;
   if (owner !== launcher.uid && !isRoot())
     throw new Error(`${cluster} belongs to another user (${owner}): run Offshoot as that user, or as root.`);
-  await stopProcesses(cluster, recordedPostmaster(cluster));
+  await stopProcesses(cluster, recordedPostmaster(cluster), orphanSecondsMax);
   rmSync(lockFile(cluster), { force: true });
   // It was restored from another machine, or Offshoot did not run as root before.
   if (owner !== launcher.uid) await run('chown', ['--recursive', '--no-dereference', `${launcher.uid}:${launcher.gid}`, '--', cluster]);

@@ -42,6 +42,7 @@ export interface EmbeddedPostgres {
 }
 
 const readySecondsMax = 300;
+const fastShutdownSecondsMax = 30;
 const readyPollMilliseconds = 5;
 const closeMillisecondsMax = 500;
 const connectMillisecondsMax = 10_000;
@@ -77,7 +78,7 @@ export async function openEmbeddedPostgres(folder: string, settings: Record<stri
   let stopping = false;
   const stop = async () => {
     stopping = true;
-    await stopProcesses(cluster, server.pid);
+    await stopProcesses(cluster, server.pid, fastShutdownSecondsMax);
     removeSocketFolder(home, launcher);
   };
   try {
@@ -164,9 +165,12 @@ const fixedSettings = (launcher: Launcher, home: string, socketFolder: string) =
 /** The setting is a list; quotes keep a comma or a space in a path from splitting it. */
 const quotedDirectory = (path: string) => `"${path.replaceAll('"', '""')}"`;
 
-/** In a session of its own: Ctrl-C in a terminal is for us, who then stop PostgreSQL last. */
+/**
+ * In a session of its own: Ctrl-C in a terminal is for us, who then stop PostgreSQL last. When we die it ends at once and recovers on its next
+ * start: a fast shutdown could wait for ever if it comes while PostgreSQL recovers from a crash of its own.
+ */
 function spawnServer(cluster: string, launcher: Launcher, settings: Record<string, string>, log: BoundedLog): ChildProcess {
-  const [command, ...args] = launcher.command('INT', [
+  const [command, ...args] = launcher.command('QUIT', [
     join(launcher.native, 'bin', 'postgres'),
     '-D',
     join(launcher.home, basename(cluster)),

@@ -17,7 +17,7 @@ export interface Launcher {
   readonly home: string;
   readonly native: string;
   readonly env: Record<string, string>;
-  command(signalWhenWeDie: 'INT' | 'KILL', program: string[]): [string, ...string[]];
+  command(signalWhenWeDie: 'QUIT' | 'KILL', program: string[]): [string, ...string[]];
 }
 
 const systemUser = 'offshoot';

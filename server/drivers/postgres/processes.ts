@@ -6,15 +6,14 @@ import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const fastShutdownSecondsMax = 30;
 const killSecondsMax = 10;
 const pollMilliseconds = 10;
 
 /** Ends all of them: first by asking the postmaster for a fast shutdown, then by force. Committed data survives both. */
-export async function stopProcesses(folder: string, postmaster: number | undefined) {
+export async function stopProcesses(folder: string, postmaster: number | undefined, fastSecondsMax: number) {
   if (postmaster !== undefined && processesIn(folder).includes(postmaster)) {
     signal(postmaster, 'SIGINT');
-    if (await allGone(folder, fastShutdownSecondsMax)) return;
+    if (await allGone(folder, fastSecondsMax)) return;
   }
   for (const pid of processesIn(folder)) signal(pid, 'SIGKILL');
   if (!(await allGone(folder, killSecondsMax))) throw new Error(`The processes ${processesIn(folder).join(', ')} in ${folder} do not end.`);

@@ -1,0 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const pollMilliseconds = 5;
+
+/** Waits until something is so, but not for ever. */
+export async function eventually(what: string, isSo: () => boolean | Promise<boolean>, secondsMax: number, report = () => '') {
+  const deadline = performance.now() + secondsMax * 1000;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`Waited ${secondsMax} seconds in vain: ${what}.\n${report()}`);
+    await sleep(pollMilliseconds);
+  }
+}

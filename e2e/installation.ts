@@ -1,0 +1,99 @@
+/**
+ * A data folder and a port, on which platforms are started one after the other. Disposing of it ends what runs and removes the folder.
+ *
+ *     await using installation = await createInstallation();
+ *     const platform = await installation.start();
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { eventually } from './eventually.ts';
+import { postgresIn, signal } from './processes.ts';
+import { type Ended, runProgram } from './program.ts';
+import { RunningPlatform } from './running-platform.ts';
+
+export const repository = resolve(import.meta.dirname, '..');
+const command = join(repository, 'offshoot');
+const commandSecondsMax = 60;
+const postgresEndSecondsMax = 10;
+
+export type Settings = Record<string, string>;
+
+export interface Installation extends AsyncDisposable {
+  readonly data: string;
+  readonly port: number;
+  readonly url: string;
+  /** Begins a start, and does not wait for it. */
+  launch(settings?: Settings): RunningPlatform;
+  /** Answers when the platform is ready. */
+  start(settings?: Settings): Promise<RunningPlatform>;
+  /** Stops in order what runs, and starts anew. */
+  restart(settings?: Settings): Promise<RunningPlatform>;
+  /** Any command of `./offshoot`, to its end. */
+  run(args: string[], options?: { settings?: Settings; input?: string }): Promise<Ended>;
+}
+
+export async function createInstallation(always: Settings = {}): Promise<Installation> {
+  const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
+  const port = await freePort();
+  const env = (settings: Settings) => ({
+    ...plainEnvironment(),
+    OFFSHOOT_DATA: data,
+    OFFSHOOT_PORT: String(port),
+    ...always,
+    ...settings,
+  });
+  const launched: RunningPlatform[] = [];
+
+  const launch = (settings: Settings = {}) => {
+    const platform = new RunningPlatform(command, data, env(settings));
+    launched.push(platform);
+    return platform;
+  };
+  const start = (settings?: Settings) => launch(settings).untilReady();
+  return {
+    data,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    launch,
+    start,
+    restart: async (settings) => {
+      await launched.at(-1)?.stop();
+      return start(settings);
+    },
+    run: (args, { settings = {}, input } = {}) =>
+      runProgram(command, args, { env: env(settings), secondsMax: commandSecondsMax, ...(input !== undefined && { input }) }),
+    [Symbol.asyncDispose]: async () => {
+      for (const platform of launched) await platform.killAll();
+      const isGone = () => postgresIn(data).length === 0;
+      try {
+        await eventually('PostgreSQL is gone after its platform', isGone, postgresEndSecondsMax);
+      } finally {
+        for (const pid of postgresIn(data)) signal(pid, 'SIGKILL');
+        await eventually('PostgreSQL is gone after a kill', isGone, postgresEndSecondsMax);
+        await rm(data, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** What a login shell would have: neither this project's settings nor what the test runner adds. */
+export function plainEnvironment(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(([name]) => keptVariables.has(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, value ?? '']));
+}
+
+const keptVariables = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TMPDIR', 'http_proxy', 'https_proxy', 'no_proxy']);
+
+export function freePort(): Promise<number> {
+  return new Promise((settle, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      server.close(() => settle(port));
+    });
+  });
+}

@@ -1,0 +1,108 @@
+/** `kill -9`, twenty times at random moments: the next start works, and nothing that was acknowledged is lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { accessToken, send } from './api.ts';
+import { eventually } from './eventually.ts';
+import { createInstallation, type Installation } from './installation.ts';
+import { postgresIn } from './processes.ts';
+import type { RunningPlatform } from './running-platform.ts';
+import { emptyLedger, expectKept, forgetTokens, signInAsClient, write } from './writing.ts';
+
+const killsDuringFirstStart = 8;
+const connectionKills = 3;
+const recoverSecondsMax = 30;
+
+describe('after kill -9 during the first start', () => {
+  let firstStartMilliseconds: number;
+
+  beforeAll(async () => {
+    await using installation = await createInstallation();
+    firstStartMilliseconds = (await installation.start()).startMilliseconds;
+  });
+
+  /** Spread over all that a first start does, so that each part of it is met. */
+  for (let part = 0; part < killsDuringFirstStart; part++) {
+    test(`at a random moment, in part ${part + 1} of ${killsDuringFirstStart}, the next start works`, async () => {
+      await using installation = await createInstallation();
+      const killed = installation.launch();
+      await sleep(((part + Math.random()) / killsDuringFirstStart) * firstStartMilliseconds);
+      await killed.killAll();
+      expect(await whoCanSignIn(installation, killed)).toBe('admin@offshoot.localhost');
+    });
+  }
+
+  test('in the moment it shows the credentials, the next start works', async () => {
+    await using installation = await createInstallation();
+    const killed = installation.launch();
+    killed.when(/^ {2}e-mail/m, () => killed.signal('SIGKILL'));
+    await killed.untilEnded();
+    expect(await whoCanSignIn(installation, killed)).toBe('admin@offshoot.localhost');
+  });
+});
+
+/** Starts anew, and answers whom the credentials sign in that were shown, by whichever start. */
+async function whoCanSignIn(installation: Installation, killed: RunningPlatform): Promise<string> {
+  const next = await installation.start();
+  const shown = killed.printedCredentials ?? (await next.credentials());
+  const token = await accessToken(installation.url, shown.apiToken);
+  const { json } = await send(installation.url, token, 'GET', '/users/me');
+  await next.stop();
+  expect(next.printedCredentials ?? shown).toEqual(shown);
+  return json.email;
+}
+
+describe('after kill -9 during writes', () => {
+  const victims: [string, number, (platform: RunningPlatform) => Promise<unknown>][] = [
+    ['everything', 7, (platform) => platform.killAll()],
+    ['the server alone', 2, (platform) => platform.killServer()],
+    ['PostgreSQL alone', 2, killPostgres],
+  ];
+  const writingMilliseconds = () => 50 + Math.random() * 700;
+
+  for (const [victim, kills, kill] of victims) {
+    test(`of ${victim}, ${kills} times, the next start works and everything acknowledged is there`, async () => {
+      await using installation = await createInstallation();
+      let platform = await installation.start();
+      const client = await signInAsClient(installation.url, (await platform.credentials()).apiToken);
+      const ledger = emptyLedger();
+      for (let nth = 0; nth < kills; nth++) {
+        const writing = write(client, ledger);
+        await sleep(writingMilliseconds());
+        await kill(platform);
+        await writing;
+        platform = await installation.start();
+        await expectKept(client, ledger);
+        forgetTokens(ledger);
+      }
+      expect(ledger.acknowledged).toBeGreaterThan(kills);
+      await platform.stop();
+      expect(postgresIn(installation.data)).toEqual([]);
+    });
+  }
+
+  test(`of one connection of PostgreSQL, ${connectionKills} times, the platform recovers without a new start`, async () => {
+    await using installation = await createInstallation();
+    const platform = await installation.start();
+    const client = await signInAsClient(installation.url, (await platform.credentials()).apiToken);
+    const isBack = async () => (await send(client.url, client.accessToken, 'GET', '/users/me').catch(() => undefined))?.status === 200;
+    const ledger = emptyLedger();
+    for (let nth = 0; nth < connectionKills; nth++) {
+      const writing = write(client, ledger);
+      await sleep(writingMilliseconds());
+      platform.killPostgresConnection();
+      await writing;
+      await eventually('the platform answers again', isBack, recoverSecondsMax, () => platform.said);
+      await expectKept(client, ledger);
+      forgetTokens(ledger);
+    }
+    await platform.stop();
+    expect(ledger.acknowledged).toBeGreaterThan(connectionKills);
+  });
+});
+
+/** A platform without its database says so and ends: whoever supervises it starts it anew. */
+async function killPostgres(platform: RunningPlatform) {
+  platform.killPostgres();
+  expect(await platform.untilEnded()).toBe(1);
+  expect(platform.stderr).toMatch(/^offshoot: PostgreSQL has ended by itself \(signal SIGKILL\)/m);
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { accessToken, exchange, send } from './api.ts';
+import { createInstallation, type Installation } from './installation.ts';
+import { postgresIn } from './processes.ts';
+
+const stackTrace = /^\s+at /m;
+
+type Run = Installation['run'];
+
+const said = async (run: Run, ...args: string[]) => {
+  const { code, stdout, stderr } = await run(args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+};
+
+/** All that an operator does for a new colleague. Answers the API token that was made for them. */
+async function welcome(run: Run, name: string): Promise<string> {
+  const email = `${name}@example.org`;
+  expect(await said(run, 'user', 'create', email)).toMatch(new RegExp(`^Created ${email} with the password \\S{20,}\n$`));
+  expect(await said(run, 'user', 'list')).toMatch(new RegExp(`^${email} +${name} +\\d{4}-\\d\\d-\\d\\d\n`, 'm'));
+  const token = await said(run, 'token', 'create', email, 'laptop');
+  expect(token).toMatch(/^\S{40,}\n$/);
+  return token.trim();
+}
+
+describe('operator commands', () => {
+  test('work beside a running platform, which knows of them at once', async () => {
+    await using installation = await createInstallation();
+    await installation.start();
+    const { url, run } = installation;
+    const grace = await accessToken(url, await welcome(run, 'grace'));
+    expect(await send(url, grace, 'GET', '/users/me')).toMatchObject({ status: 200, json: { email: 'grace@example.org' } });
+  });
+
+  test('work while the platform is stopped, and before it was ever started', async () => {
+    await using installation = await createInstallation();
+    const { url, run, data } = installation;
+    const first = await welcome(run, 'ada');
+    expect(postgresIn(data)).toEqual([]);
+    const platform = await installation.start();
+    await platform.credentials();
+    expect((await exchange(url, first)).status).toBe(200);
+    await platform.stop();
+    const second = await welcome(run, 'grace');
+    expect(postgresIn(data)).toEqual([]);
+    await installation.start();
+    expect((await exchange(url, second)).status).toBe(200);
+  });
+
+  test('a new password signs its user out everywhere at once, and only them', async () => {
+    await using installation = await createInstallation();
+    await installation.start();
+    const { url, run } = installation;
+    const apiToken = await welcome(run, 'grace');
+    const [grace, ada] = [await accessToken(url, apiToken), await accessToken(url, await welcome(run, 'ada'))];
+    const status = async (token: string) => (await send(url, token, 'GET', '/users/me')).status;
+    expect([await status(grace), await status(ada)]).toEqual([200, 200]);
+    expect(await said(run, 'user', 'password', 'grace@example.org')).toMatch(/^grace@example.org was signed out everywhere and .+\n$/);
+    expect([await status(grace), await status(ada)]).toEqual([401, 200]);
+    expect(await status(await accessToken(url, apiToken))).toBe(200);
+  });
+
+  test('say in a sentence what is wrong', async () => {
+    await using installation = await createInstallation();
+    await installation.start();
+    const { run } = installation;
+    await said(run, 'user', 'create', 'ada@example.org');
+    const wrong: [string[], RegExp][] = [
+      [['user', 'create', 'ada@example.org', '--username', 'other'], /belongs to another user/],
+      [['user', 'create', 'other@example.org', '--username', 'ada'], /username is taken/],
+      [['user', 'create', 'nobody'], /Give an e-mail address/],
+      [['user', 'password', 'eve@example.org'], /There is no user eve@example.org/],
+      [['token', 'create', 'eve@example.org'], /There is no user eve@example.org/],
+      [['user', 'create', 'eve@example.org', '--passwort'], /--passwort/],
+    ];
+    for (const [args, sentence] of wrong) {
+      const { code, stdout, stderr } = await run(args);
+      expect({ args, code, stdout, stderr }).toEqual({ args, code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+      expect(stderr).not.toMatch(stackTrace);
+    }
+    const short = await run(['user', 'password', 'ada@example.org', '--password-stdin'], { input: 'short\n' });
+    expect(short).toMatchObject({ code: 1, stderr: expect.stringContaining('8 to 200 characters') });
+  });
+});

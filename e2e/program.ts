@@ -1,0 +1,27 @@
+/** A program run to its end, within a bound. */
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface ProgramOptions {
+  env: Record<string, string>;
+  secondsMax: number;
+  input?: string;
+}
+
+export function runProgram(program: string, args: string[], { env, secondsMax, input = '' }: ProgramOptions): Promise<Ended> {
+  return new Promise((settle, fail) => {
+    const child = spawn(program, args, { cwd: tmpdir(), env, timeout: secondsMax * 1000, killSignal: 'SIGKILL' });
+    const said = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
+    child.stdin.on('error', () => undefined).end(input);
+    child.once('error', fail);
+    child.once('close', (code) => settle({ code, ...said }));
+  });
+}

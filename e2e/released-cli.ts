@@ -1,0 +1,128 @@
+/**
+ * The released command-line client, with a home folder of its own and pointed at a platform. `./offshoot test` brings it. It is built for
+ * x64; elsewhere an emulator runs it, and a command that takes half a second takes ten.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from './eventually.ts';
+import { plainEnvironment, repository } from './installation.ts';
+import { freeze, isAlive, signal } from './processes.ts';
+import { type Ended, runProgram } from './program.ts';
+
+const program = join(repository, 'node_modules', '.cache', 'upsun-cli', 'bin', 'upsun');
+const commandSecondsMax = 100;
+const endSecondsMax = 10;
+
+export interface ReleasedCli extends AsyncDisposable {
+  /** A folder that is its home, for the length of the test. */
+  readonly home: string;
+  /** Without an API token it uses what it was told by signing in. */
+  run(args: string[], apiToken?: string): Promise<Ended>;
+  /** A command that waits for a person; it ends with the test. */
+  converse(args: string[]): Conversation;
+}
+
+export interface Conversation {
+  readonly said: string;
+  until(said: RegExp): Promise<string>;
+  /** Answers the exit code. */
+  untilEnded(): Promise<number | null>;
+}
+
+export async function openReleasedCli(url: string): Promise<ReleasedCli> {
+  const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-home-'));
+  const configFile = join(home, 'config.yaml');
+  await writeFile(configFile, JSON.stringify(config(url)));
+  const { PATH = '' } = plainEnvironment();
+  const env = { PATH, HOME: home, LANG: 'C.UTF-8', CLI_CONFIG_FILE: configFile, UPSUN_CLI_DISABLE_CACHE: '1' };
+  const started: number[] = [];
+  return {
+    home,
+    run: (args, apiToken) =>
+      runProgram(program, args, {
+        env: { ...env, UPSUN_CLI_NO_INTERACTION: '1', ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) },
+        secondsMax: commandSecondsMax,
+      }),
+    converse: (args) => {
+      const { pid, conversation } = converse(args, { ...env, SHELL_INTERACTIVE: '1' });
+      started.push(pid);
+      return conversation;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const left = started.flatMap(freeze);
+      for (const pid of left) signal(pid, 'SIGKILL');
+      await eventually('the client is gone', () => !left.some(isAlive), endSecondsMax);
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+function converse(args: string[], env: Record<string, string>): { pid: number; conversation: Conversation } {
+  const child = spawn(program, args, { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  let ended = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.once('close', () => (ended = true));
+  const report = () => `The client said:\n${said}`;
+  return {
+    pid: child.pid ?? 0,
+    conversation: {
+      get said() {
+        return said;
+      },
+      async until(pattern) {
+        await eventually(`the client says ${pattern}`, () => pattern.test(said) || ended, commandSecondsMax, report);
+        const [found] = pattern.exec(said) ?? [];
+        if (found === undefined) throw new Error(`The client ended without saying ${pattern}. ${report()}`);
+        return found;
+      },
+      async untilEnded() {
+        await eventually('the client ends', () => ended, commandSecondsMax, report);
+        return child.exitCode;
+      },
+    },
+  };
+}
+
+/** What someone writes who wants to use the client with a platform of their own. JSON is YAML. */
+const config = (url: string) => ({
+  application: {
+    name: 'Offshoot CLI',
+    slug: 'offshoot',
+    executable: 'upsun',
+    env_prefix: 'UPSUN_CLI_',
+    user_config_dir: '.offshoot-cli',
+  },
+  service: {
+    name: 'Offshoot',
+    env_prefix: 'PLATFORM_',
+    project_config_dir: '.upsun',
+    project_config_flavor: 'upsun',
+    console_url: `${url}/console`,
+  },
+  api: {
+    base_url: url,
+    auth_url: url,
+    oauth2_client_id: 'upsun-cli',
+    disable_credential_helpers: true,
+    organization_types: ['flexible', 'fixed'],
+    default_organization_type: 'flexible',
+    organizations: true,
+    centralized_permissions: true,
+    teams: true,
+    user_verification: true,
+    metrics: true,
+    sizing: true,
+  },
+  ssh: { domain_wildcards: ['*.offshoot.localhost', '127.0.0.1'] },
+  detection: {
+    git_remote_name: 'offshoot',
+    git_domain: 'offshoot.localhost',
+    site_domains: ['offshoot.localhost'],
+    cluster_header: 'X-Platform-Cluster',
+  },
+  updates: { check: false },
+});
