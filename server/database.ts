@@ -5,6 +5,19 @@ import type { Generated, GeneratedAlways } from 'kysely';
 type Time = string;
 
 export interface Database {
+  addresses: {
+    user_id: string;
+    country: Generated<string>;
+    name_line: Generated<string>;
+    premise: Generated<string>;
+    sub_premise: Generated<string>;
+    thoroughfare: Generated<string>;
+    administrative_area: Generated<string>;
+    sub_administrative_area: Generated<string>;
+    locality: Generated<string>;
+    dependent_locality: Generated<string>;
+    postal_code: Generated<string>;
+  };
   api_tokens: {
     id: Generated<string>;
     user_id: string;
@@ -20,6 +33,16 @@ export interface Database {
     count: number;
     window_ends_at: Time;
   };
+  connections: {
+    user_id: string;
+    provider: string;
+    provider_type: string;
+    is_mandatory: Generated<boolean>;
+    subject: string;
+    email_address: string;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   installation: {
     only_one: Generated<boolean>;
     created_at: Generated<Time>;
@@ -29,6 +52,27 @@ export interface Database {
     name: string;
     sealed: string;
     created_at: Generated<Time>;
+  };
+  invitations: {
+    id: Generated<string>;
+    organization_id: string;
+    project_id: string | null;
+    email: string;
+    permissions: string[];
+    state: Generated<string>;
+    owner_id: string;
+    token_fingerprint: string;
+    expires_at: Time;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+    finished_at: Time | null;
+  };
+  mailed_links: {
+    token_fingerprint: string;
+    user_id: string;
+    purpose: string;
+    email: string | null;
+    expires_at: Time;
   };
   migrations: {
     name: string;
@@ -45,6 +89,83 @@ export interface Database {
     consumed_at: Time | null;
     expires_at: Time | null;
   };
+  organization_members: {
+    organization_id: string;
+    user_id: string;
+    permissions: Generated<string[]>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  organizations: {
+    id: string;
+    type: Generated<string>;
+    owner_id: string;
+    namespace: Generated<string>;
+    name: string;
+    label: string;
+    country: Generated<string>;
+    capabilities: Generated<string[]>;
+    vendor: Generated<string>;
+    billing_profile_id: string | null;
+    billing_legacy: Generated<boolean>;
+    security_contact: Generated<string>;
+    status: Generated<string>;
+    enforce_mfa: Generated<boolean>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+    users_max: number | null;
+  };
+  passcodes: {
+    user_id: string;
+    sealed: string;
+    step_used: Generated<number>;
+    created_at: Generated<Time>;
+  };
+  phone_verifications: {
+    sid: string;
+    user_id: string;
+    phone_number: string;
+    code_fingerprint: string;
+    attempts: Generated<number>;
+    expires_at: Time;
+  };
+  pictures: {
+    user_id: string;
+    version: string;
+    content_type: string;
+    content: Buffer;
+  };
+  profiles: {
+    user_id: string;
+    company_type: Generated<string>;
+    company_role: Generated<string>;
+    vat_number: Generated<string>;
+    customer_type: Generated<string>;
+    legal_entity_name: Generated<string>;
+    billing_contact: Generated<string>;
+    currency: Generated<string>;
+    ui_colorscheme: Generated<string>;
+    default_catalog: Generated<string>;
+    project_options_url: Generated<string>;
+    marketing: Generated<boolean>;
+    updated_at: Generated<Time>;
+  };
+  projects: {
+    id: string;
+    organization_id: string;
+    subscription_id: GeneratedAlways<number>;
+    region: string;
+    title: Generated<string>;
+    type: Generated<string>;
+    plan: Generated<string>;
+    status: Generated<string>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  recovery_codes: {
+    user_id: string;
+    fingerprint: string;
+  };
   ssh_keys: {
     key_id: GeneratedAlways<number>;
     user_id: string;
@@ -52,6 +173,36 @@ export interface Database {
     value: string;
     fingerprint: string;
     changed: Generated<Time>;
+  };
+  team_access: {
+    team_id: string;
+    project_id: string;
+    organization_id: string;
+    granted_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  team_members: {
+    team_id: string;
+    user_id: string;
+    organization_id: string;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  teams: {
+    id: string;
+    organization_id: string;
+    label: string;
+    project_permissions: Generated<string[]>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  user_access: {
+    project_id: string;
+    user_id: string;
+    organization_id: string;
+    permissions: string[];
+    granted_at: Generated<Time>;
+    updated_at: Generated<Time>;
   };
   users: {
     id: Generated<string>;
@@ -77,5 +228,6 @@ export interface Database {
     consent_method: string | null;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    phone_number: string | null;
   };
 }

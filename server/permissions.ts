@@ -1,31 +1,144 @@
 /**
- * Who may do what, in one table: a permission, and the roles that hold it. A role is what the caller is to the thing asked for;
- * `rolesIn` finds them from its scope, so that one loaded row decides without another query.
+ * Who may do what, in one table: a permission that operations name, and the roles that hold it. A role is what the caller is to the thing
+ * asked for; `rolesIn` finds it from the scope of the thing and the caller's grants, so that a loaded row decides without another query.
  */
 
-/** What a thing belongs to. */
+export const environmentTypes = ['development', 'staging', 'production'] as const;
+export type EnvironmentType = (typeof environmentTypes)[number];
+
+/** What a thing belongs to. A thing of a project belongs to its organization too. */
 export interface Scope {
   user?: string;
+  organization?: string;
+  project?: string;
+  environmentType?: EnvironmentType;
 }
 
-const roles = ['self', 'operator'] as const;
-type Role = (typeof roles)[number];
+export const organizationPermissions = ['admin', 'billing', 'members', 'plans', 'projects:create', 'projects:list'] as const;
+export type OrganizationPermission = (typeof organizationPermissions)[number];
+
+export const projectPermissions = [
+  'admin',
+  'viewer',
+  'development:admin',
+  'development:contributor',
+  'development:viewer',
+  'staging:admin',
+  'staging:contributor',
+  'staging:viewer',
+  'production:admin',
+  'production:contributor',
+  'production:viewer',
+] as const;
+export type ProjectPermission = (typeof projectPermissions)[number];
+
+/** What was given to a person: memberships, and the access to the projects that the request is about, their own and their teams' merged. */
+export interface Grants {
+  organizations: readonly Membership[];
+  /** By project. */
+  projects: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface Membership {
+  id: string;
+  permissions: readonly string[];
+  owner: boolean;
+  enforce_mfa: boolean;
+}
+
+type Role =
+  | 'self'
+  | 'operator'
+  | 'organization:owner'
+  | 'organization:member'
+  | `organization:${OrganizationPermission}`
+  | 'project:admin'
+  | 'project:viewer'
+  | 'environment:admin'
+  | 'environment:contributor'
+  | 'environment:viewer';
 
 const table = {
   'user:view': ['self', 'operator'],
   'user:edit': ['self', 'operator'],
+  'user:security': ['self'],
   'api-token:view': ['self', 'operator'],
   'api-token:create': ['self'],
   'api-token:delete': ['self', 'operator'],
   'ssh-key:view': ['self', 'operator'],
   'ssh-key:delete': ['self', 'operator'],
+
+  'organization:view': ['organization:member', 'operator'],
+  'organization:edit': ['organization:admin', 'operator'],
+  'organization:delete': ['organization:owner', 'operator'],
+  'organization:list-projects': ['organization:projects:list', 'operator'],
+  'organization:create-project': ['organization:projects:create', 'operator'],
+  'member:view': ['self', 'organization:members', 'operator'],
+  'member:manage': ['organization:members', 'operator'],
+  /** Everybody may leave. */
+  'member:remove': ['self', 'organization:members', 'operator'],
+  'team:view': ['organization:member', 'operator'],
+  'team:manage': ['organization:members', 'operator'],
+  /** To put oneself in. Whoever manages teams is trusted with who is in them, and another has to vouch for them. */
+  'team:join': ['organization:owner', 'operator'],
+
+  'project:view': ['project:viewer', 'operator'],
+  'project:admin': ['project:admin', 'operator'],
+  'access:view': ['self', 'project:viewer', 'operator'],
+  'access:manage': ['project:admin', 'operator'],
+  'team-access:view': ['project:viewer', 'organization:projects:list', 'operator'],
+
+  'environment:view': ['environment:viewer', 'operator'],
+  'environment:push': ['environment:contributor', 'operator'],
+  'environment:admin': ['environment:admin', 'operator'],
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Permission = keyof typeof table;
 
 export const permissions: Record<Permission, readonly Role[]> = table;
 
-/** The roles of a person in a scope. */
-export function rolesIn(person: { id: string; is_operator: boolean }, scope: Scope): Role[] {
-  return [...(scope.user === person.id ? (['self'] as const) : []), ...(person.is_operator ? (['operator'] as const) : [])];
+/** What holding one permission of an organization brings along. */
+const organizationImplies: Record<string, readonly OrganizationPermission[]> = {
+  admin: organizationPermissions,
+  billing: ['billing', 'projects:list'],
+};
+
+const environmentImplies: Record<string, Role[]> = {
+  admin: ['environment:admin', 'environment:contributor', 'environment:viewer'],
+  contributor: ['environment:contributor', 'environment:viewer'],
+  viewer: ['environment:viewer'],
+};
+
+/** The roles of a person in a scope. The owner of an organization is admin of all its projects; any access to a project shows it. */
+export function rolesIn(person: { id: string; is_operator: boolean }, grants: Grants, scope: Scope): Role[] {
+  const roles: Role[] = [];
+  if (person.is_operator) roles.push('operator');
+  if (scope.user === person.id) roles.push('self');
+  const membership = scope.organization === undefined ? undefined : grants.organizations.find(({ id }) => id === scope.organization);
+  if (membership) roles.push('organization:member', ...organizationRoles(membership));
+  if (scope.project !== undefined)
+    roles.push(...projectRoles(effectivePermissions(scope.project, membership, grants), scope.environmentType));
+  return roles;
 }
+
+function organizationRoles({ owner, permissions: held }: Membership): Role[] {
+  const all = owner
+    ? organizationPermissions
+    : held.flatMap((permission) => organizationImplies[permission] ?? [permission as OrganizationPermission]);
+  return [...(owner ? (['organization:owner'] as const) : []), ...all.map((permission) => `organization:${permission}` as const)];
+}
+
+const effectivePermissions = (project: string, membership: Membership | undefined, grants: Grants): readonly string[] => {
+  if (membership?.owner) return ['admin'];
+  return grants.projects.get(project) ?? [];
+};
+
+function projectRoles(held: readonly string[], environmentType: EnvironmentType | undefined): Role[] {
+  if (held.length === 0) return [];
+  if (held.includes('admin')) return ['project:admin', 'project:viewer', ...(environmentType ? (environmentImplies['admin'] ?? []) : [])];
+  const onType = environmentType ? environmentRolesHeld(held, environmentType) : [];
+  return ['project:viewer', ...onType.flatMap((role) => environmentImplies[role] ?? [])];
+}
+
+const environmentRolesHeld = (held: readonly string[], type: EnvironmentType) =>
+  held.filter((permission) => permission.startsWith(`${type}:`)).map((permission) => permission.slice(type.length + 1));

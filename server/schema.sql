@@ -1,5 +1,22 @@
 -- Generated from the migrations by ./offshoot schema; do not edit.
 
+create table addresses (
+  user_id uuid not null,
+  country text not null default ''::text,
+  name_line text not null default ''::text,
+  premise text not null default ''::text,
+  sub_premise text not null default ''::text,
+  thoroughfare text not null default ''::text,
+  administrative_area text not null default ''::text,
+  sub_administrative_area text not null default ''::text,
+  locality text not null default ''::text,
+  dependent_locality text not null default ''::text,
+  postal_code text not null default ''::text,
+  constraint addresses_pkey PRIMARY KEY (user_id),
+  constraint addresses_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint addresses_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text))
+);
+
 create table api_tokens (
   id uuid not null default gen_random_uuid(),
   user_id uuid not null,
@@ -22,6 +39,20 @@ create table attempts (
   constraint attempts_pkey PRIMARY KEY (key)
 );
 
+create table connections (
+  user_id uuid not null,
+  provider text not null,
+  provider_type text not null,
+  is_mandatory boolean not null default false,
+  subject text not null,
+  email_address text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint connections_provider_subject_key UNIQUE (provider, subject),
+  constraint connections_pkey PRIMARY KEY (user_id, provider),
+  constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 create table installation (
   only_one boolean not null default true,
   created_at timestamp with time zone not null default now(),
@@ -35,6 +66,44 @@ create table installation_keys (
   sealed text not null,
   created_at timestamp with time zone not null default now(),
   constraint installation_keys_pkey PRIMARY KEY (name)
+);
+
+create table invitations (
+  id uuid not null default gen_random_uuid(),
+  organization_id text not null,
+  project_id text,
+  email text not null,
+  permissions text[] not null,
+  state text not null default 'pending'::text,
+  owner_id uuid not null,
+  token_fingerprint text not null,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint invitations_token_fingerprint_key UNIQUE (token_fingerprint),
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint invitations_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint invitations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id) ON DELETE CASCADE,
+  constraint invitations_email_check CHECK ((email = lower(email))),
+  constraint invitations_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'processing'::text, 'accepted'::text, 'cancelled'::text, 'error'::text])))
+);
+CREATE INDEX invitations_organization ON public.invitations USING btree (organization_id, updated_at, id);
+CREATE UNIQUE INDEX invitations_pending_organization ON public.invitations USING btree (organization_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NULL));
+CREATE UNIQUE INDEX invitations_pending_project ON public.invitations USING btree (project_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NOT NULL));
+CREATE INDEX invitations_project ON public.invitations USING btree (project_id, updated_at, id);
+
+create table mailed_links (
+  token_fingerprint text not null,
+  user_id uuid not null,
+  purpose text not null,
+  email text,
+  expires_at timestamp with time zone not null,
+  constraint mailed_links_user_id_purpose_key UNIQUE (user_id, purpose),
+  constraint mailed_links_pkey PRIMARY KEY (token_fingerprint),
+  constraint mailed_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint mailed_links_purpose_check CHECK ((purpose = ANY (ARRAY['change-email'::text, 'reset-password'::text])))
 );
 
 create table migrations (
@@ -61,6 +130,135 @@ CREATE INDEX oauth_records_grant ON public.oauth_records USING btree (grant_id) 
 CREATE INDEX oauth_records_uid ON public.oauth_records USING btree (uid) WHERE (uid IS NOT NULL);
 CREATE INDEX oauth_records_user ON public.oauth_records USING btree (user_id) WHERE (user_id IS NOT NULL);
 
+create table organization_members (
+  organization_id text not null,
+  user_id uuid not null,
+  permissions text[] not null default '{}'::text[],
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint organization_members_pkey PRIMARY KEY (organization_id, user_id),
+  constraint organization_members_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint organization_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint organization_members_permissions_check CHECK ((permissions <@ ARRAY['admin'::text, 'billing'::text, 'members'::text, 'plans'::text, 'projects:create'::text, 'projects:list'::text]))
+);
+CREATE INDEX organization_members_created ON public.organization_members USING btree (organization_id, created_at, user_id);
+CREATE INDEX organization_members_updated ON public.organization_members USING btree (organization_id, updated_at, user_id);
+CREATE INDEX organization_members_user ON public.organization_members USING btree (user_id);
+
+create table organizations (
+  id text not null,
+  type text not null default 'flexible'::text,
+  owner_id uuid not null,
+  namespace text not null default 'offshoot'::text,
+  name text not null,
+  label text not null,
+  country text not null default ''::text,
+  capabilities text[] not null default '{teams}'::text[],
+  vendor text not null default 'offshoot'::text,
+  billing_profile_id text,
+  billing_legacy boolean not null default false,
+  security_contact text not null default ''::text,
+  status text not null default 'active'::text,
+  enforce_mfa boolean not null default false,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  users_max integer,
+  constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
+  constraint organizations_owner_is_member FOREIGN KEY (id, owner_id) REFERENCES organization_members(organization_id, user_id) DEFERRABLE INITIALLY DEFERRED,
+  constraint organizations_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text)),
+  constraint organizations_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
+  constraint organizations_status_check CHECK ((status = ANY (ARRAY['active'::text, 'restricted'::text, 'suspended'::text, 'deleted'::text]))),
+  constraint organizations_type_check CHECK ((type = ANY (ARRAY['fixed'::text, 'flexible'::text]))),
+  constraint organizations_users_max_check CHECK ((users_max > 0))
+);
+CREATE INDEX organizations_by_name ON public.organizations USING btree (name, id);
+CREATE INDEX organizations_created ON public.organizations USING btree (created_at, id);
+CREATE INDEX organizations_label ON public.organizations USING btree (label, id);
+CREATE UNIQUE INDEX organizations_name ON public.organizations USING btree (namespace, name) WHERE (status <> 'deleted'::text);
+CREATE INDEX organizations_owner ON public.organizations USING btree (owner_id);
+CREATE INDEX organizations_updated ON public.organizations USING btree (updated_at, id);
+
+create table passcodes (
+  user_id uuid not null,
+  sealed text not null,
+  step_used integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  constraint passcodes_pkey PRIMARY KEY (user_id),
+  constraint passcodes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+create table phone_verifications (
+  sid text not null,
+  user_id uuid not null,
+  phone_number text not null,
+  code_fingerprint text not null,
+  attempts integer not null default 0,
+  expires_at timestamp with time zone not null,
+  constraint phone_verifications_user_id_key UNIQUE (user_id),
+  constraint phone_verifications_pkey PRIMARY KEY (sid),
+  constraint phone_verifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+create table pictures (
+  user_id uuid not null,
+  version text not null,
+  content_type text not null,
+  content bytea not null,
+  constraint pictures_pkey PRIMARY KEY (user_id),
+  constraint pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX pictures_version ON public.pictures USING btree (version);
+
+create table profiles (
+  user_id uuid not null,
+  company_type text not null default ''::text,
+  company_role text not null default ''::text,
+  vat_number text not null default ''::text,
+  customer_type text not null default 'individual'::text,
+  legal_entity_name text not null default ''::text,
+  billing_contact text not null default ''::text,
+  currency text not null default 'EUR'::text,
+  ui_colorscheme text not null default 'light'::text,
+  default_catalog text not null default ''::text,
+  project_options_url text not null default ''::text,
+  marketing boolean not null default false,
+  updated_at timestamp with time zone not null default now(),
+  constraint profiles_pkey PRIMARY KEY (user_id),
+  constraint profiles_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint profiles_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint profiles_customer_type_check CHECK ((customer_type = ANY (ARRAY['individual'::text, 'corporation'::text, 'government'::text]))),
+  constraint profiles_ui_colorscheme_check CHECK ((ui_colorscheme = ANY (ARRAY['light'::text, 'dark'::text])))
+);
+
+create table projects (
+  id text not null,
+  organization_id text not null,
+  subscription_id integer not null generated always as identity,
+  region text not null,
+  title text not null default ''::text,
+  type text not null default 'grid'::text,
+  plan text not null default 'flexible'::text,
+  status text not null default 'requested'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint projects_id_organization_id_key UNIQUE (id, organization_id),
+  constraint projects_subscription_id_key UNIQUE (subscription_id),
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint projects_id_check CHECK ((id ~ '^[a-z0-9]+$'::text)),
+  constraint projects_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'active'::text, 'failed'::text, 'suspended'::text, 'deleted'::text]))),
+  constraint projects_type_check CHECK ((type = ANY (ARRAY['grid'::text, 'dedicated'::text])))
+);
+CREATE INDEX projects_organization ON public.projects USING btree (organization_id);
+
+create table recovery_codes (
+  user_id uuid not null,
+  fingerprint text not null,
+  constraint recovery_codes_pkey PRIMARY KEY (user_id, fingerprint),
+  constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 create table ssh_keys (
   key_id integer not null generated always as identity,
   user_id uuid not null,
@@ -73,6 +271,76 @@ create table ssh_keys (
   constraint ssh_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX ssh_keys_user ON public.ssh_keys USING btree (user_id);
+
+create table team_access (
+  team_id text not null,
+  project_id text not null,
+  organization_id text not null,
+  granted_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint team_access_pkey PRIMARY KEY (team_id, project_id),
+  constraint team_access_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id) ON DELETE CASCADE,
+  constraint team_access_team_id_organization_id_fkey FOREIGN KEY (team_id, organization_id) REFERENCES teams(id, organization_id) ON DELETE CASCADE
+);
+CREATE INDEX team_access_project ON public.team_access USING btree (project_id, team_id);
+CREATE INDEX team_access_project_granted ON public.team_access USING btree (project_id, granted_at, team_id);
+CREATE INDEX team_access_project_updated ON public.team_access USING btree (project_id, updated_at, team_id);
+CREATE INDEX team_access_team_granted ON public.team_access USING btree (team_id, granted_at, project_id);
+CREATE INDEX team_access_team_updated ON public.team_access USING btree (team_id, updated_at, project_id);
+
+create table team_members (
+  team_id text not null,
+  user_id uuid not null,
+  organization_id text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint team_members_pkey PRIMARY KEY (team_id, user_id),
+  constraint team_members_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES organization_members(organization_id, user_id) ON DELETE CASCADE,
+  constraint team_members_team_id_organization_id_fkey FOREIGN KEY (team_id, organization_id) REFERENCES teams(id, organization_id) ON DELETE CASCADE
+);
+CREATE INDEX team_members_created ON public.team_members USING btree (team_id, created_at, user_id);
+CREATE INDEX team_members_member ON public.team_members USING btree (organization_id, user_id);
+CREATE INDEX team_members_updated ON public.team_members USING btree (team_id, updated_at, user_id);
+CREATE INDEX team_members_user ON public.team_members USING btree (user_id, team_id);
+
+create table teams (
+  id text not null,
+  organization_id text not null,
+  label text not null,
+  project_permissions text[] not null default '{}'::text[],
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint teams_id_organization_id_key UNIQUE (id, organization_id),
+  constraint teams_pkey PRIMARY KEY (id),
+  constraint teams_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint teams_project_permissions_check CHECK ((project_permissions <@ ARRAY['admin'::text, 'viewer'::text, 'development:admin'::text, 'development:contributor'::text, 'development:viewer'::text, 'staging:admin'::text, 'staging:contributor'::text, 'staging:viewer'::text, 'production:admin'::text, 'production:contributor'::text, 'production:viewer'::text]))
+);
+CREATE INDEX teams_by_creation ON public.teams USING btree (organization_id, created_at, id);
+CREATE INDEX teams_by_label ON public.teams USING btree (organization_id, label, id);
+CREATE INDEX teams_by_update ON public.teams USING btree (organization_id, updated_at, id);
+CREATE INDEX teams_created_all ON public.teams USING btree (created_at, id);
+CREATE UNIQUE INDEX teams_label ON public.teams USING btree (organization_id, lower(label));
+CREATE INDEX teams_label_all ON public.teams USING btree (label, id);
+CREATE INDEX teams_updated_all ON public.teams USING btree (updated_at, id);
+
+create table user_access (
+  project_id text not null,
+  user_id uuid not null,
+  organization_id text not null,
+  permissions text[] not null,
+  granted_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint user_access_pkey PRIMARY KEY (project_id, user_id),
+  constraint user_access_organization_id_user_id_fkey FOREIGN KEY (organization_id, user_id) REFERENCES organization_members(organization_id, user_id) ON DELETE CASCADE,
+  constraint user_access_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id) ON DELETE CASCADE,
+  constraint user_access_permissions_check CHECK (((cardinality(permissions) > 0) AND (permissions <@ ARRAY['admin'::text, 'viewer'::text, 'development:admin'::text, 'development:contributor'::text, 'development:viewer'::text, 'staging:admin'::text, 'staging:contributor'::text, 'staging:viewer'::text, 'production:admin'::text, 'production:contributor'::text, 'production:viewer'::text])))
+);
+CREATE INDEX user_access_member ON public.user_access USING btree (organization_id, user_id);
+CREATE INDEX user_access_project_granted ON public.user_access USING btree (project_id, granted_at, user_id);
+CREATE INDEX user_access_project_updated ON public.user_access USING btree (project_id, updated_at, user_id);
+CREATE INDEX user_access_user ON public.user_access USING btree (user_id, project_id);
+CREATE INDEX user_access_user_granted ON public.user_access USING btree (user_id, granted_at, project_id);
+CREATE INDEX user_access_user_updated ON public.user_access USING btree (user_id, updated_at, project_id);
 
 create table users (
   id uuid not null default gen_random_uuid(),
@@ -98,11 +366,14 @@ create table users (
   consent_method text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  phone_number text,
   constraint users_uid_key UNIQUE (uid),
   constraint users_pkey PRIMARY KEY (id),
   constraint users_consent_method_check CHECK ((consent_method = ANY (ARRAY['opt-in'::text, 'text-ref'::text]))),
   constraint users_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text)),
   constraint users_email_check CHECK ((email = lower(email)))
 );
+CREATE INDEX users_created ON public.users USING btree (created_at, id);
 CREATE UNIQUE INDEX users_email ON public.users USING btree (email);
+CREATE UNIQUE INDEX users_phone_number ON public.users USING btree (phone_number) WHERE (phone_number IS NOT NULL);
 CREATE UNIQUE INDEX users_username ON public.users USING btree (namespace, lower(username));

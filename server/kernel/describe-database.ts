@@ -79,6 +79,7 @@ const typeNames: Record<string, string> = {
   jsonb: 'unknown',
   'text[]': 'string[]',
   'uuid[]': 'string[]',
+  bytea: 'Buffer',
 };
 
 function columnType({ table_name, column_name, type, required, expression, identity }: Column) {

@@ -1,0 +1,26 @@
+import { sql, type Insertable, type Selectable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+
+export type Project = Selectable<Database['projects']>;
+
+export const projectById = (db: Db | Tx, id: string): Promise<Project | undefined> =>
+  db.selectFrom('projects').selectAll().where('id', '=', id).where('status', '<>', 'deleted').executeTakeFirst();
+
+export const insertProject = (db: Db | Tx, project: Insertable<Database['projects']>): Promise<Project> =>
+  db.insertInto('projects').values(project).returningAll().executeTakeFirstOrThrow();
+
+/** Those of the projects that exist, each with what a person was granted in it: their own and their teams' grants, merged. */
+export async function effectivePermissions(db: Db | Tx, userId: string, projectIds: readonly string[]) {
+  const { rows } = await sql<{ id: string; organization_id: string; permissions: string[] }>`
+    select projects.id, projects.organization_id, array(
+      select unnest(user_access.permissions) from user_access
+      where user_access.project_id = projects.id and user_access.user_id = ${userId}
+      union
+      select unnest(teams.project_permissions) from team_access
+      join team_members on team_members.team_id = team_access.team_id and team_members.user_id = ${userId}
+      join teams on teams.id = team_access.team_id
+      where team_access.project_id = projects.id) as permissions
+    from projects where projects.id = any(${projectIds}) and projects.status <> 'deleted'`.execute(db);
+  return rows;
+}
