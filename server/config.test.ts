@@ -8,6 +8,8 @@ test('nothing needs to be set', () => {
     url: 'http://127.0.0.1:8080',
     domain: 'offshoot.localhost',
     databaseUrl: undefined,
+    mail: { smtpUrl: undefined, from: 'offshoot@offshoot.localhost' },
+    phone: { webhookUrl: undefined },
   });
 });
 
@@ -20,6 +22,9 @@ test('every mistake is named in one refusal', () => {
     DATABASE_URL: 'mysql://x',
     OFFSHOOT_SECRET_KEY: 'short',
     OFFSHOOT_ADMIN_PASSWORD: 'short',
+    OFFSHOOT_SMTP_URL: 'https://mail.example.org',
+    OFFSHOOT_MAIL_FROM: 'Eve <eve@example.org>',
+    OFFSHOOT_PHONE_WEBHOOK_URL: 'file:///etc/passwd',
     OFFSHOOT_PROT: '8080',
   };
   let message = '';

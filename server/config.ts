@@ -20,6 +20,12 @@ export interface Config {
   /** Whose X-Forwarded-For is believed. */
   trustedProxies: string[];
   logLevel: LogLevel;
+  /** Undefined SMTP server: mail is written to the data folder. */
+  mail: { smtpUrl: string | undefined; from: string };
+  /** Undefined webhook: messages to phones are written to the data folder. */
+  phone: { webhookUrl: string | undefined };
+  /** Where this installation stands, as its users see it. Undefined carbon intensity (g/kWh): nobody said. */
+  region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -62,6 +68,25 @@ const url: Parse<string> = (value) => {
 };
 const databaseUrl: Parse<string> = (value) =>
   /^postgres(ql)?:\/\//.test(value) ? value : expected('a PostgreSQL address such as postgresql://user:password@host:5432/offshoot');
+const smtpUrl: Parse<string> = (value) => {
+  const parsed = URL.parse(value);
+  return parsed && /^smtps?:$/.test(parsed.protocol) && parsed.hostname && /^\/?$/.test(parsed.pathname) && !parsed.search && !parsed.hash
+    ? value
+    : expected('an SMTP server such as smtp://user:password@mail.example.org:587, or smtps://…');
+};
+const webhookUrl: Parse<string> = (value) =>
+  /^https?:$/.test(URL.parse(value)?.protocol ?? '') ? value : expected('an address such as https://sms.example.org/send');
+const regionId: Parse<string> = (value) =>
+  /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/.test(value)
+    ? value
+    : expected('a name of lower-case letters, digits, dots and dashes, such as eu-1');
+const line: Parse<string> = (value) =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  value.length <= 100 && !/[\u0000-\u001f\u007f]/.test(value) ? value : expected('one line of up to 100 characters');
+const timezone: Parse<string> = (value) =>
+  value === 'UTC' || Intl.supportedValuesOf('timeZone').includes(value) ? value : expected('a time zone such as Europe/Amsterdam');
+const carbonIntensity: Parse<number> = (value) =>
+  /^\d{1,4}(\.\d{1,3})?$/.test(value) ? Number(value) : expected('grams of CO2 for a kWh, a number such as 56 or 56.5');
 const secretKeys: Parse<Buffer[]> = (value) =>
   value.split(',').map((key) => {
     const bytes = Buffer.from(key.trim(), 'base64');
@@ -87,6 +112,14 @@ const variables = {
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
   OFFSHOOT_LOG_LEVEL: logLevel,
+  OFFSHOOT_SMTP_URL: smtpUrl,
+  OFFSHOOT_MAIL_FROM: email,
+  OFFSHOOT_PHONE_WEBHOOK_URL: webhookUrl,
+  OFFSHOOT_REGION: regionId,
+  OFFSHOOT_REGION_LABEL: line,
+  OFFSHOOT_REGION_ZONE: line,
+  OFFSHOOT_REGION_TIMEZONE: timezone,
+  OFFSHOOT_REGION_CARBON_INTENSITY: carbonIntensity,
   DATABASE_URL: databaseUrl,
 };
 
@@ -114,6 +147,15 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     },
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
+    mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
+    phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },
+    region: {
+      id: values.OFFSHOOT_REGION ?? (domain.split('.', 1)[0] as string),
+      label: values.OFFSHOOT_REGION_LABEL ?? domain,
+      zone: values.OFFSHOOT_REGION_ZONE ?? '',
+      timezone: values.OFFSHOOT_REGION_TIMEZONE ?? 'UTC',
+      carbonIntensity: values.OFFSHOOT_REGION_CARBON_INTENSITY,
+    },
   };
 }
 
