@@ -50,6 +50,7 @@ const accountBody = (status: number, message: string, problem: Problem | undefin
   title: titles[status],
   status,
   detail: problem?.fields ?? message,
+  ...problem?.body,
 });
 
 const projectBody = (status: number, message: string, problem: Problem | undefined) => ({
@@ -59,13 +60,16 @@ const projectBody = (status: number, message: string, problem: Problem | undefin
   title: titles[status],
   detail: problem?.fields ?? { error: message },
   error: message,
+  ...problem?.body,
 });
 
 /** An unknown path below /projects is most likely a project's. */
 const familyOf = ({ routeOptions, url }: FastifyRequest) =>
   routeOptions?.config?.operation?.family ?? (/^(\/api)?\/projects\//.test(url) ? 'project' : 'account');
 
-const isProblemDocument = ({ url }: FastifyRequest) => /^\/(organizations|regions)(\/|\?|$)/.test(url);
+/** Where clients read failures as problem documents. */
+const isProblemDocument = ({ url }: FastifyRequest) =>
+  /^\/(organizations|regions)(\/|\?|$)|\/(user|team|project)-access(\/|\?|$)/.test(url);
 
 const kindOfStatus: Record<number, ProblemKind> = {
   400: 'invalid-request',

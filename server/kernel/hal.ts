@@ -52,11 +52,13 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
       case 'array':
         return (rows: unknown, { caller }: Asked) => presentAll(returns.of, rows as unknown[], caller);
       case 'page': {
-        const { of } = returns;
+        const { of, listing } = returns;
+        const isBare = family === 'project' || listing.bare;
+        const key = JSON.stringify(listing.key ?? 'items');
         return (result: unknown, { caller, url }: Asked) => {
           const page = result as Page<unknown>;
           const items = presentAll(of, page.rows, caller);
-          return family === 'project' ? items : `{"items":${items},"count":${page.count},"_links":${pageLinks(of, page, url, secrets)}}`;
+          return isBare ? items : `{${key}:${items},"count":${page.count},"_links":${pageLinks(of, page, { url, caller }, secrets)}}`;
         };
       }
       case 'plain':
@@ -99,7 +101,7 @@ function compilePresenter(entity: Entity, operations: readonly Operation[]): Pre
     const scope = entity.scope(row);
     let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
     for (const { permission, allowedWhen, link } of actions) {
-      if (isPermitted(permission, caller, scope) && (allowedWhen?.(row) ?? true)) links += link(address, form);
+      if (isPermitted(permission, caller, scope) && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
     }
     return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
   };
@@ -148,14 +150,20 @@ function shorteningTimes({ schema }: Entity) {
 const referencedIdsMax = 100;
 
 /** Paging links, whoever asks; and a signed link to each set of things that the rows mention. */
-function pageLinks(entity: Entity, { rows, before, after }: Page<unknown>, url: string, secrets: Secrets) {
+function pageLinks(
+  entity: Entity,
+  { rows, before, after }: Page<unknown>,
+  { url, caller }: Pick<Asked, 'url' | 'caller'>,
+  secrets: Secrets,
+) {
   const links: Record<string, { href: string }> = { self: { href: url } };
   if (before) links['previous'] = { href: withCursor(url, 'page[before]', before) };
   if (after) links['next'] = { href: withCursor(url, 'page[after]', after) };
   for (const [set, idOf] of Object.entries(entity.references ?? {})) {
     const ids = [...new Set(rows.map(idOf).filter((id) => id !== undefined))].sort();
     for (let n = 0; n * referencedIdsMax < ids.length; n += 1) {
-      links[`ref:${set}:${n}`] = { href: signedReference(set, ids.slice(n * referencedIdsMax, (n + 1) * referencedIdsMax), secrets) };
+      const some = ids.slice(n * referencedIdsMax, (n + 1) * referencedIdsMax);
+      if (caller) links[`ref:${set}:${n}`] = { href: signedReference(set, some, caller, secrets) };
     }
   }
   return JSON.stringify(links);
@@ -172,11 +180,14 @@ function withCursor(url: string, parameter: string, cursor: string) {
 
 const referencePath = (set: string, ids: string) => `/ref/${set}?in=${ids}`;
 
-/** A link that only the platform can make: whoever holds it was shown these ids, and may read their short form. */
-export function signedReference(set: string, ids: readonly string[], secrets: Secrets) {
+/** What is signed: the ids, and who was shown them; for another the link is worth nothing. */
+const signedText = (path: string, { id }: { id: string }) => `${id} ${path}`;
+
+/** A link that only the platform can make: its holder was shown these ids, and may read their short form. */
+export function signedReference(set: string, ids: readonly string[], holder: { id: string }, secrets: Secrets) {
   const path = referencePath(set, ids.map(encodeURIComponent).join());
-  return `${path}&sig=${secrets.sign(path)}`;
+  return `${path}&sig=${secrets.sign(signedText(path, holder))}`;
 }
 
-export const isSignedReference = (set: string, ids: readonly string[], signature: string, secrets: Secrets) =>
-  secrets.isSigned(referencePath(set, ids.map(encodeURIComponent).join()), signature);
+export const isSignedReference = (set: string, ids: readonly string[], signature: string, holder: { id: string }, secrets: Secrets) =>
+  secrets.isSigned(signedText(referencePath(set, ids.map(encodeURIComponent).join()), holder), signature);

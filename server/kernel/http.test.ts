@@ -208,8 +208,8 @@ describe('a page of a long list', () => {
     const ids = url.searchParams.get('in')?.split(',') ?? [];
     expect(ids).toEqual([ada.user.id]);
     const signature = url.searchParams.get('sig') ?? '';
-    expect(isSignedReference('users', ids, signature, test_.platform.secrets)).toBe(true);
-    expect(isSignedReference('users', [...ids, 'another'], signature, test_.platform.secrets)).toBe(false);
+    expect(isSignedReference('users', ids, signature, ada.user, test_.platform.secrets)).toBe(true);
+    expect(isSignedReference('users', [...ids, 'another'], signature, ada.user, test_.platform.secrets)).toBe(false);
   });
 
   test('has milliseconds in its dates and methods on its actions, as the account family does', async () => {

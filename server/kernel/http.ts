@@ -4,7 +4,7 @@
  */
 import compress from '@fastify/compress';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { drainOnClose } from './drain.ts';
@@ -18,6 +18,7 @@ import { compileBody, compileParams, compileQuery, parseJson, parseQueryString }
 import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
 import { operationsOf, type Rooms } from './room.ts';
+import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
 
 const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 16 * 1024;
@@ -31,7 +32,12 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
   const hal = openHal(operations, platform.secrets);
-  for (const operation of operations) serveOperation(http, operation, hal, platform);
+  const [uploads, others] = [operations.filter(({ body }) => isUpload(body)), operations.filter(({ body }) => !isUpload(body))];
+  for (const operation of others) serveOperation(http, operation, hal, platform);
+  await http.register(async (scope) => {
+    leaveBodiesUnread(scope);
+    for (const operation of uploads) serveOperation(scope, operation, hal, platform);
+  });
   refuseOtherMethods(http, operations);
   publishReference(http, openapi(rooms, platform.config.url));
   for (const { mount } of rooms) if (mount) await http.register(async (scope) => mount(scope, platform));
@@ -124,13 +130,13 @@ function answer(operation: Operation, hal: Hal, platform: Platform) {
     const caller = await authenticate(operation, request, platform);
     const target = await load(operation, parse.params(params), caller, platform);
     permit(operation, caller, target);
-    allow(operation, target);
+    allow(operation, target, caller);
     const { query, list } = parse.query(request);
-    const body = parse.body(request);
+    const body = await parse.body(request);
     const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
     const text = present(result, { caller, target, url: request.url });
     reply.code(status);
-    return status === 204 ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
+    return text === '' ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
   };
 }
 
@@ -140,7 +146,7 @@ async function authenticate({ permission }: Operation, request: FastifyRequest, 
   if (scheme?.toLowerCase() !== 'bearer' || token === '') {
     throw new Problem('unauthenticated', 'Send an access token: Authorization: Bearer <token>.', { headers: bearerChallenge() });
   }
-  const caller = await platform.callerOf(token);
+  const caller = await platform.callerOf(token, request.params as Record<string, string>);
   if (caller) return caller;
   const sentence = 'The access token is wrong or has expired; exchange your API token for a new one.';
   throw new Problem('unauthenticated', sentence, { headers: bearerChallenge('invalid_token', sentence) });
@@ -156,20 +162,23 @@ async function load(operation: Operation, params: Record<string, string> | undef
 }
 
 function permit({ permission, on }: Operation, caller: Caller | undefined, target: unknown) {
-  if (isPermitted(permission, caller, on ? on.scope(target) : {})) return;
+  const scope = on ? on.scope(target) : {};
+  const hindrance = caller?.hindrance(scope, permission);
+  if (hindrance) throw hindrance;
+  if (isPermitted(permission, caller, scope)) return;
   throw new Problem('forbidden', `You need the permission ${permission} to do this.`);
 }
 
-function allow({ allowedWhen, on }: Operation, target: unknown) {
-  if (allowedWhen?.(target) ?? true) return;
-  throw new Problem('conflict', `The ${on?.name} is not in a state that allows this.`);
+function allow({ allowedWhen, otherwise, on }: Operation, target: unknown, caller: Caller | undefined) {
+  if (allowedWhen?.(target, caller) ?? true) return;
+  throw new Problem('conflict', otherwise ?? `The ${on?.name} is not in a state that allows this.`);
 }
 
 function compileParse({ on, path, query, body, returns }: Operation) {
   const known = Object.entries(on?.params ?? {}).filter(([name]) => pathParameters(path).includes(name));
   const fits = compileParams(Type.Object(Object.fromEntries(known)));
   const parseQuery = query && compileQuery(query);
-  const parseBody = body && compileBody(body);
+  const parseBody = compileBodyParse(body);
   return {
     params: (params: Record<string, string>) => (fits(params) ? params : undefined),
     query: ({ url }: FastifyRequest) => {
@@ -177,8 +186,15 @@ function compileParse({ on, path, query, body, returns }: Operation) {
       const given = parseQueryString(url.split('?', 2)[1] ?? '');
       return { query: parseQuery?.(given), list: returns.kind === 'page' ? parseListRequest(returns.listing, given) : nothingAsked.list };
     },
-    body: (request: FastifyRequest) => parseBody?.(bodyOf(request)),
+    body: parseBody,
   };
+}
+
+function compileBodyParse(body: TSchema | undefined): (request: FastifyRequest) => unknown {
+  if (!body) return () => undefined;
+  if (isUpload(body)) return (request) => receiveUpload(request, body);
+  const parse = compileBody(body);
+  return (request) => parse(bodyOf(request));
 }
 
 /** Clients carry parameters over from other requests; where none are declared, they are not even read. */

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { filterOperators, pageSizeMax, type Listing } from './paging.ts';
 import type { Entity, Operation, Returns } from './operation.ts';
 import type { Rooms } from './room.ts';
+import { isUpload } from './upload.ts';
 
 /** Where a part of the document is found from a link's `meta`. */
 export const documentPath = '/openapi.json';
@@ -106,7 +107,9 @@ export function describeOperation(operation: Operation, named: { operationId?: s
     ...(body && {
       requestBody: {
         required: method !== 'DELETE',
-        content: { 'application/json': { schema: body, ...(example !== undefined && { example }) } },
+        content: isUpload(body)
+          ? { 'multipart/form-data': { schema: body } }
+          : { 'application/json': { schema: body, ...(example !== undefined && { example }) } },
       },
     }),
     responses: {
@@ -160,9 +163,8 @@ export function statusOf(returns: Returns, family: Operation['family']): 200 | 2
     case 'created':
       return 201;
     case 'plain':
-      return returns.status;
     case 'nothing':
-      return 204;
+      return returns.status;
     case 'deleted':
       return family === 'project' ? 200 : 204;
     case 'one':
@@ -185,7 +187,9 @@ function replySchema(returns: Returns, family: Operation['family']): unknown {
     case 'array':
       return { type: 'array', items: reference(returns.of) };
     case 'page':
-      return family === 'project' ? { type: 'array', items: reference(returns.of) } : pageSchema(reference(returns.of));
+      return family === 'project' || returns.listing.bare
+        ? { type: 'array', items: reference(returns.of) }
+        : pageSchema(reference(returns.of), returns.listing.key);
     case 'plain':
       return returns.schema;
     case 'nothing':
@@ -203,11 +207,11 @@ const acceptedSchema = (entitySchema: unknown) => ({
   },
 });
 
-const pageSchema = (item: unknown) => ({
+const pageSchema = (item: unknown, key = 'items') => ({
   type: 'object',
-  required: ['items', 'count', '_links'],
+  required: [key, 'count', '_links'],
   properties: {
-    items: { type: 'array', items: item },
+    [key]: { type: 'array', items: item },
     count: { type: 'integer', description: 'Over all pages.' },
     _links: { type: 'object', additionalProperties: { $ref: '#/components/schemas/Link' } },
   },

@@ -53,14 +53,16 @@ export type Returns =
   | { kind: 'one' | 'created' | 'updated' | 'array'; of: Entity }
   | { kind: 'page'; of: Entity; listing: Listing }
   | { kind: 'deleted' }
-  | { kind: 'nothing' }
+  | { kind: 'nothing'; status: 200 | 204 }
   | { kind: 'plain'; status: 200 | 201; schema: TSchema };
 
 export const one = <E extends Entity>(of: E) => ({ kind: 'one' as const, of });
 export const created = <E extends Entity>(of: E) => ({ kind: 'created' as const, of });
 export const updated = <E extends Entity>(of: E) => ({ kind: 'updated' as const, of });
 export const deleted = { kind: 'deleted' as const };
-export const nothing = { kind: 'nothing' as const };
+export const nothing = { kind: 'nothing' as const, status: 204 as const };
+/** 200 without a body, where the published API has it so. */
+export const emptyOk = { kind: 'nothing' as const, status: 200 as const };
 /** A bare array, whole: only for what is bounded by its parent. */
 export const array = <E extends Entity>(of: E) => ({ kind: 'array' as const, of });
 /** A page of a long list, with cursors, `sort` and `filter[…]`. */
@@ -98,7 +100,9 @@ export interface Declaration<
   rel?: string;
   permission: Needs;
   /** Guards the request (409) and shows the link. */
-  allowedWhen?: (target: RowOf<On>) => boolean;
+  allowedWhen?: (target: RowOf<On>, caller: Needs extends 'public' ? undefined : Caller) => boolean;
+  /** What the 409 says, where «is not in a state that allows this» says too little. */
+  otherwise?: string;
   query?: Query;
   body?: Body;
   /** A body that works, for the docs and for the test that tries every operation. */
@@ -126,7 +130,8 @@ export interface Operation {
   find?: (params: any, caller: Caller, platform: Platform) => Promise<unknown>;
   rel?: string;
   permission: Requirement;
-  allowedWhen?: (target: any) => boolean;
+  allowedWhen?: (target: any, caller: any) => boolean;
+  otherwise?: string;
   query?: TObject;
   body?: TSchema;
   example?: unknown;

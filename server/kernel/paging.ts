@@ -4,13 +4,18 @@
  * one indexed query and one count. Sort columns must not be null.
  */
 import { sql, type ExpressionBuilder, type SelectQueryBuilder } from 'kysely';
-import { Problem } from './problem.ts';
+import { invalidField, Problem } from './problem.ts';
 
 export interface Listing {
   /** The first is the default; a caller writes `-name` for descending. */
   sort: readonly [string, ...string[]];
   filter?: Record<string, FilterKind>;
   sizeMax?: number;
+  sizeDefault?: number;
+  /** The name of the array in the reply; `items` unless told. */
+  key?: string;
+  /** Without the object around it, for the few lists of the account family that are bare arrays. */
+  bare?: true;
 }
 
 /** Which operators a filter of each kind understands. */
@@ -65,9 +70,9 @@ export function parseListRequest(listing: Listing, query: Tree): ListRequest {
   return request;
 }
 
-function parseSize({ sizeMax = pageSizeMax }: Listing, { page }: Tree, fields: Record<string, string>) {
+function parseSize({ sizeMax = pageSizeMax, sizeDefault = pageSizeDefault }: Listing, { page }: Tree, fields: Record<string, string>) {
   const size = isTree(page) ? page['size'] : undefined;
-  if (size === undefined) return Math.min(pageSizeDefault, sizeMax);
+  if (size === undefined) return Math.min(sizeDefault, sizeMax);
   const number = typeof size === 'string' && /^\d{1,9}$/.test(size) ? Number(size) : 0;
   if (number < 1 || number > sizeMax) fields['page[size]'] = `must be a number from 1 to ${sizeMax}`;
   return number;
@@ -117,7 +122,7 @@ function parseFilter(field: string, kind: FilterKind, operator: string, operand:
   if (listed.length === 0 || listed.length > filterValuesMax) return refuse(name, `must have 1 to ${filterValuesMax} values`);
   if (!several && listed.length !== 1) return refuse(name, 'must have one value');
   if (operator === 'between' && listed.length !== 2) return refuse(name, 'must have two values separated by a comma');
-  if (kind === 'time' && !listed.every(isTime)) return refuse(name, 'must be a date such as 2026-01-31T12:00:00Z');
+  if (kind === 'time' && !listed.every(isTime)) return refuse(name, notATime);
   return [{ field, kind, operator, values: listed }];
 }
 
@@ -128,9 +133,12 @@ function parseCursor({ page }: Tree, fields: Record<string, string>): ListReques
   if (cursor === undefined) return undefined;
   const read = typeof cursor === 'string' ? readCursor(cursor) : undefined;
   if (read) return { direction, ...read };
-  fields[`page[${direction}]`] = 'is not a cursor of this list; take it from the next or previous link';
+  fields[`page[${direction}]`] = notACursor;
   return undefined;
 }
+
+const notATime = 'must be a date such as 2026-01-31T12:00:00Z';
+const notACursor = 'is not a cursor of this list; take it from the next or previous link';
 
 const writeCursor = (value: string, id: string) => Buffer.from(JSON.stringify([value, id])).toString('base64url');
 
@@ -168,7 +176,9 @@ export async function paged<Row extends object>(
       .clearSelect()
       .select(sql<number>`count(*)::int`.as('count'))
       .executeTakeFirstOrThrow() as Promise<{ count: number }>,
-  ]);
+  ]).catch((error: unknown) => {
+    throw isDataException(error) ? unreadable(filters, from) : error;
+  });
   const more = found.length > size;
   const rows = found.slice(0, size);
   if (backwards) rows.reverse();
@@ -181,10 +191,19 @@ export async function paged<Row extends object>(
   return { rows, count: total.count, ...(before && { before }), ...(after && { after }) };
 }
 
+/** Whether a cursor holds values of the columns' types, and whether there is a 30th of February, only the database knows. */
+const isDataException = (error: unknown) => (error as { code?: string }).code?.startsWith('22') ?? false;
+
+function unreadable(filters: Filter[], from: ListRequest['from']) {
+  const time = filters.find(({ kind }) => kind === 'time');
+  return from && !time ? invalidField(`page[${from.direction}]`, notACursor) : invalidField(`filter[${time?.field}]`, notATime);
+}
+
 const escapeLike = (text: string) => text.replace(/[\\%_]/g, String.raw`\$&`);
 
 function condition(eb: ExpressionBuilder<any, any>, { field, kind, operator, values }: Filter) {
-  const column = sql.ref(field);
+  /** As text: an id that is none is not found, rather than refused by the database. */
+  const column = kind === 'string' ? sql`${sql.ref(field)}::text` : sql.ref(field);
   const [first = '', second = ''] = values;
   const list = sql`(${sql.join(values)})`;
   const ofKind = (value: string) => (kind === 'time' ? sql`${value}::timestamptz` : sql`${value}`);

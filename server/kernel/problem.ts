@@ -22,6 +22,8 @@ interface Details {
   /** What is wrong, by field. */
   fields?: Record<string, string>;
   headers?: Record<string, string>;
+  /** More for programs to read, beside the sentence. */
+  body?: Record<string, unknown>;
 }
 
 /**
@@ -33,13 +35,15 @@ export class Problem extends Error {
   readonly internal: string | undefined;
   readonly fields: Record<string, string> | undefined;
   readonly headers: Record<string, string>;
+  readonly body: Record<string, unknown>;
 
-  constructor(kind: ProblemKind, message: string, { cause, internal, fields, headers = {} }: Details = {}) {
+  constructor(kind: ProblemKind, message: string, { cause, internal, fields, headers = {}, body = {} }: Details = {}) {
     super(message, { cause });
     this.kind = kind;
     this.internal = internal;
     this.fields = fields;
     this.headers = headers;
+    this.body = body;
   }
 
   get status() {

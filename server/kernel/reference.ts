@@ -151,7 +151,7 @@ const contents = (operations: OperationObject[]) =>
 function operationSection(operation: OperationObject & { path: string; method: string }) {
   const { operationId, summary, deprecated, method, path, parameters, requestBody, responses } = operation;
   const permission = operation['x-permission'];
-  const body = requestBody?.content['application/json'];
+  const [body] = Object.values(requestBody?.content ?? {});
   const parameterRows = parameters.map(({ name, in: place, required, schema }) => [nameCell(name, required), place, valueCell(schema)]);
   const answerRows = Object.entries(responses).map(([status, { description, content }]) => [
     status,

@@ -1,8 +1,13 @@
 /** The few shapes that every room uses. They are TypeBox, hence JSON Schema: one object validates, serialises, documents. */
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 
-export const Uuid = Type.String({ format: 'uuid' });
-export const Ulid = Type.String({ pattern: '^[0-9A-HJKMNP-TV-Z]{26}$' });
+const uuidPattern = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+
+/** In the one spelling that the API emits, so that equal ids are equal texts. */
+export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern, 'x-message': 'must be a UUID, in lower case' });
+export const isUuid = (text: string) => new RegExp(uuidPattern).test(text);
+
+export const Ulid = Type.String({ pattern: '^[0-9A-HJKMNP-TV-Z]{26}$', 'x-message': 'must be a ULID: 26 digits and capital letters' });
 
 /** Read from the database with microseconds; each family of the API writes it in its own precision. */
 export const Time = Type.String({ format: 'date-time' });

@@ -111,6 +111,7 @@ export const isDatabaseAway = (error: unknown) =>
   error instanceof Error && (unavailableCodes.has((error as { code?: string }).code ?? '') || unavailableMessages.test(error.message));
 
 const uniqueViolation = '23505';
+const foreignKeyViolation = '23503';
 
 /** The database decides who was first; the sentence for the other is found by the constraint that was in the way. */
 export async function orConflict<T>(work: Promise<T>, sentences: Record<string, string>): Promise<T> {
@@ -120,5 +121,16 @@ export async function orConflict<T>(work: Promise<T>, sentences: Record<string, 
     const { code, constraint = '' } = error as { code?: string; constraint?: string };
     const sentence = code === uniqueViolation ? sentences[constraint] : undefined;
     throw sentence ? new Problem('conflict', sentence) : error;
+  }
+}
+
+/** The same where the constraint may also be a foreign key, what is referred to being gone or still in use, and the answer need not be 409. */
+export async function orProblem<T>(work: Promise<T>, problems: Record<string, () => Problem>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, constraint = '' } = error as { code?: string; constraint?: string };
+    const problem = code === uniqueViolation || code === foreignKeyViolation ? problems[constraint] : undefined;
+    throw problem ? problem() : error;
   }
 }
