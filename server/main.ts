@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
+import { openMail } from './drivers/mail/mail.ts';
+import { openPhone } from './drivers/phone/phone.ts';
 import { openEmbeddedPostgres } from './drivers/postgres/embedded.ts';
 import { ensureInstalled, showFirstCredentials } from './installation.ts';
 import { serveApi } from './kernel/http.ts';
@@ -33,7 +35,9 @@ const db = openDatabase(pool);
 closings.push(() => db.destroy());
 await ensureInstalled(db, secrets, config.admin);
 
-const platform = await openPlatform({ config, db, log, secrets });
+const mail = openMail(config.mail, join(data.path, 'mail'), log);
+const phone = openPhone(config.phone.webhookUrl, join(data.path, 'phone'), log);
+const platform = await openPlatform({ config, db, log, secrets, mail, phone });
 const api = await serveApi(rooms, platform);
 closings.push(() => api.close());
 await api.listen({ host: config.host, port: config.port });

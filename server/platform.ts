@@ -2,10 +2,14 @@
  * All that a handler may touch, built once in main.ts, and the product's words that the kernel's types speak of.
  */
 import type { Config } from './config.ts';
+import type { Mail } from './drivers/mail/mail.ts';
+import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
 import type { Log } from './kernel/log.ts';
 import type { Db } from './kernel/sql.ts';
-import type { Permission, Scope } from './permissions.ts';
+import type { Requirement } from './kernel/access.ts';
+import type { Problem } from './kernel/problem.ts';
+import type { Grants, Permission, Scope } from './permissions.ts';
 import { createCallerOf, openKeys, type Keys } from './rooms/sign-in/room.ts';
 import type { User } from './rooms/users/room.ts';
 
@@ -17,18 +21,32 @@ export interface Platform {
   log: Log;
   secrets: Secrets;
   keys: Keys;
-  /** The bearer of an access token, or undefined when the token is wrong, expired or no longer honoured. At most one query. */
-  callerOf(accessToken: string): Promise<Caller | undefined>;
+  mail: Mail;
+  phone: PhoneSender;
+  /**
+   * The bearer of an access token with what they were granted, or undefined when the token is wrong, expired or no longer honoured.
+   * One query; `params` of the path say for which project grants are needed.
+   */
+  callerOf(accessToken: string, params?: Record<string, string>): Promise<Caller | undefined>;
 }
 
 /** Who is asking. `user` is read afresh for every request, so what was taken away is gone on the next one. */
 export interface Caller {
   readonly id: string;
   readonly user: User;
+  /** The credential that the access token came from, as the token names it. */
+  readonly via: string;
+  readonly grants: Grants;
+  /** Whether this sign-in, or the making of this API token, took a second factor. */
+  readonly hasSecondFactor: boolean;
   can(permission: Permission, scope: Scope): boolean;
+  /** Makes known what the caller was granted in more projects, where a request is about several. */
+  learn(projects: readonly { id: string; permissions: readonly string[] }[]): void;
+  /** What the caller has to do first to act in this scope: sign in more strongly, where an organization or the caller's own second factor demands it. */
+  hindrance(scope: Scope, permission?: Requirement): Problem | undefined;
 }
 
-export async function openPlatform(parts: Pick<Platform, 'config' | 'db' | 'log' | 'secrets'>): Promise<Platform> {
+export async function openPlatform(parts: Pick<Platform, 'config' | 'db' | 'log' | 'secrets' | 'mail' | 'phone'>): Promise<Platform> {
   const keys = await openKeys(parts.db, parts.secrets);
   return { ...parts, keys, callerOf: createCallerOf({ ...parts, keys }) };
 }

@@ -15,6 +15,8 @@ export interface Claims {
   via: string;
   generation: number;
   client_id: string;
+  /** How the person proved who they are: `pwd`, and `mfa` with a second factor. */
+  amr?: string[];
   exp: number;
 }
 

@@ -38,7 +38,7 @@ export const openAdapter = (db: Db, secrets: Secrets) => {
           sealed: secrets.seal(purposeOf(model, id_hash), JSON.stringify(payload)),
           uid: payload.uid === undefined ? null : fingerprint(payload.uid),
           grant_id: payload.grantId === undefined || model === 'Interaction' ? null : fingerprint(payload.grantId),
-          user_id: payload.accountId ?? payload.session?.accountId ?? null,
+          user_id: payload.accountId ?? payload.session?.accountId ?? signedInSoFar(payload),
           expires_at: expiresIn ? sql<string>`now() + make_interval(secs => ${expiresIn})` : null,
         };
         await db
@@ -71,6 +71,12 @@ export const openAdapter = (db: Db, secrets: Secrets) => {
       },
     };
   };
+};
+
+/** Whose password was accepted in a sign-in that is still under way: it must end with the others when the password changes. */
+const signedInSoFar = ({ result }: AdapterPayload): string | null => {
+  const { accountId } = (result?.login ?? {}) as { accountId?: string };
+  return accountId ?? null;
 };
 
 const purposeOf = (model: string, idHash: string) => `oauth_records ${model} ${idHash}`;

@@ -11,8 +11,16 @@ import type { Db } from '../../kernel/sql.ts';
 const limits = {
   'sign-in to account': { attemptsMax: 10, seconds: 900 },
   'sign-in from address': { attemptsMax: 100, seconds: 900 },
+  'passcode of account': { attemptsMax: 6, seconds: 900 },
+  'password change of account': { attemptsMax: 10, seconds: 900 },
+  'reset from address': { attemptsMax: 30, seconds: 900 },
+  'mail for account': { attemptsMax: 10, seconds: 3600 },
+  'mail to address': { attemptsMax: 5, seconds: 3600 },
+  'phone message for account': { attemptsMax: 5, seconds: 3600 },
+  'phone message to number': { attemptsMax: 5, seconds: 3600 },
   'authorization from address': { attemptsMax: 300, seconds: 600 },
   'token exchange from address': { attemptsMax: 1200, seconds: 60 },
+  'mail from user': { attemptsMax: 300, seconds: 3600 },
 } as const;
 
 type Limit = keyof typeof limits;

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../../platform.ts';
 import { countAttempts, networkOf } from './attempts.ts';
 import type { HandOver } from './hand-over.ts';
-import { answerPageError } from './pages.ts';
+import { answerPageError } from './layout.ts';
 import { apiScope } from './provider.ts';
 
 const documents = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/oauth2/jwks'];

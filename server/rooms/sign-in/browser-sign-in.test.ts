@@ -1,108 +1,30 @@
-import { createHash, randomBytes, scryptSync } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { serveApi } from '../../kernel/http.ts';
 import { rooms } from '../../rooms.ts';
+import {
+  answerOf,
+  authorizeUrl,
+  freshVerifier,
+  openBrowser as openBrowserOf,
+  openProgram,
+  password,
+  password_hash,
+  returnTo,
+} from '../../test-browser.ts';
 import { openTestPlatform, type Reply } from '../../test-platform.ts';
 import { hashPassword, signOutEverywhere } from './room.ts';
 
-const { platform, http, person, send, logLines } = await openTestPlatform();
+const home = await openTestPlatform();
+const { platform, http, person, send, logLines } = home;
 const { db } = platform;
-const password = 'correct horse "battery" stäple';
-/** Cheap, as the stored text allows: the real cost is tried once, below. */
-const password_hash = `$scrypt$ln=4,r=8,p=1$c2FsdA$${scryptSync(password.normalize('NFKC'), 'salt', 32, { N: 16 }).toString('base64').replace('=', '')}`;
 const ada = await person({ password_hash, first_name: 'Ada', last_name: '<b>Lovelace</b>' });
 const bob = await person({ password_hash });
 
-const returnTo = 'http://127.0.0.1:5003';
-const freshVerifier = () => randomBytes(32).toString('base64url');
-let addresses = 0;
-
-/** What a browser does: keeps cookies by path, follows redirects on our site, sends forms as people fill them in. */
-function openBrowser() {
-  const cookies = new Map<string, { value: string; path: string }>();
-  addresses += 1;
-  const remoteAddress = `10.${addresses >> 8}.${addresses & 255}.1`;
-  let at = '';
-
-  const load = async (method: 'GET' | 'POST', url: string, fields?: Record<string, string>, headers: Record<string, string> = {}) => {
-    const path = url.split('?', 1)[0] ?? '';
-    const sent = [...cookies].filter(([, cookie]) => path.startsWith(cookie.path)).map(([name, { value }]) => `${name}=${value}`);
-    const reply = await send({
-      method,
-      url,
-      remoteAddress,
-      headers: {
-        host: 'localhost:8080',
-        accept: 'text/html,*/*',
-        cookie: sent.join('; '),
-        ...(fields && {
-          'content-type': 'application/x-www-form-urlencoded',
-          origin: 'http://localhost:8080',
-          'sec-fetch-site': 'same-origin',
-        }),
-        ...headers,
-      },
-      ...(fields && { payload: new URLSearchParams(fields).toString() }),
-    });
-    for (const line of [reply.headers['set-cookie'] ?? []].flat()) keep(String(line));
-    const { location } = reply.headers;
-    if (location === undefined) at = url;
-    return { ...reply, location: typeof location === 'string' ? location : undefined };
-  };
-  const keep = (line: string) => {
-    const [, name = '', value = '', path = '/'] = /^([^=]+)=([^;]*).*?path=([^;]+)/.exec(line) ?? [];
-    if (value === '') cookies.delete(name);
-    else cookies.set(name, { value, path });
-  };
-  /** To the page, or to where the sign-in returns. */
-  const follow = async (reply: Awaited<ReturnType<typeof load>>): Promise<Awaited<ReturnType<typeof load>>> =>
-    reply.location?.startsWith('/') ? follow(await load('GET', reply.location)) : reply;
-
-  return {
-    cookies,
-    get address() {
-      return at;
-    },
-    visit: async (url: string) => follow(await load('GET', url)),
-    submit: async (fields: Record<string, string>, headers?: Record<string, string>) => follow(await load('POST', at, fields, headers)),
-    signIn: async (login: string, secret = password) => follow(await load('POST', at, { login, password: secret, answer: 'sign-in' })),
-  };
-}
-
-const authorizeUrl = (verifier: string, more: Record<string, string> = {}) => {
-  const code_challenge = createHash('sha256').update(verifier).digest('base64url');
-  const parameters = {
-    redirect_uri: returnTo,
-    state: 'the state',
-    client_id: 'upsun-cli',
-    prompt: 'consent',
-    response_type: 'code',
-    code_challenge,
-    code_challenge_method: 'S256',
-    scope: 'offline_access',
-    ...more,
-  };
-  return `/oauth2/authorize?${new URLSearchParams(parameters).toString()}`;
-};
+const openBrowser = () => openBrowserOf(home);
+const { token, codeExchange, refresh, me } = openProgram(home);
 
 const escaped = (text: string) => text.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
-const answerOf = ({ location = '' }: { location?: string | undefined }) => Object.fromEntries(new URL(location).searchParams);
-
-/** Basic with an empty password, as the CLI sends it. */
-const token = (fields: Record<string, string>, client = 'upsun-cli') =>
-  send({
-    method: 'POST',
-    url: '/oauth2/token',
-    headers: { authorization: `Basic ${btoa(`${client}:`)}`, 'content-type': 'application/x-www-form-urlencoded' },
-    payload: new URLSearchParams(fields).toString(),
-  });
-
-const codeExchange = (code: string, code_verifier: string, more = {}) =>
-  token({ grant_type: 'authorization_code', code, redirect_uri: returnTo, code_verifier, ...more });
-const refresh = (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token });
-const me = async (accessToken: string) => (await send({ url: '/users/me', headers: { authorization: `Bearer ${accessToken}` } })).status;
 
 async function signedIn(browser = openBrowser(), login = ada.user.email) {
   const verifier = freshVerifier();
@@ -398,6 +320,16 @@ test('signing out everywhere ends every browser and every token of that person o
   expect([await me(hers.access_token), await me(eve.accessToken), await me(his.access_token)]).toEqual([401, 401, 200]);
   expect(statusAndJson(await refresh(hers.refresh_token))).toEqual(invalidGrant('refresh token'));
   expect((await browser.visit(authorizeUrl(freshVerifier()))).text).toContain('name="password"');
+});
+
+test('so does a sign-in that had only just been given the password', async () => {
+  const eve = await person({ password_hash });
+  const browser = openBrowser();
+  await browser.visit(authorizeUrl(freshVerifier()));
+  const { location = '' } = await browser.signInWithoutGoingOn(eve.user.email);
+  await db.transaction().execute((tx) => signOutEverywhere(tx, eve.user.id));
+  const { status, text } = await browser.visit(location);
+  expect({ status, isAskedForConsent: text.includes('wants to act for you') }).toEqual({ status: 400, isAskedForConsent: false });
 });
 
 test('a session whose person was deactivated counts as none', async () => {

@@ -1,44 +1,87 @@
 /**
- * Who is asking: from an access token to a person and what they may do. The person and the credential are read afresh for every request
- * (requests at the same moment share the query), so a revoked token, a deactivated person or a changed password shows on the next request.
+ * Who is asking: from an access token to a person and what they may do. The person, the credential and the grants are read afresh for every
+ * request, in one query that requests of the same moment share, so whatever was taken away is gone on the next request.
  */
+import { bearerChallenge } from '../../kernel/errors.ts';
+import { Problem } from '../../kernel/problem.ts';
 import { batched } from '../../kernel/sql.ts';
-import { permissions, rolesIn, type Scope } from '../../permissions.ts';
+import { permissions, rolesIn, type Grants, type Scope } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import type { User } from '../users/room.ts';
-import { openAccessTokens } from './access-token.ts';
-import { holdersOf } from './queries.ts';
+import { isViaGrant, openAccessTokens, type Claims } from './access-token.ts';
+import { askedFor, holdersOf, type Holder } from './queries.ts';
 
 export function createCallerOf({ db, keys, config }: Pick<Platform, 'db' | 'keys' | 'config'>): Platform['callerOf'] {
   const claimsOf = openAccessTokens(keys, config.url);
   const holderOf = batched(
-    (credentials) => holdersOf(db, credentials),
-    ({ credential }) => credential,
+    (asked) => holdersOf(db, asked),
+    ({ asked }) => asked,
   );
-  return async (accessToken) => {
+  return async (accessToken, { projectId, project_id } = {}) => {
     const claims = await claimsOf(accessToken);
     if (!claims) return undefined;
-    const user = await holderOf(claims.via);
-    const honoured = user?.id === claims.sub && !user.deactivated && user.token_generation === claims.generation;
-    return honoured ? callerFor(user) : undefined;
+    const holder = await holderOf(askedFor(claims.via, possibleProject(projectId ?? project_id ?? '')));
+    const honoured = holder?.id === claims.sub && !holder.deactivated && holder.token_generation === claims.generation;
+    return honoured ? callerFor(holder, claims) : undefined;
   };
 }
 
-function callerFor(user: User): Caller {
+function callerFor(holder: Holder, claims: Claims): Caller {
+  const projects = projectsOf(holder);
+  /** Whoever turned the second factor off has none, whatever an older token says. */
+  const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);
+  const grants: Grants = { organizations: holder.memberships, projects };
   /** The links of a row are all asked for with the one scope of that row. */
   let scopeBefore: Scope | undefined;
   let roles: ReturnType<typeof rolesIn> = [];
   return {
-    id: user.id,
-    user,
+    id: holder.id,
+    user: holder,
+    via: claims.via,
+    grants,
     can(permission, scope) {
       if (scope !== scopeBefore) {
-        roles = rolesIn(user, scope);
+        roles = rolesIn(holder, grants, scope);
         scopeBefore = scope;
       }
       const holders = permissions[permission];
       for (const role of roles) if (holders.includes(role)) return true;
       return false;
     },
+    learn(more) {
+      for (const { id, permissions: held } of more) projects.set(id, held);
+      scopeBefore = undefined;
+    },
+    hasSecondFactor,
+    hindrance({ organization }, permission) {
+      /** An API token, made with a second factor or not, is a thing one has; changing how one signs in takes the person. */
+      const isInPerson = hasSecondFactor && isViaGrant(claims.via);
+      if (permission === 'user:security' && holder.mfa_enabled && !isInPerson) return needsSecondFactor(sentences.security);
+      if (hasSecondFactor || organization === undefined) return undefined;
+      if (holder.is_operator && holder.mfa_enabled) return needsSecondFactor(sentences.operator);
+      const isEnforced = grants.organizations.some(({ id, enforce_mfa }) => id === organization && enforce_mfa);
+      return isEnforced ? needsSecondFactor(sentences.organization) : undefined;
+    },
   };
+}
+
+const sentences = {
+  security: 'Your account has two-factor authentication: sign in again, with a passcode, to change how you sign in.',
+  operator: 'Operators who have two-factor authentication use it: sign in again with a passcode.',
+  organization: 'This organization asks for two-factor authentication: enable it, then sign in again with a passcode.',
+};
+
+/** Whatever else stands there names no project. */
+const possibleProject = (text: string) => (/^[a-z0-9]{1,64}$/.test(text) ? text : '');
+
+const projectsOf = ({ project, project_permissions }: Holder) =>
+  new Map<string, readonly string[]>(project === '' ? [] : [[project, project_permissions ?? []]]);
+
+/** Clients read the challenge from the header or from the body, sign in again with these parameters, and retry. */
+function needsSecondFactor(sentence: string) {
+  const error = 'insufficient_user_authentication';
+  const challenge = bearerChallenge(error, sentence)['www-authenticate'];
+  return new Problem('unauthenticated', sentence, {
+    headers: { 'www-authenticate': `${challenge}, amr="mfa"` },
+    body: { error, amr: ['mfa'] },
+  });
 }

@@ -11,7 +11,7 @@ const names: Record<string, string> = {
   'offshoot-cli': 'The Offshoot CLI',
 };
 
-export const clientName = (id: string) => (isClient(id) ? names[id] : undefined);
+export const clientName = (id: string) => (id === pagesClientId ? 'This page' : isClient(id) ? names[id] : undefined);
 
 export const isClient = (id: string) => Object.hasOwn(names, id);
 
@@ -27,3 +27,16 @@ export const clients: ClientMetadata[] = Object.entries(names).map(([client_id, 
   response_types: ['code'],
   redirect_uris: loopback,
 }));
+
+/** Our own pages, which need to know who is at the browser and nothing else: this client is never given a token. */
+export const pagesClientId = 'offshoot-pages';
+export const signedInPath = '/signed-in';
+
+export const pagesClient = (url: string): ClientMetadata => ({
+  client_id: pagesClientId,
+  application_type: 'web',
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code'],
+  response_types: ['code'],
+  redirect_uris: [`${url}${signedInPath}`],
+});

@@ -21,7 +21,8 @@ export function openHandOver(provider: Provider, publicUrl: string): HandOver {
   const { protocol, host } = new URL(publicUrl);
   return async (request, reply, checked) => {
     const headers = {
-      host: URL.canParse(`http://${request.host}`) ? request.host : host,
+      /** People stay on the name they came by; programs are told the one name we have. */
+      host: checked.accept === 'text/html' && URL.canParse(`http://${request.host}`) ? request.host : host,
       'x-forwarded-proto': protocol.slice(0, -1),
       'x-forwarded-for': request.ip,
     };

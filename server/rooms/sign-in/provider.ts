@@ -9,8 +9,8 @@ import type { Platform } from '../../platform.ts';
 import { accessTokenSeconds, viaGrant } from './access-token.ts';
 import { openAdapter } from './adapter.ts';
 import { addAttempts, failedExchangeWeight, networkOf } from './attempts.ts';
-import { clients } from './clients.ts';
-import { errorPage, pageHeaders } from './pages.ts';
+import { clients, pagesClient, pagesClientId } from './clients.ts';
+import { errorPage, pageHeaders } from './layout.ts';
 import { activeUser, useApiToken } from './queries.ts';
 
 /** The one scope of the one resource: whoever holds an access token acts as its owner. */
@@ -51,7 +51,7 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
   const cookie = { signed: true, httpOnly: true, overwrite: true, sameSite: 'lax' } as const;
   return {
     adapter: openAdapter(db, secrets),
-    clients,
+    clients: [...clients, pagesClient(config.url)],
     clientAuthMethods: ['none'],
     clientBasedCORS: () => false,
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -61,6 +61,8 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
       long: cookie,
       short: cookie,
     },
+    /** Clients name the methods they were told to ask for. */
+    extraParams: ['amr'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     extraTokenClaims: claimsOfToken,
     features: {
@@ -80,12 +82,20 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
     },
     findAccount: async (_ctx, id) => {
       const user = await activeUser(db, id);
-      return user && { accountId: user.id, generation: user.token_generation, claims: () => ({ sub: user.id }) };
+      return (
+        user && {
+          accountId: user.id,
+          generation: user.token_generation,
+          mfaEnabled: user.mfa_enabled,
+          claims: () => ({ sub: user.id }),
+        }
+      );
     },
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${pagesPath}/${uid}` },
     jwks: { keys: keys.accessTokens },
     /** Every sign-in is a grant of its own, so that signing out of one machine leaves the others alone. */
-    loadExistingGrant: (ctx) => {
+    loadExistingGrant: async (ctx) => {
+      if (ctx.oidc.client?.clientId === pagesClientId) return pagesGrant(ctx, config.url);
       const grantId = ctx.oidc.result?.consent?.grantId;
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
     },
@@ -103,6 +113,18 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
   };
 }
 
+const pagesGrantSeconds = 60;
+
+/** Nobody is asked whether our own pages may know who they are. */
+async function pagesGrant({ oidc }: KoaContextWithOIDC, url: string) {
+  const grant = new oidc.provider.Grant({ accountId: oidc.session?.accountId, clientId: pagesClientId });
+  Object.assign(grant, { expiresIn: pagesGrantSeconds });
+  grant.addOIDCScope('openid');
+  grant.addResourceScope(url, apiScope);
+  await grant.save();
+  return grant;
+}
+
 const apiOf = (url: string) => ({
   audience: url,
   scope: apiScope,
@@ -110,15 +132,24 @@ const apiOf = (url: string) => ({
   jwt: { sign: { alg: 'ES256' as const } },
 });
 
-/** Asks to sign in, then for consent. A session whose person is gone or deactivated counts as none. A further step is one more prompt here. */
+/**
+ * Asks to sign in, then for a passcode of those who have a second factor, then for consent. A session whose person is gone or deactivated
+ * counts as none. A client that asks for a second factor is not let through without one.
+ */
 function policy() {
   const prompts = interactionPolicy.base();
-  const { Check } = interactionPolicy;
+  const { Check, Prompt } = interactionPolicy;
   prompts
     .get('login')
     ?.checks.add(
       new Check('account_gone', 'sign in again', 'login_required', ({ oidc }) => oidc.session?.accountId !== undefined && !oidc.account),
     );
+  const isMissing = new Check('second_factor', 'a passcode is needed', 'interaction_required', ({ oidc: { account, session, params } }) => {
+    const asked = params?.['amr'];
+    const isAsked = typeof asked === 'string' && asked.split(' ').includes('mfa');
+    return account !== undefined && (account['mfaEnabled'] === true || isAsked) && !session?.amr?.includes('mfa');
+  });
+  prompts.add(new Prompt({ name: 'passcode' }, isMissing), 1);
   return prompts;
 }
 
@@ -127,10 +158,11 @@ function claimsOfToken({ oidc }: KoaContextWithOIDC, token: { grantId?: string |
   const signedIn = AuthorizationCode ?? RefreshToken;
   const grantId = token.grantId ?? '';
   return {
+    access_id: Account?.accountId,
     via: token.gty === 'api_token' ? grantId : viaGrant(grantId),
     generation: Account?.['generation'],
     scp: token.scope?.split(' '),
-    ...(signedIn?.amr && { amr: signedIn.amr }),
+    ...((signedIn?.amr ?? Account?.['amr']) !== undefined && { amr: signedIn?.amr ?? Account?.['amr'] }),
     ...(signedIn?.authTime && { auth_time: signedIn.authTime }),
   };
 }
@@ -143,7 +175,12 @@ const apiTokenGrant =
     if (typeof secret !== 'string' || !client) throw new errors.InvalidRequest("missing required parameter 'api_token'");
     const holder = await useApiToken(db, fingerprint(secret));
     if (!holder) throw new errors.InvalidGrant('no such API token, or its owner is deactivated');
-    ctx.oidc.entity('Account', { accountId: holder.user_id, generation: holder.token_generation, claims: () => ({ sub: holder.user_id }) });
+    ctx.oidc.entity('Account', {
+      accountId: holder.user_id,
+      generation: holder.token_generation,
+      ...(holder.mfa_on_creation && { amr: ['mfa'] }),
+      claims: () => ({ sub: holder.user_id }),
+    });
     const token = new provider.AccessToken({
       accountId: holder.user_id,
       client,

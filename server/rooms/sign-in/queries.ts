@@ -1,34 +1,63 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { User } from '../users/room.ts';
+import type { Membership } from '../../permissions.ts';
 import { isViaGrant } from './access-token.ts';
 
-export type Holder = User & { credential: string };
+export type Holder = User & {
+  asked: string;
+  memberships: Membership[];
+  project: string;
+  project_permissions: string[] | null;
+};
 
-/** Runs for every request to the API, so it is compiled once. */
+/**
+ * Runs for every request to the API, so it is compiled once. A credential that is still honoured, its owner, the owner's memberships, and
+ * their access to one project: their own and that of their teams, merged.
+ */
 const holdersQuery = CompiledQuery.raw(`
-  select users.*, api_tokens.id::text as credential
-  from api_tokens join users on users.id = api_tokens.user_id
-  where api_tokens.id = any($1::uuid[])
-  union all
-  select users.*, oauth_records.id_hash
-  from oauth_records join users on users.id = oauth_records.user_id
-  where oauth_records.model = 'Grant' and oauth_records.id_hash = any($2::text[]) and oauth_records.expires_at > now()`);
+  select asked.key as asked, asked.project, users.*,
+    coalesce((
+      select json_agg(json_build_object('id', organizations.id, 'permissions', organization_members.permissions,
+        'owner', organizations.owner_id = users.id, 'enforce_mfa', organizations.enforce_mfa))
+      from organization_members join organizations on organizations.id = organization_members.organization_id
+      where organization_members.user_id = users.id and organizations.status <> 'deleted'), '[]') as memberships,
+    case when asked.project <> '' then array(
+      select unnest(user_access.permissions) from user_access
+      where user_access.project_id = asked.project and user_access.user_id = users.id
+      union
+      select unnest(teams.project_permissions) from team_access
+      join team_members on team_members.team_id = team_access.team_id and team_members.user_id = users.id
+      join teams on teams.id = team_access.team_id
+      where team_access.project_id = asked.project) end as project_permissions
+  from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as asked (key, api_token, grant_hash, project)
+  left join api_tokens on api_tokens.id = asked.api_token
+  left join oauth_records on oauth_records.model = 'Grant' and oauth_records.id_hash = asked.grant_hash and oauth_records.expires_at > now()
+  join users on users.id = coalesce(api_tokens.user_id, oauth_records.user_id)`);
+
+const separator = ' ';
+
+/** What is asked for of the database: a credential, and the project the request is about, if any. */
+export const askedFor = (credential: string, project: string) => `${credential}${separator}${project}`;
 
 /** The owners of credentials that are still honoured. */
-export async function holdersOf(db: Db, credentials: readonly string[]): Promise<Holder[]> {
-  const apiTokens: string[] = [];
-  const grants: string[] = [];
-  for (const credential of credentials) (isViaGrant(credential) ? grants : apiTokens).push(credential);
-  return (await db.executeQuery<Holder>({ ...holdersQuery, parameters: [apiTokens, grants] })).rows;
+export async function holdersOf(db: Db, asked: readonly string[]): Promise<Holder[]> {
+  const credentials = asked.map((key) => key.slice(0, key.indexOf(separator)));
+  const parameters = [
+    asked,
+    credentials.map((credential) => (isViaGrant(credential) ? null : credential)),
+    credentials.map((credential) => (isViaGrant(credential) ? credential : null)),
+    asked.map((key) => key.slice(key.indexOf(separator) + 1)),
+  ];
+  return (await db.executeQuery<Holder>({ ...holdersQuery, parameters })).rows;
 }
 
 /** Finds the owner of an API token and notes its use, in one statement; undefined when it is wrong or its owner is deactivated. */
 export async function useApiToken(db: Db, tokenFingerprint: string) {
-  const { rows } = await sql<{ api_token_id: string; user_id: string; token_generation: number }>`
+  const { rows } = await sql<{ api_token_id: string; mfa_on_creation: boolean; user_id: string; token_generation: number }>`
     update api_tokens set last_used_at = now() from users
     where api_tokens.fingerprint = ${tokenFingerprint} and users.id = api_tokens.user_id and not users.deactivated
-    returning api_tokens.id as api_token_id, users.id as user_id, users.token_generation`.execute(db);
+    returning api_tokens.id as api_token_id, api_tokens.mfa_on_creation, users.id as user_id, users.token_generation`.execute(db);
   return rows[0];
 }
 
@@ -54,4 +83,11 @@ export const endGrant = (db: Db, grantHash: string) =>
 export async function signOutEverywhere(tx: Tx, userId: string): Promise<void> {
   await sql`update users set token_generation = token_generation + 1 where id = ${userId}`.execute(tx);
   await tx.deleteFrom('oauth_records').where('user_id', '=', userId).execute();
+}
+
+/** The same, except that one grant can still be refreshed. Access tokens are refused all the same, and clients then refresh theirs. */
+export async function signOutElsewhere(tx: Tx, userId: string, grantHash: string): Promise<void> {
+  await sql`update users set token_generation = token_generation + 1 where id = ${userId}`.execute(tx);
+  await sql`delete from oauth_records where user_id = ${userId}
+    and grant_id is distinct from ${grantHash} and not (model = 'Grant' and id_hash = ${grantHash})`.execute(tx);
 }

@@ -1,6 +1,7 @@
 /** Signing in: passwords, API tokens and browser sign-ins, all of which end in an access token; and who the bearer of one is. */
 import type { Room } from '../../kernel/room.ts';
 import { mountAuthorize } from './authorize.ts';
+import { mountReturn } from './browser-session.ts';
 import { openHandOver } from './hand-over.ts';
 import * as operations from './operations.ts';
 import { openProvider } from './provider.ts';
@@ -12,9 +13,20 @@ export { createKeys, openKeys, type Keys } from './keys.ts';
 /** Turns access tokens into callers, for the platform. */
 export { createCallerOf } from './caller.ts';
 /** For whoever sets or checks a password. */
+export { newPasswordHash } from './new-password.ts';
 export { hashPassword, isPassword } from './passwords.ts';
+/** For whoever manages a second factor. */
+export { addSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
+export { bytesOfBase32, newTotpSecret, stepOf } from './totp.ts';
+/** For whatever else must not be tried too often. */
+export { countAttempts, forgetAttempts, networkOf } from './attempts.ts';
+/** For pages of other rooms: the same look, and the same guard of their forms. */
+export { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
+export { alert, answerPageError, layout, pageHeaders } from './layout.ts';
+/** For pages that are for somebody in particular. */
+export { openBrowserSession } from './browser-session.ts';
 /** For whoever changes a password or deactivates a person. */
-export { signOutEverywhere } from './queries.ts';
+export { signOutElsewhere, signOutEverywhere } from './queries.ts';
 
 export const signIn: Room = {
   name: 'Sign-in',
@@ -26,5 +38,6 @@ export const signIn: Room = {
     mountTokenEndpoint(http, platform, provider, handOver);
     mountAuthorize(http, platform, handOver);
     mountSteps(http, platform, provider);
+    mountReturn(http, platform);
   },
 };

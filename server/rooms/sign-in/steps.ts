@@ -1,20 +1,22 @@
 /**
- * The pages between the begin and the end of a browser sign-in, one per prompt of the library's policy (provider.ts). A further step, such as
- * a passcode, is one more prompt there and one more entry here. Which step a browser is at is known from its signed cookie, not from what it
+ * The pages between the begin and the end of a browser sign-in, one per prompt of the library's policy (provider.ts). A further step is one
+ * more prompt there and one more entry here. Which step a browser is at is known from its signed cookie, not from what it
  * sends; a form counts only when our own page sent it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Interaction, type InteractionResults, type Provider } from 'oidc-provider';
 import type { Html } from '../../kernel/html.ts';
-import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { displayName } from '../users/room.ts';
 import { countAttempts, forgetAttempts, networkOf } from './attempts.ts';
 import { clientName } from './clients.ts';
-import { answerPageError, consentPage, fieldCharactersMax, pageHeaders, signInPage, signOutPage, signedOutPage } from './pages.ts';
+import { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
+import { answerPageError, pageHeaders } from './layout.ts';
+import { consentPage, noSecondFactorPage, passcodePage, signInPage, signOutPage, signedOutPage } from './pages.ts';
 import { isPassword } from './passwords.ts';
 import { pagesPath } from './provider.ts';
 import { activeUser, userByLogin } from './queries.ts';
+import { useSecondFactor } from './second-factor.ts';
 
 /** What a form leads to: the same page again with an error, the next step, or the sign-in begun anew. */
 type Outcome = { refused: Html } | { result: InteractionResults } | { restart: true };
@@ -24,11 +26,13 @@ interface Step {
   submit(interaction: Interaction, form: URLSearchParams, address: string): Promise<Outcome>;
 }
 
-const bodyBytesMax = 16 * 1024;
-
 export function mountSteps(http: FastifyInstance, platform: Platform, provider: Provider) {
-  const steps: Record<string, Step> = { login: signInStep(platform, provider), consent: consentStep(platform, provider) };
-  const options = { bodyLimit: bodyBytesMax, errorHandler: answerPageError };
+  const steps: Record<string, Step> = {
+    login: signInStep(platform, provider),
+    passcode: passcodeStep(platform, provider),
+    consent: consentStep(platform, provider),
+  };
+  const options = { bodyLimit: formBytesMax, errorHandler: answerPageError };
 
   const current = async (request: FastifyRequest<{ Params: { uid: string } }>, reply: FastifyReply) => {
     const interaction = await provider.interactionDetails(request.raw, reply.raw);
@@ -93,6 +97,36 @@ function signInStep({ db }: Platform, provider: Provider): Step {
   };
 }
 
+function passcodeStep({ db, secrets }: Platform, provider: Provider): Step {
+  const refusal = 'This passcode is wrong, or was used already. Each works once.';
+  const personOf = async ({ session }: Interaction) => {
+    const user = await activeUser(db, session?.accountId ?? '');
+    if (!user) throw new errors.SessionNotFound('the person is gone');
+    return user;
+  };
+
+  return {
+    async page(interaction) {
+      const { mfa_enabled } = await personOf(interaction);
+      return mfa_enabled ? passcodePage() : noSecondFactorPage(clientOf(interaction));
+    },
+    async submit(interaction, form, address) {
+      if (form.get('answer') === 'switch') return switchAccount(provider, interaction);
+      const user = await personOf(interaction);
+      if (form.get('answer') !== 'sign-in' || !user.mfa_enabled) return user.mfa_enabled ? denied : unmet;
+      await countAttempts(db, [
+        { limit: 'sign-in from address', of: address },
+        { limit: 'passcode of account', of: user.id },
+      ]);
+      const typed = (form.get('passcode') ?? '').slice(0, fieldCharactersMax);
+      if (!(await useSecondFactor(db, secrets, user.id, typed))) return { refused: passcodePage(refusal) };
+      await forgetAttempts(db, 'passcode of account', user.id);
+      const session = await provider.Session.findByUid(interaction.session?.uid ?? '');
+      return { result: { login: { accountId: user.id, amr: ['pwd', 'mfa'], ...(session?.loginTs && { ts: session.loginTs }) } } };
+    },
+  };
+}
+
 function consentStep({ db }: Platform, provider: Provider): Step {
   return {
     async page(interaction) {
@@ -105,8 +139,7 @@ function consentStep({ db }: Platform, provider: Provider): Step {
         case 'allow':
           return { result: { consent: { grantId: await grantAll(provider, interaction) } } };
         case 'switch':
-          await leaveSession(provider, interaction);
-          return { restart: true };
+          return switchAccount(provider, interaction);
         case null:
         default:
           return denied;
@@ -116,6 +149,19 @@ function consentStep({ db }: Platform, provider: Provider): Step {
 }
 
 const denied: Outcome = { result: { error: 'access_denied', error_description: 'You did not allow this.' } };
+
+/** The client asked for a second factor of somebody who has none. */
+const unmet: Outcome = {
+  result: {
+    error: 'unmet_authentication_requirements',
+    error_description: 'Enable two-factor authentication first, then sign in again.',
+  },
+};
+
+async function switchAccount(provider: Provider, interaction: Interaction): Promise<Outcome> {
+  await leaveSession(provider, interaction);
+  return { restart: true };
+}
 
 const clientOf = (interaction: Interaction) => clientName(asked(interaction, 'client_id')) ?? 'A program';
 
@@ -148,12 +194,3 @@ const queryOf = (interaction: Interaction) =>
       .map((name): [string, string] => [name, asked(interaction, name)])
       .filter(([, value]) => value !== ''),
   );
-
-/** Browsers say where a form comes from: in Sec-Fetch-Site, or else in Origin. Cookies alone are `SameSite=Lax`; this is the second lock. */
-function formOf({ body, headers, host }: FastifyRequest): URLSearchParams {
-  const { origin, 'sec-fetch-site': site } = headers;
-  const isOurs =
-    site === undefined ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === host) : site === 'same-origin';
-  if (!isOurs) throw new Problem('forbidden', 'This form was sent from another site.');
-  return new URLSearchParams(typeof body === 'string' ? body : '');
-}
