@@ -6,11 +6,22 @@ import type { User } from './user.ts';
 
 const apiTokensMax = 100;
 
+interface NewApiToken {
+  name: string;
+  secret?: string;
+  /** Whether whoever makes it has shown a second factor; its bearers then count as having done so. */
+  mfa?: boolean;
+}
+
 /** Makes a token and answers it with its secret, which nobody can read again. */
-export async function createApiToken(db: Db | Tx, owner: User, name: string, secret = randomSecret()): Promise<ApiToken> {
+export async function createApiToken(
+  db: Db | Tx,
+  owner: User,
+  { name, secret = randomSecret(), mfa = false }: NewApiToken,
+): Promise<ApiToken> {
   if ((await apiTokensOf(db, owner.id)).length >= apiTokensMax) {
     throw new Problem('conflict', `A user can have ${apiTokensMax} API tokens; delete one that is no longer used.`);
   }
-  const token = await insertApiToken(db, { user_id: owner.id, name, fingerprint: fingerprint(secret), mfa_on_creation: owner.mfa_enabled });
+  const token = await insertApiToken(db, { user_id: owner.id, name, fingerprint: fingerprint(secret), mfa_on_creation: mfa });
   return { ...token, token: secret };
 }

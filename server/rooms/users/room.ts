@@ -6,7 +6,7 @@ import * as userOperations from './operations/users.ts';
 
 export { createApiToken } from './create-api-token.ts';
 export { changeUser, insertUser, userByEmail, userById, userByUsername, usersByAge } from './queries.ts';
-export { displayName, isEmail, isUsername, type User } from './user.ts';
+export { displayName, isEmail, isUsername, profile, UserEntity, type User } from './user.ts';
 
 export const users: Room = {
   name: 'Users',

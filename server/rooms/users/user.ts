@@ -17,7 +17,7 @@ const Username = Type.String({
 
 /** As the mail system sees it: one @, no spaces, nothing that could break out of a header or a page. */
 const emailCharactersMax = 254;
-const emailPattern = String.raw`^[^\s@"<>(),:;\\\u0000-\u001f\u007f]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`;
+const emailPattern = String.raw`^[^\s@"<>(),:;\\\p{C}]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`;
 
 /** Empty, or an address a browser can be sent to: never `javascript:`. */
 const WebAddress = Type.String({
@@ -69,4 +69,5 @@ export const UserEntity = entity({
 export const isEmail = (text: string) => text.length <= emailCharactersMax && new RegExp(emailPattern, 'u').test(text);
 export const isUsername = (text: string) => new RegExp(usernamePattern, 'u').test(text);
 
-export const displayName = ({ first_name, last_name, username }: User) => `${first_name} ${last_name}`.trim() || username;
+export const displayName = ({ first_name, last_name, username }: Pick<User, 'first_name' | 'last_name' | 'username'>) =>
+  `${first_name} ${last_name}`.trim() || username;

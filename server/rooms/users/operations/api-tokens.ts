@@ -24,7 +24,7 @@ export const postApiToken = operation({
   body: Type.Object({ name: ApiTokenName }),
   example: { name: 'Continuous integration' },
   returns: created(ApiTokenEntity),
-  handle: ({ target, body }, { db }) => createApiToken(db, target, body.name),
+  handle: ({ caller, target, body }, { db }) => createApiToken(db, target, { name: body.name, mfa: caller.hasSecondFactor }),
 });
 
 export const getApiToken = operation({

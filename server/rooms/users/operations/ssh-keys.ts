@@ -23,6 +23,8 @@ export const postSshKey = operation({
   },
   returns: created(SshKeyEntity),
   handle: async ({ caller, body }, { db }) => {
+    const hindrance = caller.hindrance({}, 'user:security');
+    if (hindrance) throw hindrance;
     if (body.uuid !== undefined && body.uuid !== caller.id)
       throw new Problem('forbidden', 'You can add SSH keys only for yourself: leave out uuid.');
     return addSshKey(db, caller.user, body);

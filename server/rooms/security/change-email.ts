@@ -1,0 +1,36 @@
+import { invalidField, Problem } from '../../kernel/problem.ts';
+import type { Platform } from '../../platform.ts';
+import { countAttempts } from '../sign-in/room.ts';
+import { changeUser, isEmail, userByEmail, type User } from '../users/room.ts';
+import { issueLink, linkOf, useLink } from './mailed-link.ts';
+import { confirmEmailLetter, emailChangedLetter, tell } from './messages.ts';
+
+/** Nothing changes until somebody who reads the mail of the new address confirms it. */
+export async function askToChangeEmail({ db, mail, config }: Platform, user: User, typed: string): Promise<void> {
+  const email = typed.toLowerCase();
+  if (!isEmail(email)) throw invalidField('email_address', 'must be an e-mail address');
+  if (email === user.email) throw new Problem('conflict', 'This is your e-mail address already.');
+  await countAttempts(db, [
+    { limit: 'mail for account', of: user.id },
+    { limit: 'mail to address', of: email },
+  ]);
+  if (await userByEmail(db, email)) throw new Problem('conflict', 'This e-mail address belongs to another user.');
+  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'change-email', email });
+  await mail.send({ to: email, ...confirmEmailLetter(link, user) });
+}
+
+/** The new address, or undefined when the link no longer works. The old address is told. */
+export async function confirmEmail(platform: Platform, token: string): Promise<string | undefined> {
+  const { db, config } = platform;
+  const link = await linkOf(db, 'change-email', token);
+  const email = link?.mailed_to;
+  if (!link || typeof email !== 'string') return undefined;
+  const changed = await db.transaction().execute(async (tx) => {
+    if (!(await useLink(tx, link))) return false;
+    await changeUser(tx, link.id, { email, email_verified: true });
+    return true;
+  });
+  if (!changed) return undefined;
+  tell(platform, link.email, emailChangedLetter(email, config.url));
+  return email;
+}

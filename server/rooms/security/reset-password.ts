@@ -1,0 +1,50 @@
+import type { Platform } from '../../platform.ts';
+import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/room.ts';
+import { changeUser, isEmail, userByEmail, type User } from '../users/room.ts';
+import { issueLink, linkOf, useLink } from './mailed-link.ts';
+import { resetPasswordLetter, tell, tellPasswordChanged } from './messages.ts';
+
+/** Mails a link to the person's own address. */
+export async function mailPasswordReset({ db, mail, config }: Platform, user: User): Promise<void> {
+  await countAttempts(db, [
+    { limit: 'mail for account', of: user.id },
+    { limit: 'mail to address', of: user.email },
+  ]);
+  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email: user.email });
+  await mail.send({ to: user.email, ...resetPasswordLetter(link) });
+}
+
+/**
+ * The same for whoever typed an address into a page. Nobody learns from the answer, nor from how long it takes, whether the address is known:
+ * it is counted as typed, and the mail goes out afterwards.
+ */
+export async function forgotPassword(platform: Platform, typed: string, network: string): Promise<void> {
+  const { db, config } = platform;
+  const email = typed.trim().toLowerCase();
+  await countAttempts(db, [
+    { limit: 'reset from address', of: network },
+    { limit: 'mail to address', of: email },
+  ]);
+  const user = isEmail(email) ? await userByEmail(db, email) : undefined;
+  if (!user || user.deactivated) return;
+  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email });
+  tell(platform, email, resetPasswordLetter(link));
+}
+
+/** Whether it worked; every sign-in of the person ends, as whoever forgot a password may fear that it was found. */
+export async function resetPassword(platform: Platform, token: string, password: string): Promise<boolean> {
+  const { db } = platform;
+  const link = await linkOf(db, 'reset-password', token);
+  if (!link) return false;
+  const password_hash = await hashPassword(password);
+  const changed = await db.transaction().execute(async (tx) => {
+    if (!(await useLink(tx, link))) return false;
+    await changeUser(tx, link.id, { password_hash, email_verified: true });
+    await signOutEverywhere(tx, link.id);
+    return true;
+  });
+  if (!changed) return false;
+  for (const login of [link.email, link.username]) await forgetAttempts(db, 'sign-in to account', login);
+  tellPasswordChanged(platform, link.email);
+  return true;
+}
