@@ -7,7 +7,8 @@ import { Problem } from '../server/kernel/problem.ts';
 import { randomSecret } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import { endWithSentence } from '../server/process.ts';
-import { hashPassword, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
+import { setUsersMax } from '../server/rooms/organizations/room.ts';
+import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
 import { withDatabase } from './database.ts';
 import { writeSchema } from './schema.ts';
@@ -15,8 +16,10 @@ import { writeSchema } from './schema.ts';
 const usage = `Usage: ./offshoot <command>
   user create <e-mail> [--username NAME] [--operator] [--password-stdin]   prints a generated password, or reads one from standard input
   user password <e-mail> [--password-stdin]                                sets a new password and signs the user out everywhere
+  user mfa-off <e-mail>                                                    for whoever lost both device and recovery codes
   user list                                                                everybody, oldest first
   token create <e-mail> [NAME]                                             prints a new API token
+  organization limit <name> <users>                                        how many users it may have; none for as many as it likes
   schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
 
 interface Arguments {
@@ -55,6 +58,12 @@ const commands: Record<string, Command> = {
       console.log(`${email} was signed out everywhere${flags['password-stdin'] ? '.' : ` and has the password ${password}`}`);
     }),
 
+  'user mfa-off': ({ words: [email = ''] }) =>
+    operate(async (db) => {
+      const removed = await removeSecondFactor(db, (await known(db, email)).id);
+      console.log(removed ? `${email} signs in with the password alone now.` : `${email} has no two-factor authentication.`);
+    }),
+
   'user list': () =>
     operate(async (db) => {
       for (const { email, username, is_operator, deactivated, created_at } of await usersByAge(db, usersMax)) {
@@ -65,8 +74,18 @@ const commands: Record<string, Command> = {
 
   'token create': ({ words: [email = '', name = 'Operator'] }) =>
     operate(async (db) => {
-      const { token } = await createApiToken(db, await known(db, email), name);
+      const { token } = await createApiToken(db, await known(db, email), { name });
       console.log(token);
+    }),
+
+  'organization limit': ({ words: [name = '', users = ''] }) =>
+    operate(async (db) => {
+      if (users !== 'none' && !/^[1-9]\d{0,6}$/.test(users)) {
+        throw new Problem('invalid-request', 'Give a name and a number: ./offshoot organization limit acme 50');
+      }
+      const organization = await setUsersMax(db, `name=${name}`, users === 'none' ? null : Number(users));
+      if (!organization) throw new Problem('not-found', `There is no organization ${name}.`);
+      console.log(`${organization.label} may have ${users === 'none' ? 'as many users as it likes' : `${users} users`}.`);
     }),
 
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),

@@ -1,0 +1,80 @@
+/**
+ * Inviting somebody by mail. The token goes into the mail and nowhere else; what is kept is its hash. A mail that cannot be sent leaves the
+ * invitation behind as failed, so that one sees it and simply invites again.
+ */
+import { invalidField, Problem } from '../../kernel/problem.ts';
+import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { lockOrganization, refuseWithoutRoom } from '../organizations/room.ts';
+import { countAttempts } from '../sign-in/room.ts';
+import { isEmail } from '../users/room.ts';
+import { daysValid, invitationLetter } from './letter.ts';
+import {
+  closeFormer,
+  finishInvitation,
+  hasAccess,
+  holdProject,
+  insertInvitation,
+  invitationById,
+  memberByEmail,
+  type Invitation,
+  type Invited,
+} from './queries.ts';
+
+interface Asked extends Invited {
+  permissions: string[];
+  /** What the mail says one is invited to: «the organization Acme». */
+  to: string;
+  force: boolean;
+}
+
+/** Short enough for a mailed link to fit on a line. */
+const tokenBytes = 16;
+
+export async function invite(platform: Platform, caller: Caller, { to, force, ...asked }: Asked): Promise<Invitation> {
+  const { db, config, mail, log } = platform;
+  const email = asked.email.toLowerCase();
+  if (!isEmail(email)) throw invalidField('email', 'must be an e-mail address');
+  await countAttempts(db, [
+    { limit: 'mail to address', of: email },
+    { limit: 'mail from user', of: caller.id },
+  ]);
+  const token = randomSecret(tokenBytes);
+  const invitation = await db.transaction().execute((tx) => makeInvitation(tx, caller, { ...asked, email }, { token, force }));
+  try {
+    await mail.send({ to: email, ...invitationLetter({ from: caller.user, to, email, token, url: config.url }) });
+  } catch (error) {
+    await finishInvitation(db, invitation.id, 'error');
+    log.warn({ err: error, invitation: invitation.id }, 'an invitation could not be mailed');
+    throw error;
+  }
+  return invitation;
+}
+
+async function makeInvitation(
+  tx: Tx,
+  caller: Caller,
+  asked: Omit<Asked, 'to' | 'force'>,
+  { token, force }: { token: string; force: boolean },
+) {
+  const { organization_id, project_id, email } = asked;
+  const organization = await lockOrganization(tx, organization_id);
+  if (project_id !== null && !(await holdProject(tx, project_id))) throw new Problem('not-found', 'No such project.');
+  const member = await memberByEmail(tx, organization_id, email);
+  if (member) await refuseThoseInside(tx, member, project_id);
+  await closeFormer(tx, asked, force);
+  if (!member) await refuseWithoutRoom(tx, organization, email);
+  const { id } = await insertInvitation(tx, { ...asked, owner_id: caller.id, token_fingerprint: fingerprint(token) }, daysValid);
+  const invitation = await invitationById(tx, id);
+  if (!invitation) throw new Error('The invitation just made is not there');
+  return invitation;
+}
+
+async function refuseThoseInside(tx: Tx, member: { id: string; owner: boolean }, projectId: string | null) {
+  if (projectId === null) throw new Problem('conflict', 'This person is a member already; change their permissions instead.');
+  if (member.owner) throw new Problem('conflict', 'This person owns the organization, and administers all its projects.');
+  if (await hasAccess(tx, projectId, member.id)) {
+    throw new Problem('conflict', 'This person has access to the project already; change that instead.');
+  }
+}

@@ -1,0 +1,41 @@
+import { displayName, type User } from '../users/room.ts';
+
+export const daysValid = 14;
+export const acceptPath = '/accept-invitation';
+
+interface Invitation {
+  from: User;
+  to: string;
+  email: string;
+  token: string;
+  url: string;
+}
+
+export function invitationLetter({ from, to, email, token, url }: Invitation) {
+  const sender = oneLine(displayName(from));
+  return {
+    subject: `${sender} invites you to ${oneLine(to)}`,
+    text: `Hello,
+
+${sender} (${from.email}) invites you to ${oneLine(to)} on Offshoot, at ${url}.
+Open this page to accept:
+
+${url}${acceptPath}?token=${token}
+
+The link works once, for ${daysValid} days, and only for ${email}.
+If you do not know the sender or do not want to join, do nothing.
+
+-- 
+Offshoot
+`,
+  };
+}
+
+const namedCharactersMax = 80;
+
+/** What people call themselves and their organizations, without what would break out of a header, and not at any length. */
+export const oneLine = (text: string) =>
+  text
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .slice(0, namedCharactersMax)
+    .toWellFormed();

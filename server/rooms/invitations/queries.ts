@@ -1,0 +1,168 @@
+import { sql, type Insertable } from 'kysely';
+import type { Database } from '../../database.ts';
+import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
+import { orConflict, type Db, type Tx } from '../../kernel/sql.ts';
+import { displayName } from '../users/room.ts';
+
+/** One that expired counts as failed from that moment on; no row is touched for it. */
+const isExpired = sql<boolean>`invitations.state = 'pending' and invitations.expires_at <= now()`;
+
+const invitations = (db: Db | Tx) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom('invitations')
+        .innerJoin('users', 'users.id', 'invitations.owner_id')
+        .select(['invitations.id', 'organization_id', 'project_id', 'invitations.email', 'permissions', 'owner_id'])
+        .select(['invitations.created_at', 'invitations.updated_at', 'token_fingerprint', 'first_name', 'last_name', 'username'])
+        .select(sql<string>`case when ${isExpired} then 'error' else invitations.state end`.as('state'))
+        .select(sql<string | null>`case when ${isExpired} then expires_at else finished_at end`.as('finished_at'))
+        .as('invitations'),
+    )
+    .selectAll();
+
+type Row = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>;
+
+export type Invitation = Row & { owner: { id: string; display_name: string } };
+export type ProjectInvitation = Invitation & { project_id: string };
+
+const shown = <T extends Row>(row: T): T & Invitation => ({ ...row, owner: { id: row.owner_id, display_name: displayName(row) } });
+
+export const isOfProject = (invitation: Invitation): invitation is ProjectInvitation => invitation.project_id !== null;
+
+const invitationBy = async (db: Db | Tx, column: 'id' | 'token_fingerprint', value: string): Promise<Invitation | undefined> => {
+  const row = await invitations(db).where(column, '=', value).executeTakeFirst();
+  return row && shown(row);
+};
+
+export const invitationById = (db: Db | Tx, id: string) => invitationBy(db, 'id', id);
+
+/** The one that a mailed token opens, while it can be accepted. */
+export const openInvitation = async (db: Db | Tx, tokenFingerprint: string): Promise<Invitation | undefined> => {
+  const invitation = await invitationBy(db, 'token_fingerprint', tokenFingerprint);
+  return invitation?.state === 'pending' ? invitation : undefined;
+};
+
+export const organizationInvitationsPage = async (db: Db, organizationId: string, list: ListRequest): Promise<Page<Invitation>> => {
+  const query = invitations(db).where('organization_id', '=', organizationId).where('project_id', 'is', null);
+  const page = await paged(query, withState(list));
+  return { ...page, rows: page.rows.map(shown) };
+};
+
+export const projectInvitationsPage = async (db: Db, projectId: string, list: ListRequest): Promise<Page<ProjectInvitation>> => {
+  const page = await paged(invitations(db).where('project_id', '=', projectId), withState(list));
+  return { ...page, rows: page.rows.map(shown).filter(isOfProject) };
+};
+
+/** Unless the caller asks for a state, those that wait to be accepted. */
+function withState(list: ListRequest): ListRequest {
+  if (list.filters.some(({ field }) => field === 'state')) return list;
+  return { ...list, filters: [...list.filters, { field: 'state', kind: 'string', operator: 'eq', values: ['pending'] }] };
+}
+
+export const insertInvitation = (tx: Tx, invitation: Omit<Insertable<Database['invitations']>, 'expires_at'>, daysValid: number) => {
+  const sentence = 'This address is invited already; send force to cancel that invitation and make a new one.';
+  const expires_at = sql<string>`now() + make_interval(days => ${daysValid})`;
+  return orConflict(
+    tx
+      .insertInto('invitations')
+      .values({ ...invitation, expires_at })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+    {
+      invitations_pending_organization: sentence,
+      invitations_pending_project: sentence,
+    },
+  );
+};
+
+export interface Invited {
+  organization_id: string;
+  project_id: string | null;
+  email: string;
+}
+
+/** Former invitations of the address that expired, and with `force` also those that did not, make room for a new one. */
+export const closeFormer = (tx: Tx, { organization_id, project_id, email }: Invited, force: boolean) =>
+  tx
+    .updateTable('invitations')
+    .set({
+      state: sql<string>`case when expires_at <= now() then 'error' else 'cancelled' end`,
+      finished_at: sql<string>`now()`,
+      updated_at: sql<string>`now()`,
+    })
+    .where('organization_id', '=', organization_id)
+    .where('project_id', 'is not distinct from', project_id)
+    .where('email', '=', email)
+    .where('state', '=', 'pending')
+    .$if(!force, (update) => update.where('expires_at', '<=', sql<string>`now()`))
+    .execute();
+
+/** From pending to its end, if it has not come to one: of two at once, one gets the row. */
+export const finishInvitation = async (tx: Db | Tx, id: string, state: 'accepted' | 'error'): Promise<boolean> => {
+  const finished = await tx
+    .updateTable('invitations')
+    .set({ state, finished_at: sql<string>`now()`, updated_at: sql<string>`now()` })
+    .where('id', '=', id)
+    .where('state', '=', 'pending')
+    .returning('id')
+    .executeTakeFirst();
+  return finished !== undefined;
+};
+
+/** What has failed or expired can be cleared away, too. */
+export const cancelInvitation = async (db: Db, id: string): Promise<boolean> => {
+  const cancelled = await db
+    .updateTable('invitations')
+    .set({ state: 'cancelled', finished_at: sql<string>`now()`, updated_at: sql<string>`now()` })
+    .where('id', '=', id)
+    .where('state', 'in', ['pending', 'error'])
+    .returning('id')
+    .executeTakeFirst();
+  return cancelled !== undefined;
+};
+
+export const memberByEmail = (tx: Tx, organizationId: string, email: string) =>
+  tx
+    .selectFrom('users')
+    .innerJoin('organization_members', 'organization_members.user_id', 'users.id')
+    .innerJoin('organizations', 'organizations.id', 'organization_members.organization_id')
+    .select(['users.id', sql<boolean>`organizations.owner_id = users.id`.as('owner')])
+    .where('organizations.id', '=', organizationId)
+    .where('users.email', '=', email)
+    .executeTakeFirst();
+
+export const hasAccess = async (tx: Tx, projectId: string, userId: string): Promise<boolean> => {
+  const access = await tx
+    .selectFrom('user_access')
+    .select('user_id')
+    .where('project_id', '=', projectId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return access !== undefined;
+};
+
+/** Holds the project in place until the end of the transaction; whether it is there to be held. */
+export const holdProject = async (tx: Tx, projectId: string): Promise<boolean> => {
+  const project = await tx
+    .selectFrom('projects')
+    .select('id')
+    .where('id', '=', projectId)
+    .where('status', '<>', 'deleted')
+    .forKeyShare()
+    .executeTakeFirst();
+  return project !== undefined;
+};
+
+/** Adds to what the person can do in the project already. */
+export const giveAccess = (tx: Tx, access: Insertable<Database['user_access']>) =>
+  tx
+    .insertInto('user_access')
+    .values(access)
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'user_id']).doUpdateSet({
+        permissions: sql<string[]>`array(select distinct unnest(user_access.permissions || excluded.permissions))`,
+        updated_at: sql<string>`now()`,
+      }),
+    )
+    .execute();

@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import { entity } from '../../kernel/operation.ts';
+import { Line, nullable, Time, Ulid, Uuid } from '../../kernel/schema.ts';
+import { organizationAt, type Organization } from './queries.ts';
+
+export const organizationNamePattern = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
+
+const OrganizationName = Type.String({
+  pattern: organizationNamePattern,
+  'x-message': 'must be 1 to 63 lower-case letters, digits or dashes, beginning and ending with a letter or digit',
+});
+
+/** People write `nl` and mean `NL`. */
+const Country = Type.String({ pattern: '^([A-Za-z]{2})?$', 'x-message': 'must be a country code of two letters such as NL' });
+
+export const organizationTypes = ['fixed', 'flexible'];
+
+const label = Line(200, { charactersMin: 1 });
+const securityContact = Type.String({ maxLength: 254, description: 'The e-mail address to write to about security.' });
+
+/** What can be said about an organization when it is created, and what can be changed later. */
+export const organizationFields = { name: OrganizationName, label, country: Country, security_contact: securityContact };
+
+export const BillingProfileId = Line(100, { charactersMin: 1 });
+
+/** The id, or `name=` and the name. */
+export const OrganizationAddress = Type.String({ pattern: '^([0-9A-HJKMNP-TV-Z]{26}|name=[a-z0-9-]{1,63})$' });
+
+const aiAgentSettings = { can_enable: false, performance_agent_enabled: false, log_analyzer_agent_enabled: false };
+
+/** Owns projects, and has people. */
+export const OrganizationEntity = entity({
+  name: 'organization',
+  path: '/organizations/{organization_id}',
+  params: { organization_id: OrganizationAddress },
+  schema: Type.Object({
+    id: Ulid,
+    type: Type.String({ enum: organizationTypes }),
+    owner_id: Uuid,
+    namespace: Type.String({ description: 'Within which the name is unique.' }),
+    ...organizationFields,
+    capabilities: Type.Array(Type.String()),
+    vendor: Type.String(),
+    billing_profile_id: nullable(Type.String()),
+    billing_legacy: Type.Boolean(),
+    /** Absent from the table: the serialiser writes the default. */
+    ai_agent_settings: Type.Optional(
+      Type.Object(
+        { can_enable: Type.Boolean(), performance_agent_enabled: Type.Boolean(), log_analyzer_agent_enabled: Type.Boolean() },
+        { default: aiAgentSettings, description: 'Offshoot has no such agents.' },
+      ),
+    ),
+    status: Type.String({ enum: ['active', 'restricted', 'suspended', 'deleted'] }),
+    created_at: Time,
+    updated_at: Time,
+  }),
+  address: ({ id }: Organization) => ({ organization_id: id }),
+  scope: ({ id }) => ({ organization: id }),
+  view: 'organization:view',
+  references: { users: ({ owner_id }) => owner_id },
+  load: ({ organization_id }, { db }) => organizationAt(db, organization_id),
+});
