@@ -4,47 +4,14 @@
  */
 import autocannon from 'autocannon';
 import fastify from 'fastify';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
-import { readConfig } from '../server/config.ts';
-import { openEmbeddedPostgres } from '../server/drivers/postgres/embedded.ts';
-import { serveApi } from '../server/kernel/http.ts';
-import { openLog } from '../server/kernel/log.ts';
-import { migrate } from '../server/kernel/migrate.ts';
-import { openSecrets } from '../server/kernel/secrets.ts';
-import { openDatabase, openPool } from '../server/kernel/sql.ts';
-import { openPlatform } from '../server/platform.ts';
-import { rooms } from '../server/rooms.ts';
-import { createKeys } from '../server/rooms/sign-in/room.ts';
-import { createApiToken, insertUser } from '../server/rooms/users/room.ts';
+import { median, openMeasuredPlatform } from './harness/platform.ts';
 
 const rounds = 5;
 const roundSeconds = 3;
 const connections = 64;
 const sharesMin = { 'one named query': 0.7, 'no database': 0.4 };
 
-const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));
-const postgres = await openEmbeddedPostgres(join(scratch, 'postgres'));
-const pool = openPool(postgres.url);
-await migrate(pool, join(import.meta.dirname, '..', 'server', 'migrations'));
-const db = openDatabase(pool);
-const secrets = openSecrets([randomBytes(32)]);
-await db.transaction().execute((tx) => createKeys(tx, secrets));
-const platform = await openPlatform({ config: readConfig({}), db, log: openLog('info'), secrets });
-const user = await insertUser(db, { email: 'ada@example.org', username: 'ada' });
-const { token: apiToken = '' } = await createApiToken(db, user, 'bench');
-
-const api = await serveApi(rooms, platform);
-const { access_token } = (
-  await api.inject({
-    method: 'POST',
-    url: '/oauth2/token',
-    payload: { client_id: 'platform-cli', grant_type: 'api_token', api_token: apiToken },
-  })
-).json();
-const headers = { authorization: `Bearer ${access_token}` };
+const { api, pool, user, headers, close } = await openMeasuredPlatform();
 
 /** The anchors are Fastify at its best: a compiled serialiser, and no links to write. */
 const { _links, ...body } = (await api.inject({ url: '/users/me', headers })).json<{ _links: { self: { meta: object } } }>();
@@ -77,7 +44,6 @@ for (let round = 0; round <= rounds; round += 1) {
   }
 }
 
-const median = (values: number[] = []) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const own = median(rates['GET /users/me']);
 console.log(`GET /users/me    ${Math.round(own)} requests a second`);
 for (const [anchor, shareMin] of Object.entries(sharesMin)) {
@@ -89,7 +55,5 @@ for (const [anchor, shareMin] of Object.entries(sharesMin)) {
   if (share < shareMin) process.exitCode = 1;
 }
 
-await Promise.all(Object.values(contestants).map((http) => http.close()));
-await db.destroy();
-await postgres.stop();
-await rm(scratch, { recursive: true });
+await Promise.all([withoutDatabase.close(), withQuery.close()]);
+await close();

@@ -1,6 +1,6 @@
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { send } from './api.ts';
+import { focused, signIn, tabTo } from './at-the-keyboard.ts';
 import { openBrowser } from './browser.ts';
 import { createInstallation } from './installation.ts';
 import { openNativeClient } from './native-client.ts';
@@ -88,26 +88,3 @@ test('a person who does not allow it comes back without a code', async () => {
   expect(page.url()).toContain(installation.url);
   expect(mistakes).toEqual([]);
 });
-
-async function signIn(page: Page, login: string, password: string) {
-  await page.getByLabel('E-mail or username').fill(login);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-}
-
-/** The name of what has the focus, as it is read out. */
-const focused = (page: Page) =>
-  page.locator(':focus').evaluate((element) => {
-    const { labels, textContent } = element as unknown as { labels?: Iterable<{ textContent: string }>; textContent: string };
-    return [...(labels ?? [])].map((label) => label.textContent).join(' ') || textContent;
-  });
-
-const tabsMax = 10;
-
-async function tabTo(page: Page, name: string) {
-  for (let tabs = 0; tabs < tabsMax; tabs++) {
-    if ((await page.locator(':focus').count()) > 0 && (await focused(page)) === name) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`${name} cannot be reached with the keyboard.`);
-}

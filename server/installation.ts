@@ -37,7 +37,7 @@ export async function ensureInstalled(db: Db, secrets: Secrets, admin: Config['a
       is_operator: true,
       password_hash: await hashPassword(password),
     });
-    await createApiToken(tx, user, 'First start', apiToken);
+    await createApiToken(tx, user, { name: 'First start', secret: apiToken });
     const credentials: FirstCredentials = {
       email: admin.email,
       ...(admin.password === undefined && { password }),

@@ -1,12 +1,20 @@
 /** A whole platform for a test file: a database of its own, every room, and people who can call it. */
 import type { FastifyInstance, InjectOptions } from 'fastify';
+import { importJWK, SignJWT } from 'jose';
+import { sql } from 'kysely';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
 import { afterAll, inject } from 'vitest';
 import { readConfig } from './config.ts';
+import { openMailFolder, type Message } from './drivers/mail/mail.ts';
+import { openPhoneFolder } from './drivers/phone/phone.ts';
 import { serveApi } from './kernel/http.ts';
 import { openLog } from './kernel/log.ts';
 import type { Rooms } from './kernel/room.ts';
-import { openSecrets } from './kernel/secrets.ts';
+import { fingerprint, openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { rooms as allRooms } from './rooms.ts';
@@ -25,6 +33,8 @@ export interface Person {
   user: User;
   apiToken: string;
   accessToken: string;
+  /** Where they live, for samples that need somebody else or a row that no operation makes yet. */
+  home: TestPlatform;
   send(method: string, path: string, body?: unknown): Promise<Reply>;
 }
 
@@ -32,10 +42,17 @@ export interface TestPlatform {
   platform: Platform;
   http: FastifyInstance;
   logLines: string[];
+  /** The mail sent so far, oldest first; that to one address only, if one is named. */
+  mail(to?: string): Promise<Message[]>;
+  /** The messages sent to phones so far, oldest first. */
+  phoneMessages(): Promise<string[]>;
   /** As nobody. */
   send(options: InjectOptions): Promise<Reply>;
+  /** Somebody new; `strong` if they signed in, in a browser, with a second factor. */
   person(
-    fields?: Partial<Pick<User, 'email' | 'username' | 'is_operator' | 'first_name' | 'last_name' | 'password_hash'>>,
+    fields?: Partial<Pick<User, 'email' | 'username' | 'is_operator' | 'first_name' | 'last_name' | 'password_hash'>> & {
+      strong?: boolean;
+    },
   ): Promise<Person>;
 }
 
@@ -49,12 +66,17 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
   await db.transaction().execute((tx) => createKeys(tx, secrets));
   const logLines: string[] = [];
   const log = openLog('debug', { write: (line) => void logLines.push(line) });
-  const platform = await openPlatform({ config: readConfig({}), db, log, secrets });
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
+  const config = readConfig({});
+  const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
+  const phone = openPhoneFolder(join(folder, 'phone'), log);
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();
     await db.destroy();
     await database.drop();
+    await rm(folder, { recursive: true, maxRetries: 5 });
   });
 
   const send = async (options: InjectOptions): Promise<Reply> => {
@@ -63,33 +85,91 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
     return { status: statusCode, headers, text: payload, json: isJson ? JSON.parse(payload) : undefined };
   };
 
-  const person: TestPlatform['person'] = async (fields = {}) => {
+  const person: TestPlatform['person'] = async ({ strong = false, ...fields } = {}) => {
     peopleSoFar += 1;
     const username = `person-${peopleSoFar}`;
     const user = await insertUser(db, { username, email: `${username}@example.org`, ...fields });
-    const { token: apiToken = '' } = await createApiToken(db, user, 'test');
+    const { token: apiToken = '' } = await createApiToken(db, user, { name: 'test' });
     const { json } = await send({
       method: 'POST',
       url: '/oauth2/token',
       headers: { authorization: `Basic ${btoa('platform-api-user:')}` },
       payload: { grant_type: 'api_token', api_token: apiToken },
     });
-    const accessToken = json.access_token as string;
+    const accessToken = strong ? await signedInWithPasscode(platform, user) : (json.access_token as string);
     return {
       user,
       apiToken,
       accessToken,
+      home,
       send: (method, path, body) =>
         send({
           method: method,
           url: path,
-          headers: { authorization: `Bearer ${accessToken}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
-          ...(body !== undefined && { payload: JSON.stringify(body) }),
+          ...payloadOf(body, { authorization: `Bearer ${accessToken}` }),
         }),
     };
   };
 
-  return { platform, http, logLines, send, person };
+  const home: TestPlatform = {
+    platform,
+    http,
+    logLines,
+    mail: async (to) => (await readMail(join(folder, 'mail'))).filter((message) => to === undefined || message.to === to),
+    phoneMessages: async () => (await readFolder(join(folder, 'phone'))).map(String),
+    send,
+    person,
+  };
+  return home;
+}
+
+/** The access token of a browser sign-in, without the browser. It counts as strong once its owner has a second factor. */
+async function signedInWithPasscode({ db, keys, config }: Platform, user: User): Promise<string> {
+  const via = fingerprint(randomBytes(16).toString('hex'));
+  const expires_at = sql<string>`now() + interval '1 hour'`;
+  await db.insertInto('oauth_records').values({ model: 'Grant', id_hash: via, sealed: '', user_id: user.id, expires_at }).execute();
+  const [key] = keys.accessTokens;
+  if (!key) throw new Error('The installation has no key for access tokens');
+  return new SignJWT({ via, generation: user.token_generation, client_id: 'platform-cli', amr: ['pwd', 'mfa'] })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid ?? '' })
+    .setSubject(user.id)
+    .setIssuer(config.url)
+    .setAudience(config.url)
+    .setExpirationTime('10 minutes')
+    .sign(await importJWK(key));
+}
+
+/** JSON; or a form, where a field is a file. */
+function payloadOf(body: unknown, headers: Record<string, string>): Pick<InjectOptions, 'headers' | 'payload'> {
+  if (body === undefined) return { headers };
+  const file = typeof body === 'object' && body !== null ? Object.entries(body).find(([, value]) => Buffer.isBuffer(value)) : undefined;
+  return file
+    ? fileForm(file[0], file[1] as Buffer, headers)
+    : { headers: { ...headers, 'content-type': 'application/json' }, payload: JSON.stringify(body) };
+}
+
+export function fileForm(
+  field: string,
+  content: Buffer,
+  headers: Record<string, string>,
+  filename = 'file',
+): Required<Pick<InjectOptions, 'headers' | 'payload'>> {
+  const boundary = 'sample-boundary';
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="${field}"; filename="${filename}"\r\ncontent-type: application/octet-stream\r\n\r\n`;
+  return {
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    payload: Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)]),
+  };
+}
+
+async function readMail(folder: string): Promise<Message[]> {
+  const messages = await Promise.all((await readFolder(folder)).map((content) => PostalMime.parse(content)));
+  return messages.map(({ to, subject = '', text = '' }) => ({ to: to?.[0]?.address ?? '', subject, text }));
+}
+
+async function readFolder(folder: string): Promise<Buffer[]> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.endsWith('.new')).sort();
+  return Promise.all(names.map((name) => readFile(join(folder, name))));
 }
 
 /** A database of one's own, as the migrations leave it. */

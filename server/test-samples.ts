@@ -1,6 +1,10 @@
 /** One of everything, for the tests that try every operation. A new entity has its line here, or those tests say so. */
 import { randomBytes } from 'node:crypto';
+import { signedReference } from './kernel/hal.ts';
+import { shortId } from './kernel/id.ts';
 import type { Entity, Operation } from './kernel/operation.ts';
+import { insertProject } from './rooms/projects/room.ts';
+import { identityBodies, identitySamples } from './test-identity.ts';
 import type { Person } from './test-platform.ts';
 
 type Address = Record<string, string>;
@@ -15,7 +19,119 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
     const { json } = await owner.send('POST', '/ssh_keys', { value: freshPublicKey() });
     return { key_id: String(json.key_id) };
   },
+  ...identitySamples,
+  organization: sampleOrganization,
+  'organization member': async (owner) => {
+    const { organization_id } = await sampleOrganization(owner);
+    return { organization_id, user_id: await sampleMember(owner, organization_id) };
+  },
+  'organization invitation': async (owner) => {
+    const { organization_id } = await sampleOrganization(owner);
+    return sampleInvitation(owner, `/organizations/${organization_id}/invitations`, { organization_id });
+  },
+  'project invitation': async (owner) => {
+    const { project_id } = await sampleProject(owner);
+    return sampleInvitation(owner, `/projects/${project_id}/invitations`, { project_id });
+  },
+  team: sampleTeam,
+  'team member': sampleTeam,
+  project: sampleProject,
+  'user access': sampleUserAccess,
+  'project access': sampleUserAccess,
+  'team access': sampleTeamAccess,
+  'team project access': sampleTeamAccess,
+  'access document': async ({ user }) => ({ access_id: user.id }),
+  'environment type': async (owner) => ({ ...(await sampleProject(owner)), environmentTypeId: 'staging' }),
+  region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
+
+/** In a new organization of the owner's, with a member whose id comes along. */
+export async function sampleTeam(owner: Person) {
+  const { organization_id } = await sampleOrganization(owner);
+  const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Sample', project_permissions: ['viewer'] });
+  const user_id = await sampleMember(owner, organization_id);
+  await owner.send('POST', `/teams/${json.id}/members`, { user_id });
+  return { organization_id, team_id: String(json.id), user_id };
+}
+
+/** Projects are not made over HTTP yet. */
+export async function sampleProject(owner: Person, organizationId?: string) {
+  const organization_id = organizationId ?? (await sampleOrganization(owner)).organization_id;
+  const { platform } = owner.home;
+  const { id } = await insertProject(platform.db, { id: shortId(), organization_id, region: platform.config.region.id, title: 'Sample' });
+  return { organization_id, projectId: id, project_id: id };
+}
+
+async function sampleUserAccess(owner: Person) {
+  const { organization_id, project_id } = await sampleProject(owner);
+  const user_id = await sampleMember(owner, organization_id);
+  await owner.send('POST', `/projects/${project_id}/user-access`, [{ user_id, permissions: ['viewer'] }]);
+  return { project_id, user_id };
+}
+
+async function sampleTeamAccess(owner: Person) {
+  const { organization_id, team_id } = await sampleTeam(owner);
+  const { project_id } = await sampleProject(owner, organization_id);
+  await owner.send('POST', `/projects/${project_id}/team-access`, [{ team_id }]);
+  return { project_id, team_id };
+}
+
+const organizationOfTeam = async (owner: Person, { team_id }: Address): Promise<string> =>
+  (await owner.send('GET', `/teams/${team_id}`)).json.organization_id;
+
+/** Of a person with two factors, who may ask the others for theirs. */
+export async function sampleOrganization(owner: Person) {
+  await owner.home.platform.db.updateTable('users').set({ mfa_enabled: true }).where('id', '=', owner.user.id).execute();
+  const { json } = await owner.send('POST', '/organizations', { label: 'Sample' });
+  return { organization_id: String(json.id) };
+}
+
+const freshEmail = () => `${crypto.randomUUID()}@example.org`;
+
+async function sampleInvitation(owner: Person, path: string, address: Address) {
+  const { json } = await owner.send('POST', path, { email: freshEmail(), permissions: [] });
+  return { ...address, invitation_id: String(json.id) };
+}
+
+/** Somebody else in the organization; the id of the user. */
+export async function sampleMember(owner: Person, organizationId: string, permissions: string[] = []): Promise<string> {
+  const { user } = await owner.home.person();
+  await owner.send('POST', `/organizations/${organizationId}/members`, { user_id: user.id, permissions });
+  return user.id;
+}
+
+/** Bodies that name something: made here, because an example cannot know what exists. */
+const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknown>> = {
+  ...identityBodies,
+  'POST /organizations/{organization_id}/members': async (owner) => ({ user_id: (await owner.home.person()).user.id }),
+  'POST /organizations/{organization_id}/owner': async (owner, { organization_id = '' }) => ({
+    user_id: await sampleMember(owner, organization_id),
+  }),
+  'POST /organizations/{organization_id}/invitations': async () => ({ email: freshEmail(), permissions: [] }),
+  'POST /projects/{project_id}/invitations': async () => ({ email: freshEmail(), permissions: [{ type: 'staging', role: 'admin' }] }),
+  'POST /teams': async (owner) => ({ ...(await sampleOrganization(owner)), label: 'Designers', project_permissions: ['viewer'] }),
+  'POST /teams/{team_id}/members': async (owner, address) => ({
+    user_id: await sampleMember(owner, await organizationOfTeam(owner, address)),
+  }),
+  'POST /teams/{team_id}/project-access': async (owner, address) => {
+    const { project_id } = await sampleProject(owner, await organizationOfTeam(owner, address));
+    return [{ project_id }];
+  },
+  'POST /users/{user_id}/project-access': async (owner) => [
+    { project_id: (await sampleProject(owner)).project_id, permissions: ['viewer'] },
+  ],
+  'POST /projects/{project_id}/user-access': async (owner) => [
+    { user_id: (await owner.home.person()).user.id, permissions: ['viewer'], auto_add_member: true },
+  ],
+  'POST /projects/{project_id}/team-access': async (owner, { organization_id }) => {
+    const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Let in' });
+    return [{ team_id: json.id }];
+  },
+};
+
+/** A body that works for the operation on the sample at this address: its example, unless that would have to name something. */
+export const sampleBody = async ({ endpoint, example }: Operation, owner: Person, address: Address): Promise<unknown> =>
+  bodyOf[endpoint] ? bodyOf[endpoint](owner, address) : example;
 
 /** A key nobody has yet, as `ssh-keygen -t ed25519` would write it. */
 export function freshPublicKey(comment = 'sample') {
@@ -24,9 +140,24 @@ export function freshPublicKey(comment = 'sample') {
   return `ssh-ed25519 ${blob.toString('base64')} ${comment}`;
 }
 
+/** Where an operation without a target has something in its path or, under `?`, in its query string. */
+const addressOf: Record<string, (owner: Person) => Promise<Address>> = {
+  'POST /users/{user_id}/project-access': async (owner) => ({ user_id: owner.user.id }),
+  'GET /ref/users': async (owner) => signed(owner, 'users', owner.user.id),
+  'GET /ref/teams': async (owner) => signed(owner, 'teams', (await sampleTeam(owner)).team_id),
+  'GET /ref/organizations': async (owner) => signed(owner, 'organizations', (await sampleOrganization(owner)).organization_id),
+  'GET /ref/projects': async (owner) => signed(owner, 'projects', (await sampleProject(owner)).project_id),
+  'GET /ref/regions': async (owner) => signed(owner, 'regions', owner.home.platform.config.region.id),
+};
+
+const signed = ({ home, user }: Person, set: string, id: string) => ({
+  '?': signedReference(set, [id, absentUuid], user, home.platform.secrets).split('?')[1] ?? '',
+});
+
 /** Makes a fresh target for the operation; answers what fills the braces of its path. */
-export async function sampleAddress(operation: Operation, owner: Person): Promise<Address> {
-  return operation.on ? sampleEntity(operation.on, owner) : {};
+export async function sampleAddress({ on, endpoint }: Operation, owner: Person): Promise<Address> {
+  if (on) return sampleEntity(on, owner);
+  return addressOf[endpoint] ? addressOf[endpoint](owner) : {};
 }
 
 export async function sampleEntity({ name }: Entity, owner: Person): Promise<Address> {
@@ -36,4 +167,29 @@ export async function sampleEntity({ name }: Entity, owner: Person): Promise<Add
 }
 
 export const fill = (path: string, address: Address) =>
-  path.replaceAll(/{(\w+)}/g, (_, name: string) => encodeURIComponent(address[name] ?? 'absent'));
+  path.replaceAll(/{(\w+)}/g, (_, name: string) => encodeURIComponent(address[name] ?? 'absent')) +
+  (address['?'] === undefined ? '' : `?${address['?']}`);
+
+const absentUuid = '00000000-0000-4000-8000-000000000000';
+const absentUlid = '00000000000000000000000000';
+
+/** Well-formed, and nobody's. */
+export const absentAddress: Address = {
+  user_id: absentUuid,
+  userId: absentUuid,
+  uuid: absentUuid,
+  token_id: absentUuid,
+  invitation_id: absentUuid,
+  key_id: '999999999',
+  email: 'nobody@example.org',
+  username: 'nobody',
+  organization_id: absentUlid,
+  team_id: absentUlid,
+  project_id: 'absent',
+  environmentTypeId: 'absent',
+  projectId: 'absent',
+  region_id: 'absent',
+  provider: 'absent',
+  sid: absentUuid,
+  access_id: absentUuid,
+};

@@ -1,0 +1,49 @@
+/** A platform to measure: every room on a PostgreSQL of its own, and one person signed in. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../server/config.ts';
+import { openMail } from '../../server/drivers/mail/mail.ts';
+import { openPhone } from '../../server/drivers/phone/phone.ts';
+import { openEmbeddedPostgres } from '../../server/drivers/postgres/embedded.ts';
+import { serveApi } from '../../server/kernel/http.ts';
+import { openLog } from '../../server/kernel/log.ts';
+import { migrate } from '../../server/kernel/migrate.ts';
+import { openSecrets } from '../../server/kernel/secrets.ts';
+import { openDatabase, openPool } from '../../server/kernel/sql.ts';
+import { openPlatform } from '../../server/platform.ts';
+import { rooms } from '../../server/rooms.ts';
+import { createKeys } from '../../server/rooms/sign-in/room.ts';
+import { createApiToken, insertUser } from '../../server/rooms/users/room.ts';
+
+export async function openMeasuredPlatform() {
+  const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));
+  const postgres = await openEmbeddedPostgres(join(scratch, 'postgres'));
+  const pool = openPool(postgres.url);
+  await migrate(pool, join(import.meta.dirname, '..', '..', 'server', 'migrations'));
+  const db = openDatabase(pool);
+  const secrets = openSecrets([randomBytes(32)]);
+  await db.transaction().execute((tx) => createKeys(tx, secrets));
+  const [config, log] = [readConfig({}), openLog('info', { write: () => {} })];
+  const mail = openMail(config.mail, join(scratch, 'mail'), log);
+  const phone = openPhone(config.phone.webhookUrl, join(scratch, 'phone'), log);
+  const api = await serveApi(rooms, await openPlatform({ config, db, log, secrets, mail, phone }));
+
+  const user = await insertUser(db, { email: 'ada@example.org', username: 'ada' });
+  const { token: api_token = '' } = await createApiToken(db, user, { name: 'bench' });
+  const payload = { client_id: 'platform-cli', grant_type: 'api_token', api_token };
+  const { access_token } = (await api.inject({ method: 'POST', url: '/oauth2/token', payload })).json<{ access_token: string }>();
+  const headers = { authorization: `Bearer ${access_token}` };
+
+  const close = async () => {
+    await api.close();
+    await db.destroy();
+    await postgres.stop();
+    await rm(scratch, { recursive: true });
+  };
+  return { api, pool, db, user, headers, close };
+}
+
+/** The middle one. */
+export const median = (values: readonly number[] = []) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { accessToken, send } from './api.ts';
+import { createInstallation, type Installation } from './installation.ts';
+import { letterTo } from './mail.ts';
+import { openReleasedCli } from './released-cli.ts';
+
+test('the released CLI creates an organization, shows it, lists its users and invites one', async () => {
+  await using installation = await createInstallation();
+  const { apiToken, email } = await (await installation.start()).credentials();
+  const { url, data } = installation;
+  const token = await accessToken(url, apiToken);
+  await using cli = await openReleasedCli(url);
+  const run = (...args: string[]) => cli.run(args, apiToken);
+
+  const create = ['organization:create', '--label', 'Analytical Engines', '--name', 'engines', '--country', 'United Kingdom', '--yes'];
+  const created = await run(...create);
+  expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining('Created organization Analytical Engines (engines)') });
+  const organization = (await send(url, token, 'GET', '/organizations/name%3Dengines')).json;
+  expect(organization).toMatchObject({ name: 'engines', label: 'Analytical Engines', country: 'GB', type: 'flexible' });
+  expect(created.stderr).toContain(organization.id);
+  const again = await run(...create);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('An organization already exists with the same name: engines') });
+
+  const listed = await run('organization:list');
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('Organizations you own or belong to:') });
+  expect(cellsOf(listed.stdout)).toEqual([
+    ['Name', 'Label', 'Type', 'Owner email'],
+    ['engines', 'Analytical Engines', 'flexible', email],
+  ]);
+  const info = await run('organization:info', '--org', 'engines');
+  expect(info.code).toBe(0);
+  expect(cellsOf(info.stdout)).toEqual(
+    expect.arrayContaining([
+      ['id', organization.id],
+      ['label', 'Analytical Engines'],
+      ['country', 'GB'],
+      ['status', 'active'],
+    ]),
+  );
+
+  const grace = await createUser(installation, 'grace@example.org');
+  const members = `/organizations/${organization.id}/members`;
+  expect((await send(url, token, 'POST', members, { user_id: grace, permissions: ['members'] })).status).toBe(201);
+  const users = await run('organization:user:list', '--org', 'engines', '--format', 'plain', '--columns', 'email,owner,permissions');
+  expect(users).toMatchObject({ code: 0 });
+  expect(users.stdout.split('\n').slice(1, 3)).toEqual([
+    expect.stringContaining(`${email}\ttrue`),
+    expect.stringMatching(/^grace@example.org\tfalse\t.*members/),
+  ]);
+
+  const invite = ['organization:user:add', '--org', 'engines', 'linus@example.org', '--permission', 'billing,projects:create', '--yes'];
+  expect(await run(...invite)).toMatchObject({ code: 0, stderr: expect.stringContaining('successfully invited to the organization') });
+  const { text } = await letterTo(data, 'linus@example.org', /invites you to the organization Analytical Engines$/);
+  expect(text).toContain(`${url}/accept-invitation?token=`);
+  expect((await send(url, token, 'GET', `/organizations/${organization.id}/invitations`)).json).toMatchObject([
+    { email: 'linus@example.org', state: 'pending', permissions: ['billing', 'projects:create'] },
+  ]);
+});
+
+test('the released CLI creates a team, adds a member of the organization, lists it and deletes it', async () => {
+  await using installation = await createInstallation();
+  const { apiToken } = await (await installation.start()).credentials();
+  const { url } = installation;
+  const token = await accessToken(url, apiToken);
+  await using cli = await openReleasedCli(url);
+  const run = (...args: string[]) => cli.run(args, apiToken);
+  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines' })).json;
+  const grace = await createUser(installation, 'grace@example.org');
+  expect((await send(url, token, 'POST', `/organizations/${organization.id}/members`, { user_id: grace })).status).toBe(201);
+
+  const roles = ['--role', 'viewer,staging:contributor'];
+  const created = await run('team:create', '--org', 'engines', '--label', 'Designers', ...roles, '--output-id', '--yes');
+  expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining('Created team Designers (') });
+  const id = created.stdout.trim();
+  const team = () => send(url, token, 'GET', `/teams/${id}`);
+  expect(await team()).toMatchObject({
+    status: 200,
+    json: { organization_id: organization.id, label: 'Designers', project_permissions: ['viewer', 'staging:contributor'] },
+  });
+
+  const stranger = await run('team:user:add', '--team', id, 'linus@example.org', '--yes');
+  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('was not found in the organization Engines (engines)') });
+  const added = await run('team:user:add', '--team', id, 'grace@example.org', '--yes');
+  expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('The user was successfully added to the team Designers') });
+  expect((await send(url, token, 'GET', `/teams/${id}/members`)).json.items).toMatchObject([{ team_id: id, user_id: grace }]);
+
+  const listed = await run('team:list', '--org', 'engines', '--columns', 'id,label,member_count,project_count');
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('Teams in the organization Engines (engines):') });
+  expect(cellsOf(listed.stdout)).toEqual([
+    ['ID', 'Label', '# Users', '# Projects'],
+    [id, 'Designers', '1', '0'],
+  ]);
+
+  expect(await run('team:delete', '--team', id, '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('was deleted.') });
+  expect((await team()).status).toBe(404);
+  expect((await send(url, token, 'GET', `/organizations/${organization.id}/members/${grace}`)).status).toBe(200);
+});
+
+/** Answers the id. */
+async function createUser({ url, run }: Installation, email: string): Promise<string> {
+  expect(await run(['user', 'create', email])).toMatchObject({ code: 0 });
+  const { stdout } = await run(['token', 'create', email]);
+  return (await send(url, await accessToken(url, stdout.trim()), 'GET', '/users/me')).json.id;
+}
+
+/** The rows of a table as the client draws it. */
+const cellsOf = (table: string) =>
+  table
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );

@@ -1,0 +1,206 @@
+/**
+ * Every operation, asked for by everybody, around one organization and its project: who is let through. The table below is for people to read;
+ * an operation that is not in it, or in it twice, fails. The `owner` is the person the sample belongs to, the owner of its organization too.
+ */
+import { beforeAll, expect, test } from 'vitest';
+import type { Operation } from './kernel/operation.ts';
+import { operationsOf } from './kernel/room.ts';
+import { rooms } from './rooms.ts';
+import { enrol, openCast, organizationRoles, parts, projectRoles, teamRoles, type Cast, type Part } from './test-cast.ts';
+import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
+import { fill, sampleAddress, sampleBody } from './test-samples.ts';
+
+/** Whom each of the groups below holds. Operators are in all but the first. */
+const groups = {
+  themselves: ['owner'],
+  'themselves and operators': ['operator', 'owner'],
+  'the owner': ['operator', 'owner'],
+  'organization admins': ['operator', 'owner', 'organization admin'],
+  'member managers': ['operator', 'owner', 'organization admin', 'organization members'],
+  members: ['operator', 'owner', 'member', ...organizationRoles, ...projectRoles, ...teamRoles],
+  'project users': ['operator', 'owner', ...projectRoles, ...teamRoles],
+  'project users and listers': [
+    'operator',
+    'owner',
+    'organization admin',
+    'organization billing',
+    'organization projects:list',
+    ...projectRoles,
+    ...teamRoles,
+  ],
+  'project admins': ['operator', 'owner', 'project admin', 'team admin'],
+  'everybody signed in': parts.filter((part) => part !== 'anonymous'),
+  anyone: parts,
+} satisfies Record<string, readonly Part[]>;
+
+const whoMayWhat: Record<keyof typeof groups, string[]> = {
+  anyone: ['GET /ssh/authority'],
+  'everybody signed in': [
+    'POST /ssh',
+    'GET /users/me',
+    'GET /me',
+    'POST /ssh_keys',
+    'GET /profiles',
+    'POST /me/phone',
+    'POST /me/verification',
+    'GET /organizations',
+    'POST /organizations',
+    'GET /teams',
+    'GET /ref/users',
+    'GET /ref/teams',
+    'GET /ref/organizations',
+    'GET /ref/projects',
+    'GET /ref/regions',
+    'GET /regions',
+    'GET /regions/{region_id}',
+  ],
+  themselves: [
+    'POST /users/{user_id}/api-tokens',
+    'POST /users/{user_id}/emailaddress',
+    'GET /users/{user_id}/totp',
+    'POST /users/{user_id}/totp',
+    'DELETE /users/{user_id}/totp',
+    'POST /users/{user_id}/codes',
+    'DELETE /users/{user_id}/connections/{provider}',
+    'POST /users/{user_id}/phonenumber',
+    'POST /users/{user_id}/phonenumber/{sid}',
+  ],
+  'themselves and operators': [
+    'GET /users/{user_id}',
+    'GET /users/email={email}',
+    'GET /users/username={username}',
+    'PATCH /users/{user_id}',
+    'GET /users/{user_id}/api-tokens',
+    'GET /users/{user_id}/api-tokens/{token_id}',
+    'DELETE /users/{user_id}/api-tokens/{token_id}',
+    'GET /ssh_keys/{key_id}',
+    'DELETE /ssh_keys/{key_id}',
+    'GET /profiles/{userId}',
+    'PATCH /profiles/{userId}',
+    'GET /profiles/{userId}/address',
+    'PATCH /profiles/{userId}/address',
+    'POST /profile/{uuid}/picture',
+    'DELETE /profile/{uuid}/picture',
+    'POST /users/{user_id}/resetpassword',
+    'GET /users/{user_id}/connections',
+    'GET /users/{user_id}/connections/{provider}',
+    'GET /users/{user_id}/organizations',
+    'GET /users/{user_id}/teams',
+    'GET /users/{user_id}/project-access',
+    'GET /users/{user_id}/extended-access',
+    'GET /access/{access_id}',
+  ],
+  'the owner': ['DELETE /organizations/{organization_id}', 'POST /organizations/{organization_id}/owner'],
+  'organization admins': ['PATCH /organizations/{organization_id}'],
+  'member managers': [
+    'GET /organizations/{organization_id}/members',
+    'POST /organizations/{organization_id}/members',
+    'GET /organizations/{organization_id}/members/{user_id}',
+    'PATCH /organizations/{organization_id}/members/{user_id}',
+    'DELETE /organizations/{organization_id}/members/{user_id}',
+    'POST /organizations/{organization_id}/mfa-enforcement/enable',
+    'POST /organizations/{organization_id}/mfa-enforcement/disable',
+    'POST /organizations/{organization_id}/mfa/remind',
+    'POST /teams',
+    'PATCH /teams/{team_id}',
+    'DELETE /teams/{team_id}',
+    'GET /teams/{team_id}/members',
+    'POST /teams/{team_id}/members',
+    'GET /teams/{team_id}/members/{user_id}',
+    'DELETE /teams/{team_id}/members/{user_id}',
+    'POST /organizations/{organization_id}/invitations',
+    'GET /organizations/{organization_id}/invitations',
+    'GET /organizations/{organization_id}/invitations/{invitation_id}',
+    'DELETE /organizations/{organization_id}/invitations/{invitation_id}',
+  ],
+  members: [
+    'GET /organizations/{organization_id}',
+    'GET /organizations/{organization_id}/mfa-enforcement',
+    'GET /teams/{team_id}',
+    'GET /teams/{team_id}/project-access',
+  ],
+  'project users': [
+    'GET /projects/{project_id}/user-access',
+    'GET /projects/{project_id}/user-access/{user_id}',
+    'GET /users/{user_id}/project-access/{project_id}',
+    'GET /projects/{project_id}/team-access',
+    'GET /projects/{projectId}/environment-types',
+    'GET /projects/{projectId}/environment-types/{environmentTypeId}',
+  ],
+  'project users and listers': ['GET /projects/{project_id}/team-access/{team_id}', 'GET /teams/{team_id}/project-access/{project_id}'],
+  'project admins': [
+    'POST /projects/{project_id}/user-access',
+    'PATCH /projects/{project_id}/user-access/{user_id}',
+    'DELETE /projects/{project_id}/user-access/{user_id}',
+    'POST /users/{user_id}/project-access',
+    'PATCH /users/{user_id}/project-access/{project_id}',
+    'DELETE /users/{user_id}/project-access/{project_id}',
+    'POST /projects/{project_id}/team-access',
+    'DELETE /projects/{project_id}/team-access/{team_id}',
+    'POST /teams/{team_id}/project-access',
+    'DELETE /teams/{team_id}/project-access/{project_id}',
+    'POST /projects/{project_id}/invitations',
+    'GET /projects/{project_id}/invitations',
+    'GET /projects/{project_id}/invitations/{invitation_id}',
+    'DELETE /projects/{project_id}/invitations/{invitation_id}',
+  ],
+};
+
+const groupsOf = (endpoint: string) =>
+  Object.entries(whoMayWhat).flatMap(([group, endpoints]) => (endpoints.includes(endpoint) ? [group as keyof typeof groups] : []));
+
+const operations = operationsOf(rooms);
+
+let platform: TestPlatform;
+let cast: Cast;
+
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  cast = await openCast(platform);
+});
+
+type Named = Record<string, string | undefined>;
+
+/** A target and a body that works on it, in an organization of the owner's with everybody in their place. */
+async function stage(operation: Operation, owner: Person) {
+  const address = await sampleAddress(operation, owner);
+  const body = await sampleBody(operation, owner, address);
+  const [named = {}] = [body].flat() as Named[];
+  const { organization_id, team_id, project_id = named['project_id'], projectId = project_id }: Named = { ...named, ...address };
+  const home = organization_id ?? (await homeOf('projects', projectId)) ?? (await homeOf('teams', team_id));
+  if (home) await enrol(cast, platform, { organization_id: home, ...(projectId && { project_id: projectId }) });
+  return { address, body };
+}
+
+async function homeOf(table: 'projects' | 'teams', id: string | undefined) {
+  if (id === undefined) return undefined;
+  const row = await platform.platform.db.selectFrom(table).select('organization_id').where('id', '=', id).executeTakeFirst();
+  return row?.organization_id;
+}
+
+const refused = new Set([401, 403, 404]);
+
+test.for(operations)('$endpoint lets through whom the table names', { timeout: 60_000 }, async (operation) => {
+  const owner = await platform.person({ strong: true });
+  cast.set('owner', owner);
+  const letThrough: Part[] = [];
+  let { address, body } = await stage(operation, owner);
+  for (const part of parts) {
+    const { status } = await ask(operation, cast.get(part), fill(operation.path, address), body);
+    if (refused.has(status)) continue;
+    letThrough.push(part);
+    if (operation.method !== 'GET') ({ address, body } = await stage(operation, owner));
+  }
+  const [group, ...more] = groupsOf(operation.endpoint);
+  expect(more).toEqual([]);
+  expect(letThrough).toEqual(parts.filter((part) => group && (groups[group] as readonly Part[]).includes(part)));
+});
+
+const ask = (operation: Operation, person: Person | undefined, path: string, body: unknown) =>
+  person
+    ? person.send(operation.method, path, body)
+    : platform.send({ method: operation.method, url: path, ...(body !== undefined && { payload: body as object }) });
+
+test('the table names operations that exist', () => {
+  expect(Object.values(whoMayWhat).flat().sort()).toEqual(operations.map(({ endpoint }) => endpoint).sort());
+});
