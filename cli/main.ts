@@ -85,7 +85,9 @@ const commands: Record<string, Command> = {
       }
       const organization = await setUsersMax(db, `name=${name}`, users === 'none' ? null : Number(users));
       if (!organization) throw new Problem('not-found', `There is no organization ${name}.`);
-      console.log(`${organization.label} may have ${users === 'none' ? 'as many users as it likes' : `${users} users`}.`);
+      console.log(
+        `${organization.label} may have ${users === 'none' ? 'as many users as it likes' : users === '1' ? 'one user' : `${users} users`}.`,
+      );
     }),
 
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),

@@ -8,7 +8,7 @@ import { resetPasswordLetter, tell, tellPasswordChanged } from './messages.ts';
 export async function mailPasswordReset({ db, mail, config }: Platform, user: User): Promise<void> {
   await countAttempts(db, [
     { limit: 'mail for account', of: user.id },
-    { limit: 'mail to address', of: user.email },
+    { limit: 'reset to address', of: user.email },
   ]);
   const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email: user.email });
   await mail.send({ to: user.email, ...resetPasswordLetter(link) });
@@ -23,7 +23,7 @@ export async function forgotPassword(platform: Platform, typed: string, network:
   const email = typed.trim().toLowerCase();
   await countAttempts(db, [
     { limit: 'reset from address', of: network },
-    { limit: 'mail to address', of: email },
+    { limit: 'reset to address', of: email },
   ]);
   const user = isEmail(email) ? await userByEmail(db, email) : undefined;
   if (!user || user.deactivated) return;
@@ -44,7 +44,7 @@ export async function resetPassword(platform: Platform, token: string, password:
     return true;
   });
   if (!changed) return false;
-  for (const login of [link.email, link.username]) await forgetAttempts(db, 'sign-in to account', login);
+  await forgetAttempts(db, 'sign-in to account', link.id);
   tellPasswordChanged(platform, link.email);
   return true;
 }

@@ -9,12 +9,15 @@ import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
 
 const limits = {
-  'sign-in to account': { attemptsMax: 10, seconds: 900 },
+  /** One guesser is slowed down without shutting the owner out; many together meet the second limit. */
+  'sign-in to account from address': { attemptsMax: 10, seconds: 900 },
+  'sign-in to account': { attemptsMax: 100, seconds: 900 },
   'sign-in from address': { attemptsMax: 100, seconds: 900 },
   'passcode of account': { attemptsMax: 6, seconds: 900 },
   'password change of account': { attemptsMax: 10, seconds: 900 },
   'reset from address': { attemptsMax: 30, seconds: 900 },
   'mail for account': { attemptsMax: 10, seconds: 3600 },
+  'reset to address': { attemptsMax: 5, seconds: 3600 },
   'mail to address': { attemptsMax: 5, seconds: 3600 },
   'phone message for account': { attemptsMax: 5, seconds: 3600 },
   'phone message to number': { attemptsMax: 5, seconds: 3600 },

@@ -82,15 +82,18 @@ function signInStep({ db }: Platform, provider: Provider): Step {
       if (form.get('answer') === 'cancel') return denied;
       const login = (form.get('login') ?? '').trim();
       const password = form.get('password') ?? '';
-      await countAttempts(db, [
-        { limit: 'sign-in to account', of: login },
-        { limit: 'sign-in from address', of: address },
-      ]);
       const isPossible = [login, password].every((text) => text.length <= fieldCharactersMax && !text.includes('\0'));
       const user = isPossible ? await userByLogin(db, login) : undefined;
+      const account = user?.id ?? login;
+      await countAttempts(db, [
+        { limit: 'sign-in to account from address', of: `${account} ${address}` },
+        { limit: 'sign-in to account', of: account },
+        { limit: 'sign-in from address', of: address },
+      ]);
       const isRight = await isPassword(password, user?.password_hash ?? null);
       if (!user || !isRight || user.deactivated) return { refused: page(interaction, login, refusal) };
-      await forgetAttempts(db, 'sign-in to account', login);
+      await forgetAttempts(db, 'sign-in to account from address', `${account} ${address}`);
+      await forgetAttempts(db, 'sign-in to account', account);
       if (interaction.session && interaction.session.accountId !== user.id) await leaveSession(provider, interaction);
       return { result: { login: { accountId: user.id, amr: ['pwd'], ts: Math.floor(Date.now() / 1000) } } };
     },
