@@ -2,19 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const closeSecondsMax = 25;
+/** Some supervisors send a signal to the process and to its group; only a later one is somebody's impatience. */
+const impatientAfterMilliseconds = 1000;
 
 type Close = () => unknown;
 
 /**
  * From now on a signal ends the process in order. What is opened is pushed onto the list with how to close it; the last opened closes first,
- * and none may hold up the others for ever. A second signal ends it at once.
+ * and none may hold up the others for ever. A second signal, a moment later, ends it at once.
  */
 export function stopOnSignal(): Close[] {
   const closings: Close[] = [];
-  let stopping = false;
+  let stoppingSince: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stoppingSince !== undefined && Date.now() - stoppingSince > impatientAfterMilliseconds) process.exit(1);
+    if (stoppingSince !== undefined) return;
+    stoppingSince = Date.now();
     console.log(`Offshoot is stopping (${signal}).`);
     for (const close of closings.toReversed()) await Promise.race([close(), sleep(closeSecondsMax * 1000)]);
     process.exit(0);
