@@ -176,6 +176,14 @@ describe('SIGTERM', () => {
     expect(first.printedCredentials ?? second.printedCredentials).toBeDefined();
   });
 
+  test('that comes twice at once, as some supervisors send it, counts as one', async () => {
+    await using installation = await createInstallation();
+    const platform = await installation.start();
+    platform.signal('SIGTERM');
+    await platform.stop();
+    expect(postgresIn(installation.data)).toEqual([]);
+  });
+
   test('during a start leaves nothing running and nothing broken', async () => {
     await using installation = await createInstallation();
     const early = installation.launch();
