@@ -12,16 +12,23 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
+/** Nothing refers to what it opened, and the garbage is collected: the lock must hold all the same. */
 const openAndStay = `
   import { openDataFolder } from ${JSON.stringify(new URL('data-folder.ts', import.meta.url).href)};
   openDataFolder(process.argv[1]);
+  for (let n = 0; n < 3; n += 1) {
+    gc();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
   console.log('open');
   setInterval(() => {}, 1000);
 `;
 
 test('a second instance is refused with a sentence, and let in once the first is killed', async () => {
   const folder = join(parent, 'data');
-  const first = spawn(process.execPath, ['--input-type=module', '--eval', openAndStay, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const first = spawn(process.execPath, ['--expose-gc', '--input-type=module', '--eval', openAndStay, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(first.stdout, 'data');
   expect(() => openDataFolder(folder)).toThrow(
     `Another Offshoot is already running on ${folder}; stop it first, or set OFFSHOOT_DATA to another folder.`,

@@ -19,15 +19,22 @@ export interface DataFolder {
 
 const keyBytes = 32;
 
+/** A lock that nobody refers to would be let go by the garbage collector, at a moment of its choosing. */
+const held = new Set<DatabaseSync>();
+
 /** Throws a sentence for the operator if the folder cannot be used, or is in use. */
 export function openDataFolder(path: string): DataFolder {
   const folder = resolve(path);
   createFolder(folder);
   const lock = lockFolder(folder);
+  held.add(lock);
   return {
     path: folder,
     secretKeys: () => readSecretKeys(join(folder, 'secret-key')),
-    close: () => lock.close(),
+    close: () => {
+      held.delete(lock);
+      lock.close();
+    },
   };
 }
 
