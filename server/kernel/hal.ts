@@ -101,7 +101,8 @@ function compilePresenter(entity: Entity, operations: readonly Operation[]): Pre
     const scope = entity.scope(row);
     let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
     for (const { permission, allowedWhen, link } of actions) {
-      if (isPermitted(permission, caller, scope) && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
+      const isOpen = isPermitted(permission, caller, scope) && caller?.hindrance(scope, permission) === undefined;
+      if (isOpen && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
     }
     return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
   };

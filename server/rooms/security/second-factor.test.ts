@@ -342,14 +342,17 @@ test('nothing but a sign-in with the second factor can turn it off or change how
     });
 });
 
-test('an organization that enforces it is closed to those who turned it off since', async () => {
+test('an organization that enforces it is closed to those who turned it off since, and offers them nothing', async () => {
   const ada = await person({ strong: true });
   const { json } = await ada.send('POST', '/organizations', { label: 'Strict' });
   await db.updateTable('organizations').set({ enforce_mfa: true }).where('id', '=', json.id).execute();
   await enrol(ada);
   expect((await ada.send('GET', `/organizations/${json.id}`)).status).toBe(200);
+  const offered = async () => Object.keys((await ada.send('GET', '/organizations')).json.items[0]._links);
+  expect(await offered()).toContain('members');
   expect((await ada.send('DELETE', totpOf(ada))).status).toBe(204);
   expect((await ada.send('GET', `/organizations/${json.id}`)).status).toBe(401);
+  expect(await offered()).toEqual(['self']);
 });
 
 test('nothing here was a bug', () => {
