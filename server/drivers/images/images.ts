@@ -1,0 +1,30 @@
+/**
+ * What containers start from: an image is an ordered list of layers, each a folder built once from its recipe and kept under the recipe's hash.
+ *
+ * A layer is complete or absent, never half; two builds of one layer, also in two processes, become one. The cache can be shared between
+ * installations (`OFFSHOOT_IMAGES`).
+ */
+export interface Images {
+  /** Builds what is missing of an image of the catalogue, such as `nodejs:22`; throws a Problem that names what exists when there is no such one. */
+  ensure(type: string, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<Image>;
+  /** What is built already; undefined where a layer is missing. */
+  built(type: string): Promise<Image | undefined>;
+  /** Removes layers that nothing has used for so long, oldest first also while all together are larger than allowed, and what broken builds left. */
+  collect(limits: { ageSecondsMax: number; bytesMax: number }, keep?: ReadonlySet<string>): Promise<string[]>;
+}
+
+export interface Image {
+  /** As in the catalogue: `nodejs:22`. */
+  type: string;
+  /** Changes with any of its layers. */
+  hash: string;
+  /** Folders on this machine, lowest first. */
+  layers: string[];
+  bytes: number;
+}
+
+export interface Progress {
+  percent: number;
+  /** A line of what the build says, for people. */
+  line: string;
+}

@@ -1,0 +1,136 @@
+/**
+ * Containers, as the rest of the platform sees them. Each driver passes runtime/conformance.ts.
+ *
+ * Everything is idempotent and goes by name: ensuring what already runs as described does nothing, removing what is not there does nothing.
+ * Containers outlive the platform's process; a platform that comes back finds them by name.
+ */
+import type { Readable, Writable } from 'node:stream';
+
+export interface Runtime {
+  /**
+   * Makes the container run as described and waits until its probe passes. What runs under the name but was described otherwise is replaced,
+   * except for limits, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
+   */
+  ensure(container: Container): Promise<ContainerState>;
+  /** Stops it as its description says, and leaves nothing of it behind. */
+  remove(name: string): Promise<void>;
+  state(name: string): Promise<ContainerState>;
+  /** Every container of this runtime, running or not. */
+  list(): Promise<ContainerState[]>;
+  exec(name: string, command: Command): Promise<Execution>;
+  logs(name: string, options: LogOptions): AsyncIterable<LogLine>;
+  stats(name: string): Promise<ContainerStats>;
+  pause(name: string): Promise<void>;
+  resume(name: string): Promise<void>;
+  /** Without a restart. */
+  update(name: string, limits: Limits): Promise<void>;
+  /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
+  removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
+  /** Lets go of watchers and open files; the containers stay. */
+  close(): Promise<void>;
+}
+
+export interface Container {
+  /** Unique in the runtime: lower-case letters, digits and dashes, 63 at most. */
+  name: string;
+  /** Folders, lowest first, as the images driver gives them; the root is their union, read-only. */
+  layers: readonly string[];
+  argv: readonly [string, ...string[]];
+  env: Readonly<Record<string, string>>;
+  user: { uid: number; gid: number };
+  workingFolder: string;
+  /** Folders inside that can be written to and are gone with the container; together they share `limits.diskBytes`. */
+  writable: readonly string[];
+  mounts: readonly Mount[];
+  limits: Limits;
+  /** Containers of one network see each other and nobody else's. It exists while it has containers. */
+  network: string;
+  /** Names under which its neighbours find it. Several containers may share one. */
+  names: readonly string[];
+  probe?: Probe;
+  restart: 'never' | 'on-failure' | 'always';
+  stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
+}
+
+/** A folder of the machine inside the container. Files belong inside to the users they belong to in `from`, whichever range the network has. */
+export interface Mount {
+  from: string;
+  at: string;
+  writable: boolean;
+}
+
+export interface Limits {
+  /** Of one core: 0.5 is half of it. */
+  cpu: number;
+  memoryBytes: number;
+  pids: number;
+  diskBytes: number;
+}
+
+export type Probe = (
+  | { kind: 'port'; port: number }
+  | { kind: 'http'; port: number; path: string }
+  | { kind: 'command'; argv: readonly [string, ...string[]] }
+) & { secondsMax: number };
+
+export type ContainerStatus = 'absent' | 'starting' | 'running' | 'paused' | 'restarting' | 'stopped';
+
+export interface ContainerState {
+  name: string;
+  status: ContainerStatus;
+  network?: string;
+  /** Where neighbours and the platform's own machine reach it. */
+  address?: string;
+  startedAt?: Date;
+  /** Of the last end, if there was one. */
+  exit?: { code: number; outOfMemory: boolean; at: Date };
+  restarts: number;
+}
+
+export interface Command {
+  argv: readonly [string, ...string[]];
+  env?: Readonly<Record<string, string>>;
+  user?: { uid: number; gid: number };
+  workingFolder?: string;
+  /** A terminal: output and errors arrive together. */
+  terminal?: { columns: number; rows: number };
+}
+
+export interface Execution {
+  stdin: Writable;
+  stdout: Readable;
+  /** Empty with a terminal. */
+  stderr: Readable;
+  resize(columns: number, rows: number): void;
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** 128 + signal where a signal ended it. */
+  readonly exited: Promise<number>;
+}
+
+export interface LogOptions {
+  /** The last so many lines; all that are kept where absent. */
+  tail?: number;
+  since?: Date;
+  /** Goes on with lines as they come, until aborted. */
+  follow?: AbortSignal;
+}
+
+export interface LogLine {
+  at: Date;
+  stream: 'stdout' | 'stderr';
+  text: string;
+}
+
+export interface ContainerStats {
+  cpuSeconds: number;
+  memoryBytes: number;
+  pids: number;
+  diskReadBytes: number;
+  diskWrittenBytes: number;
+  /** Of `limits.diskBytes`. */
+  diskUsedBytes: number;
+  networkReceivedBytes: number;
+  networkSentBytes: number;
+  /** Seconds that its processes stood waiting; undefined where the kernel does not tell. */
+  pressure: { cpuSeconds: number; memorySeconds: number; ioSeconds: number } | undefined;
+}
