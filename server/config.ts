@@ -11,6 +11,10 @@ export interface Config {
   url: string;
   domain: string;
   data: string;
+  /** Undefined: volumes are kept in the data folder. */
+  volumes: string | undefined;
+  /** The cache of images; several installations can share one. */
+  images: string;
   /** Undefined: the embedded PostgreSQL in the data folder. */
   databaseUrl: string | undefined;
   /** Newest first; undefined: the key file in the data folder. */
@@ -106,6 +110,8 @@ const variables = {
   OFFSHOOT_URL: url,
   OFFSHOOT_DOMAIN: domain,
   OFFSHOOT_DATA: (value: string) => resolve(value),
+  OFFSHOOT_VOLUMES: (value: string) => resolve(value),
+  OFFSHOOT_IMAGES: (value: string) => resolve(value),
   OFFSHOOT_SECRET_KEY: secretKeys,
   OFFSHOOT_ADMIN_EMAIL: email,
   OFFSHOOT_ADMIN_PASSWORD: atLeast(passwordCharactersMin),
@@ -132,12 +138,15 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const domain = values.OFFSHOOT_DOMAIN ?? 'offshoot.localhost';
   const host = values.OFFSHOOT_HOST ?? '127.0.0.1';
   const port = values.OFFSHOOT_PORT ?? 8080;
+  const data = values.OFFSHOOT_DATA ?? resolve(import.meta.dirname, '..', 'data');
   return {
     host,
     port,
     url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
     domain,
-    data: values.OFFSHOOT_DATA ?? resolve(import.meta.dirname, '..', 'data'),
+    data,
+    images: values.OFFSHOOT_IMAGES ?? resolve(data, 'images'),
+    volumes: values.OFFSHOOT_VOLUMES,
     databaseUrl: values.DATABASE_URL,
     secretKeys: values.OFFSHOOT_SECRET_KEY,
     admin: {

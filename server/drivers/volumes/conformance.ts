@@ -1,0 +1,208 @@
+/** What every driver of volumes does. A driver that cannot do something says so in its own words, and the test carries them as its reason. */
+import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Volumes } from './volumes.ts';
+
+export interface OpenedVolumes {
+  volumes: Volumes;
+  /** A second one on the same ground, as another process would have. */
+  again: () => Promise<Volumes>;
+  /** Leaves nothing behind. */
+  clean: () => Promise<void>;
+}
+
+/** Why a driver cannot do something; absent where it can. */
+export interface CannotDo {
+  limits?: string;
+  seal?: string;
+  whileWritten?: string;
+}
+
+const mebibyte = 1024 ** 2;
+const size = 64 * mebibyte;
+/** EDQUOT, which Node has no name for. */
+const quotaExceeded = 122;
+const freshSecondsMax = 15;
+const text = (path: string, name: string) => readFile(join(path, name), 'utf8');
+
+export function volumesConformance(name: string, open: () => Promise<OpenedVolumes>, cannot: CannotDo = {}) {
+  const unless = (reason: string | undefined, sentence: string) =>
+    [reason === undefined ? test : test.skip, reason === undefined ? sentence : `${sentence} (not here: ${reason})`] as const;
+
+  describe(`volumes: ${name}`, () => {
+    let opened: OpenedVolumes;
+    let volumes: Volumes;
+    beforeAll(async () => {
+      opened = await open();
+      ({ volumes } = opened);
+    });
+    afterAll(() => opened?.clean());
+
+    test('a volume is an empty folder, made once, that goes away with everything in it', async () => {
+      const made = await volumes.create('plain', size);
+      expect(made).toMatchObject({ name: 'plain', bytesMax: size, isSnapshot: false });
+      expect(await readdir(made.path)).toEqual([]);
+      expect((await stat(made.path)).mode & 0o777).toBe(0o755);
+      await writeFile(join(made.path, 'kept'), 'yes');
+      expect(await volumes.create('plain', 2 * size)).toEqual(made);
+      expect(await text(made.path, 'kept')).toBe('yes');
+      expect(await volumes.volume('plain')).toEqual(made);
+      expect(await volumes.list()).toContainEqual(made);
+      await volumes.remove('plain');
+      await volumes.remove('plain');
+      expect(await volumes.volume('plain')).toBeUndefined();
+      await expect(stat(made.path)).rejects.toThrow('ENOENT');
+    });
+
+    test('a clone has the same files, owners, modes and links, and goes its own way', async () => {
+      const { path } = await volumes.create('original', size);
+      await mkdir(join(path, 'sub'), { mode: 0o750 });
+      await writeFile(join(path, 'sub', '-rf'), 'one');
+      await chmod(join(path, 'sub', '-rf'), 0o640);
+      await symlink('/etc/passwd', join(path, 'link'));
+      if (process.getuid?.() === 0) await chown(join(path, 'sub', '-rf'), 1234, 5678);
+      const clone = await volumes.clone('original', 'offspring');
+      expect(clone).toMatchObject({ bytesMax: size, isSnapshot: false });
+      const [was, is] = await Promise.all([path, clone.path].map((folder) => stat(join(folder, 'sub', '-rf'))));
+      expect([is?.mode, is?.uid, is?.gid, is?.mtimeMs]).toEqual([was?.mode, was?.uid, was?.gid, was?.mtimeMs]);
+      expect((await readdir(clone.path)).toSorted()).toEqual(['link', 'sub']);
+      await writeFile(join(clone.path, 'sub', '-rf'), 'two');
+      await writeFile(join(path, 'later'), '');
+      expect(await text(path, 'sub/-rf')).toBe('one');
+      expect(await volumes.clone('original', 'offspring')).toEqual(clone);
+      expect(await readdir(clone.path)).not.toContain('later');
+      expect(await volumes.clone('offspring', 'grandchild', 2 * size)).toMatchObject({ bytesMax: 2 * size });
+    });
+
+    test('a volume goes back to a snapshot in one move, keeps its limit, and whoever looks sees the one or the other', async () => {
+      const { path } = await volumes.create('moving', size);
+      await writeFile(join(path, 'state'), 'before');
+      expect(await volumes.snapshot('moving', 'moment')).toMatchObject({ bytesMax: size, isSnapshot: true });
+      await writeFile(join(path, 'state'), 'after');
+      await volumes.grow('moving', 2 * size);
+      const looking = new AbortController();
+      const seen = new Set<string>();
+      const looks = (async () => {
+        while (!looking.signal.aborted) seen.add(await text(path, 'state'));
+      })();
+      const back = await volumes.restore('moving', 'moment');
+      looking.abort();
+      await looks;
+      expect(back).toEqual({ name: 'moving', path, bytesMax: 2 * size, isSnapshot: false });
+      expect(await text(path, 'state')).toBe('before');
+      expect([...seen].toSorted().at(0)).toBe('after');
+      await writeFile(join(path, 'state'), 'again');
+      const source = await volumes.clone('moment', 'from-moment');
+      expect(await text(source.path, 'state')).toBe('before');
+      await writeFile(join(source.path, 'state'), 'writable');
+      await expect(volumes.restore('moving', 'from-moment')).rejects.toThrow('restored from a snapshot');
+    });
+
+    const [sealing, sealed] = unless(cannot.seal, 'a snapshot cannot be written to, not even by root');
+    sealing(sealed, async () => {
+      await volumes.create('to-seal', size);
+      const { path } = await volumes.snapshot('to-seal', 'sealed');
+      await expect(writeFile(join(path, 'x'), 'x')).rejects.toThrow('EROFS');
+    });
+
+    test('names and sizes are checked, and what is missing is named', async () => {
+      for (const bad of ['', '..', 'a/b', '../x', 'Ä', 'A', 'a b', 'x'.repeat(101), 'a\n', '.']) {
+        await expect(volumes.create(bad, size)).rejects.toThrow('lower-case letters');
+        await expect(volumes.remove(bad)).rejects.toThrow('lower-case letters');
+        await expect(volumes.clone('original', bad)).rejects.toThrow('lower-case letters');
+      }
+      for (const bytes of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
+        await expect(volumes.create('sized', bytes)).rejects.toThrow('whole number');
+      await expect(volumes.clone('nobody', 'x')).rejects.toThrow('no volume nobody');
+      await expect(volumes.snapshot('nobody', 'x')).rejects.toThrow('no volume nobody');
+      await expect(volumes.usage('nobody')).rejects.toThrow('no volume nobody');
+      await volumes.create('--help', size);
+      await volumes.remove('--help');
+      expect((await volumes.list()).map((volume) => volume.name)).not.toContain('x');
+    });
+
+    test('usage tells what is in a volume, soon after it was written', async () => {
+      const { path } = await volumes.create('used', size);
+      await writeFile(join(path, 'data'), Buffer.alloc(8 * mebibyte, 1));
+      await expect
+        .poll(async () => (await volumes.usage('used')).bytes, { timeout: freshSecondsMax * 1000, interval: 500 })
+        .toBeGreaterThanOrEqual(8 * mebibyte);
+      expect(await volumes.usage('used')).toMatchObject({ bytesMax: size });
+      await expect(volumes.grow('used', 2 * mebibyte)).rejects.toThrow('more than the limit');
+      await volumes.grow('used', 32 * mebibyte);
+      expect((await volumes.volume('used'))?.bytesMax).toBe(32 * mebibyte);
+      const { bytes, freeBytes } = await volumes.capacity();
+      expect(bytes).toBeGreaterThan(freeBytes);
+      expect(freeBytes).toBeGreaterThan(0);
+    });
+
+    const [limiting, limited] = unless(
+      cannot.limits,
+      'a full volume takes no more, its neighbours go on, and a higher limit helps at once',
+    );
+    limiting(limited, async () => {
+      const [{ path }, neighbour] = [await volumes.create('small', 8 * mebibyte), await volumes.create('neighbour', size)];
+      const clone = await volumes.clone('small', 'small-clone');
+      for (const folder of [path, clone.path])
+        await expect(writeFile(join(folder, 'big'), Buffer.alloc(16 * mebibyte, 1))).rejects.toMatchObject({ errno: -quotaExceeded });
+      await writeFile(join(neighbour.path, 'big'), Buffer.alloc(16 * mebibyte, 1));
+      await volumes.grow('small', size);
+      await writeFile(join(path, 'big'), Buffer.alloc(16 * mebibyte, 1));
+    });
+
+    const [writing, written] = unless(
+      cannot.whileWritten,
+      'a clone of what is being written to holds all that was synced, in order, as of one moment',
+    );
+    writing(written, async () => {
+      const { path } = await volumes.create('busy', size);
+      const done = new AbortController();
+      const writer = (async () => {
+        for (let n = 0; !done.signal.aborted; n += 1)
+          for (const file of ['first', 'second']) await writeFile(join(path, file), '123456789', { flag: 'a', flush: true });
+      })();
+      try {
+        await sleep(200);
+        for (let n = 0; n < 20; n += 1) {
+          const before = (await text(path, 'second')).length - 9;
+          const clone = await volumes.clone('busy', `busy-${n}`);
+          const [first, second] = await Promise.all(['first', 'second'].map((file) => text(clone.path, file)));
+          const ahead = (first?.length ?? 0) - (second?.length ?? 0);
+          expect([0, 9]).toContain(ahead);
+          expect(second?.length).toBeGreaterThanOrEqual(before);
+          await volumes.remove(clone.name);
+        }
+      } finally {
+        done.abort();
+        await writer;
+      }
+    });
+
+    test('many at once, from two openings, on the same names, end as one would have', async () => {
+      const other = await opened.again();
+      const both = [volumes, other];
+      const each = <T>(work: (one: Volumes) => Promise<T>) => Promise.all([...both, ...both, ...both].map(work));
+      await each((one) => one.create('shared', size));
+      await writeFile(join((await volumes.create('shared', size)).path, 'state'), 'one');
+      await each((one) => one.snapshot('shared', 'shared-moment'));
+      await each((one) => one.clone('shared', 'shared-clone'));
+      await each((one) => one.restore('shared', 'shared-moment'));
+      const names = (await other.list()).map((volume) => volume.name).filter((found) => found.startsWith('shared'));
+      expect(names).toEqual(['shared', 'shared-clone', 'shared-moment']);
+      for (const found of names) expect(await text((await other.volume(found))?.path ?? '', 'state')).toBe('one');
+      await each((one) => one.remove('shared-clone'));
+      expect(await volumes.volume('shared-clone')).toBeUndefined();
+      await other.close();
+    });
+
+    test('what is not to be kept is removed', async () => {
+      await volumes.create('keep-me', size);
+      const removed = await volumes.removeLeftovers(new Set(['keep-me']));
+      expect(removed).toContain('original');
+      expect((await volumes.list()).map((volume) => volume.name)).toEqual(['keep-me']);
+      expect(await volumes.removeLeftovers(new Set(['keep-me']))).toEqual([]);
+    });
+  });
+}
