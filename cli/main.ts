@@ -11,6 +11,7 @@ import { setUsersMax } from '../server/rooms/organizations/room.ts';
 import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
 import { withDatabase } from './database.ts';
+import { buildImages, collectImages, listImages } from './image.ts';
 import { writeSchema } from './schema.ts';
 
 const usage = `Usage: ./offshoot <command>
@@ -20,6 +21,9 @@ const usage = `Usage: ./offshoot <command>
   user list                                                                everybody, oldest first
   token create <e-mail> [NAME]                                             prints a new API token
   organization limit <name> <users>                                        how many users it may have; none for as many as it likes
+  image list                                                               everything an app or a service can be, and what of it is built
+  image build <type>…                                                      ahead of its first use; all for everything
+  image collect                                                            removes what nothing has used for a month, or beyond 20 GB
   schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
 
 interface Arguments {
@@ -89,6 +93,10 @@ const commands: Record<string, Command> = {
         `${organization.label} may have ${users === 'none' ? 'as many users as it likes' : users === '1' ? 'one user' : `${users} users`}.`,
       );
     }),
+
+  'image list': listImages,
+  'image build': ({ words }) => buildImages(words),
+  'image collect': collectImages,
 
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };

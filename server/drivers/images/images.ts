@@ -9,7 +9,10 @@ export interface Images {
   ensure(type: string, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<Image>;
   /** What is built already; undefined where a layer is missing. */
   built(type: string): Promise<Image | undefined>;
-  /** Removes layers that nothing has used for so long, oldest first also while all together are larger than allowed, and what broken builds left. */
+  /**
+   * Removes layers that nothing has used for so long, oldest first also while all together are larger than allowed, and what broken builds left.
+   * `keep` names layers as `Image.layers` does; those below them stay too, and so does what was used within the hour. Returns their hashes.
+   */
   collect(limits: { ageSecondsMax: number; bytesMax: number }, keep?: ReadonlySet<string>): Promise<string[]>;
 }
 

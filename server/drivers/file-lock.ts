@@ -1,0 +1,51 @@
+/**
+ * One process at a time, by a kernel lock on a file, taken through SQLite (Node has no call for it): it ends with the process, however
+ * that ends. Waiting does not block the event loop, and can be given up. The file stays: removing it would let two in at once.
+ */
+import { chmodSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const sqliteBusy = 5;
+const pollMilliseconds = 50;
+
+/** A lock that nobody refers to would be let go by the garbage collector, at a moment of its choosing. */
+const held = new Set<DatabaseSync>();
+
+export async function withFileLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  let lock = tryLock(file);
+  while (!lock) {
+    await sleep(pollMilliseconds, undefined, { signal });
+    lock = tryLock(file);
+  }
+  return holding(lock, work);
+}
+
+/** Undefined where somebody else holds the lock. */
+export async function ifUnlocked<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {
+  const lock = tryLock(file);
+  return lock && holding(lock, work);
+}
+
+async function holding<T>(lock: DatabaseSync, work: () => Promise<T>): Promise<T> {
+  held.add(lock);
+  try {
+    return await work();
+  } finally {
+    held.delete(lock);
+    lock.close();
+  }
+}
+
+function tryLock(file: string): DatabaseSync | undefined {
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive');
+    chmodSync(file, 0o600);
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,166 @@
+/** Layers of Debian: its smallest system by mmdebstrap, and packages on top by apt in an overlay, of which the upper folder is the layer. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Problem } from '../../kernel/problem.ts';
+import { runConfined, runPlain, type Say } from './build-command.ts';
+import type { DebianBase, DebianPackages } from './recipe.ts';
+
+export interface Building {
+  /** A scratch folder beside the layers; `root` in it becomes the layer. */
+  folder: string;
+  /** Root folders of the layers below, relative to the folder of all layers, lowest first. */
+  below: readonly string[];
+  say: Say;
+  /** How far it is, from 0 to 1. */
+  progress: (part: number) => void;
+  signal: AbortSignal;
+}
+
+export const debianSuite = 'bookworm';
+const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
+const settingsMillisecondsMax = 30_000;
+const programs = ['mmdebstrap', 'apt-get', 'unshare', 'setpriv'];
+const run = promisify(execFile);
+
+/** Manuals, translations and documents are of no use in a container; licences stay. */
+const leftOut = ['/usr/share/man/*', '/usr/share/info/*', '/usr/share/locale/*', '/usr/share/doc/*', '/usr/share/lintian/*'];
+const dpkgSettings = [
+  'force-unsafe-io',
+  'force-confnew',
+  ...leftOut.map((path) => `path-exclude=${path}`),
+  'path-include=/usr/share/doc/*/copyright',
+];
+
+export async function buildDebianBase(recipe: DebianBase, { folder, say, progress, signal }: Building) {
+  await requirePrograms();
+  const phases = ['apt-get update', 'downloading', 'extracting', 'installing', 'cleaning', 'success'];
+  const acquire = (await aptSettings()).map((line) => `--aptopt=${line}`);
+  await runConfined(
+    [
+      'mmdebstrap',
+      '--mode=root',
+      '--variant=essential',
+      '--format=directory',
+      `--architectures=${debianArchitecture()}`,
+      `--keyring=${keyring}`,
+      '--aptopt=Acquire::Languages "none"',
+      '--aptopt=Acquire::Retries "3"',
+      ...acquire,
+      ...dpkgSettings.map((line) => `--dpkgopt=${line}`),
+      '--include=adduser,ca-certificates,netbase,tzdata',
+      recipe.suite,
+      join(folder, 'root'),
+      ...(await sources(recipe.suite)),
+    ],
+    folder,
+    (line) => {
+      const phase = phases.findIndex((words) => line.includes(words));
+      if (phase >= 0) progress((phase + 1) / phases.length);
+      say(line);
+    },
+    signal,
+  );
+  await runPlain(['sh', join(import.meta.dirname, 'finish-base.sh'), join(folder, 'root')], folder, say, signal);
+}
+
+export async function buildDebianPackages(recipe: DebianPackages, suite: string, { folder, below, say, progress, signal }: Building) {
+  await requirePrograms();
+  const layers = dirname(folder);
+  for (const name of ['settings', 'work', 'root']) mkdirSync(join(folder, name), { mode: 0o755 });
+  const write = (name: string, lines: readonly string[]) =>
+    writeFileSync(join(folder, 'settings', name), lines.map((line) => `${line}\n`).join(''));
+  write('sources.list', await sources(suite));
+  write(
+    'apt.conf',
+    (await aptSettings()).map((line) => `${line};`),
+  );
+  write('dpkg.cfg', [...dpkgSettings, ...(recipe.without ?? []).map((path) => `path-exclude=${path}`)]);
+  await runConfined(
+    [
+      'sh',
+      join(import.meta.dirname, 'install-packages.sh'),
+      basename(folder),
+      below.toReversed().join(':'),
+      debianArchitecture(),
+      ...recipe.packages,
+    ],
+    layers,
+    (line) => {
+      const status = aptStatus(line);
+      if (!status) return say(line);
+      progress(status.part);
+      say(status.words);
+    },
+    signal,
+  );
+}
+
+/** `dlstatus:1:20.5:Retrieving file 1 of 4` and `pmstatus:git:53.3:Unpacking git`; a third of the time goes into downloads. */
+function aptStatus(line: string) {
+  const [, kind, percent, words] = /^(dlstatus|pmstatus):[^:]*(?::[a-z0-9]+)?:([\d.]+):(.*)$/.exec(line) ?? [];
+  if (percent === undefined) return undefined;
+  const part = Number(percent) / 100;
+  return { part: kind === 'dlstatus' ? part / 3 : 1 / 3 + (part * 2) / 3, words: words ?? '' };
+}
+
+function debianArchitecture() {
+  const architecture = architectures[process.arch];
+  if (!architecture) throw new Problem('unavailable', 'Images can be built on Linux on x64 or arm64 only.');
+  return architecture;
+}
+
+async function requirePrograms() {
+  if (process.getuid?.() !== 0) throw new Problem('unavailable', 'Images can be built by root only: run Offshoot as root.');
+  const missing = [];
+  for (const program of programs) {
+    const found = await run(program, ['--version'], { timeout: settingsMillisecondsMax }).catch(() => undefined);
+    if (!found) missing.push(program);
+  }
+  if (!existsSync(keyring)) missing.push('debian-archive-keyring');
+  if (missing.length > 0)
+    throw new Problem(
+      'unavailable',
+      `Images cannot be built without ${missing.join(', ')}: run apt-get install mmdebstrap debian-archive-keyring.`,
+    );
+}
+
+/** The mirrors that this machine itself uses, where it is a Debian; otherwise those of Debian. */
+async function sources(suite: string): Promise<string[]> {
+  const { archive, security } = await mirrors();
+  const line = (uri: string, name: string) => `deb [signed-by=${keyring}] ${uri} ${name} main`;
+  // Nothing comes from backports unless a recipe says so.
+  return [
+    line(archive, suite),
+    line(archive, `${suite}-updates`),
+    line(archive, `${suite}-backports`),
+    line(security, `${suite}-security`),
+  ];
+}
+
+async function mirrors() {
+  const format = '$(LABEL) $(REPO_URI)';
+  const targets = ['indextargets', '--format', format, 'Created-By: Packages'];
+  const { stdout } = await run('apt-get', targets, { timeout: settingsMillisecondsMax });
+  const used = (label: string) =>
+    stdout
+      .split('\n')
+      .find((line) => new RegExp(`^${label} https?://[^\\s\\[\\]]+$`).test(line))
+      ?.slice(label.length + 1);
+  return {
+    archive: used('Debian') ?? 'http://deb.debian.org/debian/',
+    security: used('Debian-Security') ?? 'http://deb.debian.org/debian-security/',
+  };
+}
+
+/** How this machine's apt reaches its mirrors: proxies, certificates, and whether old lists are accepted. */
+async function aptSettings(): Promise<string[]> {
+  const { stdout } = await run('apt-config', ['dump'], { timeout: settingsMillisecondsMax });
+  const wanted = /^Acquire::((https?|ftp)::(?!User-Agent)|Check-Valid-Until )/i;
+  return stdout
+    .split('\n')
+    .filter((line) => wanted.test(line) && !line.endsWith('"";'))
+    .map((line) => line.replace(/;$/, ''));
+}

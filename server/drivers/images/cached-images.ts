@@ -1,0 +1,112 @@
+/** The images driver: looks the type up in the catalogue, and builds the layers that are missing, lowest first. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Problem } from '../../kernel/problem.ts';
+import { BuildFailure, runPlain } from './build-command.ts';
+import { buildDebianBase, buildDebianPackages, type Building, debianSuite } from './build-debian.ts';
+import { buildNpmPackages } from './build-npm.ts';
+import { type Catalogue, recipesOf } from './catalogue.ts';
+import type { Image, Images, Progress } from './images.ts';
+import { collectLayers, createFolders, ensureLayer, type LayerRecord, rootOf, useLayer } from './layer-cache.ts';
+import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+
+/** How the time of a build divides, in seconds on two cores; only for the percentage. */
+const usualSeconds: Record<Recipe['kind'], number> = { 'debian-base': 20, 'debian-packages': 15, 'npm-packages': 4, files: 0.1 };
+
+export function openImages(folder: string, catalogue: Catalogue): Images {
+  createFolders(folder);
+  const layersOfType = (type: string) => layersOf(recipesOf(catalogue, type), process.arch);
+
+  return {
+    async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
+      const layers = layersOfType(type);
+      const progress = progressOver(layers, onProgress);
+      const built: LayerRecord[] = [];
+      for (const [index, layer] of layers.entries()) {
+        built.push(await ensureOne(folder, layer, progress.ofLayer(index), signal));
+        progress.ofLayer(index).progress(1);
+      }
+      onProgress({ percent: 100, line: `${type} is ready.` });
+      return imageOf(folder, type, built);
+    },
+
+    async built(type) {
+      const built: LayerRecord[] = [];
+      for (const { hash } of layersOfType(type)) {
+        const record = await useLayer(folder, hash, AbortSignal.timeout(lockMillisecondsMax));
+        if (!record) return undefined;
+        built.push(record);
+      }
+      return imageOf(folder, type, built);
+    },
+
+    collect: (limits, keep = new Set()) => collectLayers(folder, limits, new Set([...keep].map(hashOfLayer))),
+  };
+}
+
+const lockMillisecondsMax = 30_000;
+
+/** Containers name layers by their folders. */
+const hashOfLayer = (layer: string) => (basename(layer) === 'root' ? basename(dirname(layer)) : layer);
+
+const imageOf = (folder: string, type: string, built: LayerRecord[]): Image => ({
+  type,
+  hash: hashOf(built.map(({ hash }) => hash)),
+  layers: built.map(({ hash }) => rootOf(folder, hash)),
+  bytes: built.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+type Report = Pick<Building, 'say' | 'progress'>;
+
+async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
+  const below = layer.below.map((hash) => `${hash}/root`);
+  const build = (scratch: string) => buildLayer(layer.recipe, { folder: scratch, below, signal, ...report });
+  try {
+    return await ensureLayer(folder, layer, build, report.say, signal);
+  } catch (cause) {
+    if (!(cause instanceof BuildFailure)) throw cause;
+    const internal = { ...(cause.internal !== undefined && { internal: cause.internal }) };
+    throw new Problem('unavailable', `An image could not be built; try again later. Its last words were:\n${cause.message}`, {
+      cause,
+      ...internal,
+    });
+  }
+}
+
+function buildLayer(recipe: Recipe, building: Building): Promise<void> {
+  switch (recipe.kind) {
+    case 'debian-base':
+      return buildDebianBase(recipe, building);
+    case 'debian-packages':
+      return buildDebianPackages(recipe, debianSuite, building);
+    case 'npm-packages':
+      return buildNpmPackages(recipe, building);
+    case 'files':
+      return writeFiles(recipe, building);
+  }
+}
+
+async function writeFiles({ files }: Files, { folder, say, signal }: Building) {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, 'root', path);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+    writeFileSync(file, text, { mode: 0o644 });
+  }
+  await runPlain(['chmod', '--recursive', 'u=rwX,go=rX', '--', join(folder, 'root')], folder, say, signal);
+}
+
+function progressOver(layers: readonly Layer[], onProgress: (progress: Progress) => void) {
+  const seconds = layers.map(({ recipe }) => usualSeconds[recipe.kind]);
+  const all = seconds.reduce((sum, value) => sum + value, 0);
+  let percent = 0;
+  return {
+    ofLayer: (index: number): Report => {
+      const before = seconds.slice(0, index).reduce((sum, value) => sum + value, 0);
+      return {
+        say: (line) => onProgress({ percent, line }),
+        // It never goes back.
+        progress: (part) => (percent = Math.max(percent, Math.round((100 * (before + part * (seconds[index] ?? 0))) / all))),
+      };
+    },
+  };
+}

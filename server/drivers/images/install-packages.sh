@@ -1,0 +1,81 @@
+#!/bin/sh
+# Installs Debian packages on top of layers; what changes is the new layer. Runs in a mount namespace of its own, in the folder of the layers.
+# Arguments: the folder being built, the lower folders as overlayfs wants them, the Debian architecture, packages. The mirror and settings for
+# apt and dpkg are files in the folder being built; package lists and downloads are kept in ../apt for all builds, which take turns with them.
+set -eu
+umask 022
+building=$1 lower=$2 architecture=$3
+shift 3
+
+# Lists stay as they are while anybody uses them; downloads are made by one at a time.
+exec 8>../apt/lists.lock 9>../apt/archives.lock
+flock --shared 8
+mkdir -p ../apt/lists/partial ../apt/archives/partial
+
+# Places whose names need no quoting. What the tmpfs hides is still reached by relative names.
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/root /mnt/lists /mnt/settings
+mount --bind ../apt/lists /mnt/lists
+mount --bind "$building/settings" /mnt/settings
+# volatile: nothing is flushed to disk here, where dpkg would flush every file; the layer is flushed as a whole when it is complete.
+mount -t overlay -o "lowerdir=$lower,upperdir=$building/root,workdir=$building/work,volatile,redirect_dir=off,metacopy=off,index=off" overlay /mnt/root
+mkdir -p /mnt/root/var/cache/apt/archives
+mount --bind ../apt/archives /mnt/root/var/cache/apt/archives
+
+cat >/mnt/apt.conf <<EOF
+Dir "/mnt/root";
+Dir::Etc::Main "/dev/null";
+Dir::Etc::Parts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::Etc::SourceList "/mnt/settings/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::State::Lists "/mnt/lists";
+Dir::State::Status "/mnt/root/var/lib/dpkg/status";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Bin::dpkg "/usr/bin/dpkg";
+Dir::Bin::Methods "/usr/lib/apt/methods";
+Dir::Bin::Solvers { "/usr/lib/apt/solvers"; };
+Dir::Bin::Planners { "/usr/lib/apt/planners"; };
+DPkg::Chroot-Directory "/mnt/root";
+DPkg::Use-Pty "false";
+APT::Architecture "$architecture";
+APT::Architectures { "$architecture"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+APT::Status-Fd "3";
+Acquire::Languages "none";
+Acquire::Retries "3";
+EOF
+cat /mnt/settings/apt.conf >>/mnt/apt.conf
+# Progress beside what is said: apt takes the descriptor it reports on away from what it runs.
+exec 3>&1
+export APT_CONFIG=/mnt/apt.conf DEBIAN_FRONTEND=noninteractive DEBCONF_NONINTERACTIVE_SEEN=true LC_ALL=C.UTF-8
+
+# Lists of the last hour will do, if they are of the same mirrors.
+fresh() { [ -n "$(find ../apt/lists -maxdepth 1 -name updated -mmin -60)" ] && cmp -s ../apt/lists/updated /mnt/settings/sources.list; }
+if ! fresh; then
+  flock 8
+  fresh || { apt-get update && cp /mnt/settings/sources.list ../apt/lists/updated; }
+  flock --shared 8
+fi
+flock 9
+# Packages that do not exist fail here, at once.
+apt-get install --simulate "$@" >/dev/null 3>/dev/null
+# What came is kept, so that a further attempt, after a pause for a network that was away, is for the rest.
+download() { apt-get install --yes --download-only "$@"; }
+download "$@" || { sleep 3 && download "$@"; } || { sleep 15 && download "$@"; }
+flock --unlock 9
+
+mount -t proc proc /mnt/root/proc
+mount --rbind /dev /mnt/root/dev
+cp "$building/settings/dpkg.cfg" /mnt/root/etc/dpkg/dpkg.cfg.d/layer
+apt-get install --yes --no-download -o Debug::NoLocking=true "$@"
+
+umount /mnt/root/var/cache/apt/archives
+rm -f /mnt/root/etc/dpkg/dpkg.cfg.d/layer
+cd /mnt/root
+rm -rf var/cache/apt var/cache/debconf/*-old var/cache/ldconfig/aux-cache var/lib/dpkg/*-old var/log/apt var/log/*.log var/lib/systemd/deb-systemd-helper-enabled
+# What a container may never do is worth no risk.
+find . -xdev -type f -perm /6000 -exec chmod ug-s {} +

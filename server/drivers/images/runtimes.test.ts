@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../test-images.ts';
+import { catalogue, entryOf, typesOf } from './catalogue.ts';
+
+const buildMillisecondsMax = 600_000;
+
+interface Program {
+  /** Says its version. */
+  version: string[];
+  /** Programs that come with it. */
+  tools?: string[][];
+  /** Gets the source as its standard input, and says hello. */
+  hello: [string, ...string[]];
+  source: string;
+}
+
+/** By type; what is not in the catalogue any more, or not in here, fails. */
+const programs: Record<string, Program> = {
+  nodejs: {
+    version: ['node', '--version'],
+    tools: [
+      ['npm', '--version'],
+      ['npx', '--version'],
+      ['corepack', '--version'],
+      ['git', '--version'],
+      ['g++', '--version'],
+      ['python3', '--version'],
+    ],
+    hello: ['node', '-'],
+    source: 'console.log(`hello ${[2, 3].map((n) => n * 7).join()}`)',
+  },
+  python: {
+    version: ['python3', '--version'],
+    tools: [
+      ['pip3', '--version'],
+      ['python3', '-m', 'venv', '/tmp/venv'],
+      ['/tmp/venv/bin/pip', '--version'],
+    ],
+    hello: ['python3', '-'],
+    source: "import ssl, sqlite3\nprint('hello', ','.join(str(n * 7) for n in (2, 3)))",
+  },
+  php: {
+    version: ['php', '--version'],
+    tools: [
+      ['composer', '--version'],
+      ['php-fpm8.2', '--version'],
+    ],
+    hello: ['php'],
+    source: `<?php
+      foreach (['pdo_pgsql', 'pdo_mysql', 'pdo_sqlite', 'redis', 'gd', 'intl', 'mbstring', 'xml', 'curl', 'zip', 'Zend OPcache', 'bcmath'] as $name)
+        if (!extension_loaded($name)) echo "missing $name ";
+      echo 'hello ', implode(',', array_map(fn ($n) => $n * 7, [2, 3])), "\\n";`,
+  },
+  ruby: {
+    version: ['ruby', '--version'],
+    tools: [
+      ['bundle', '--version'],
+      ['gem', '--version'],
+    ],
+    hello: ['ruby', '-'],
+    source: "require 'openssl'\nputs \"hello #{[2, 3].map { |n| n * 7 }.join(',')}\"",
+  },
+  golang: {
+    version: ['go', 'version'],
+    hello: ['sh', '-c', 'cat >/tmp/hello.go && HOME=/tmp go run /tmp/hello.go'],
+    source: 'package main\nimport "fmt"\nfunc main() { fmt.Printf("hello %d,%d\\n", 2*7, 3*7) }',
+  },
+  java: {
+    version: ['java', '--version'],
+    tools: [['mvn', '--version']],
+    hello: ['sh', '-c', 'cat >/tmp/Hello.java && java /tmp/Hello.java'],
+    source: 'class Hello { public static void main(String[] a) { System.out.println("hello " + 2 * 7 + "," + 3 * 7); } }',
+  },
+  elixir: {
+    version: ['elixir', '--version'],
+    tools: [['mix', '--version']],
+    hello: ['sh', '-c', 'cat >/tmp/hello.exs && elixir /tmp/hello.exs'],
+    source: 'IO.puts("hello #{Enum.map_join([2, 3], ",", &(&1 * 7))}")',
+  },
+  rust: {
+    version: ['rustc', '--version'],
+    tools: [['cargo', '--version']],
+    hello: ['sh', '-c', 'cat >/tmp/hello.rs && rustc -o /tmp/hello /tmp/hello.rs && /tmp/hello'],
+    source: 'fn main() { println!("hello {},{}", 2 * 7, 3 * 7) }',
+  },
+  perl: {
+    version: ['perl', '--version'],
+    tools: [['cpanm', '--version']],
+    hello: ['perl', '-'],
+    source: "print 'hello ', join(',', map { $_ * 7 } 2, 3), \"\\n\"",
+  },
+  static: {
+    version: ['sh', '-c', 'echo version 1'],
+    hello: ['sh'],
+    source: 'echo hello $((2 * 7)),$((3 * 7))',
+  },
+};
+
+const runtimeTypes = typesOf(catalogue).filter((type) => !entryOf(catalogue, type).entry.service);
+
+describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
+  let containers: TestContainers;
+  beforeAll(async () => {
+    containers = await openTestContainers();
+  });
+  afterAll(() => containers.close());
+
+  test.for(runtimeTypes)(
+    '%s runs a program as an unprivileged user who can change nothing of it',
+    { timeout: buildMillisecondsMax },
+    async (type) => {
+      const [name = '', version = ''] = type.split(':');
+      const program = programs[name];
+      expect(program, `what to try ${name} with`).toBeDefined();
+      if (!program) return;
+      const { layers } = await containers.images.ensure(type);
+      const container = `app-${type.replace(/[^a-z0-9]/g, '-')}`;
+      const { env = {} } = entryOf(catalogue, type).entry;
+      await containers.start({ name: container, layers, argv: ['sleep', 'infinity'], env: { HOME: '/tmp', LANG: 'C.UTF-8', ...env } });
+      const say = async (argv: string[], stdin = '') => {
+        const [command = '', ...args] = argv;
+        const { code, stdout, stderr } = await containers.run(container, { argv: [command, ...args], stdin });
+        expect({ argv, code, stderr: code === 0 ? '' : stderr }).toEqual({ argv, code: 0, stderr: '' });
+        return stdout;
+      };
+
+      expect(await say(program.version)).toContain(version);
+      for (const tool of program.tools ?? []) await say(tool);
+      expect(await say(program.hello, program.source)).toContain('hello 14,21');
+      expect(await say(['id'])).toContain('uid=1000(app) gid=1000(app)');
+      expect(await containers.run(container, { argv: ['touch', '/usr/bin/sh', '/etc/passwd'] })).toMatchObject({ code: 1 });
+      await containers.runtime.remove(container);
+    },
+  );
+
+  test(
+    'what is in a layer belongs to root, everybody may read it, and nothing gives rights',
+    { timeout: buildMillisecondsMax },
+    async () => {
+      const { layers } = await containers.images.ensure('nodejs:22');
+      const [base = ''] = layers;
+      expect(readFileSync(join(base, 'etc/passwd'), 'utf8')).toContain('\napp:x:1000:1000:app:/app:');
+      for (const folder of ['proc', 'dev', 'sys', 'tmp', 'run', 'etc', 'app', 'mnt'])
+        expect(statSync(join(base, folder)).isDirectory()).toBe(true);
+      for (const layer of layers) {
+        const paths = ['.', ...readdirSync(layer), 'usr/bin', 'usr/local/bin'].filter(
+          (path) => path !== 'root' && existsSync(join(layer, path)),
+        );
+        const wrong = paths.filter((path) => {
+          const { uid, gid, mode } = statSync(join(layer, path));
+          return uid !== 0 || gid !== 0 || (mode & 0o5) !== 0o5;
+        });
+        expect(wrong).toEqual([]);
+      }
+      expect(execFileSync('find', [...layers, '-type', 'f', '-perm', '/6000'], { encoding: 'utf8' })).toBe('');
+    },
+  );
+});

@@ -1,0 +1,94 @@
+/**
+ * What the catalogue says of a service beside its image: how it is set up, started, told who may do what, and made ready for a snapshot.
+ *
+ * Nothing here runs anything. Commands are for `Runtime.exec` or for a container of their own, as the image's user `app`; all can be run twice.
+ * Passwords travel by standard input only: arguments can be seen by every process of the container.
+ */
+import type { Limits, Probe } from '../runtime/runtime.ts';
+
+/** The user of every image. Volumes belong to it. */
+export const appUser = { uid: 1000, gid: 1000 } as const;
+
+/** Where the service's volume is mounted. */
+export const dataFolder = '/mnt';
+
+export interface Service {
+  ports: readonly [number, ...number[]];
+  /** Whether it has a volume; what it keeps is gone with the container otherwise. */
+  keepsData: boolean;
+  /** Folders for what is gone with the container. */
+  writable: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** One after the other, each in a container with the volume, before the first start: until `initialised` is a file of the volume. */
+  initialise: readonly ServiceCommand[];
+  /** A file of the volume that is there once it is set up; undefined where there is nothing to set up. */
+  initialised?: string;
+  start: (settings: ServiceSettings) => readonly [string, ...string[]];
+  probe: Probe;
+  /** What lets exactly these accounts in and keeps exactly these databases: others are removed. Undefined: it has no accounts. */
+  access?: (access: Access) => readonly ServiceCommand[];
+  /** Right before a snapshot of the volume, so that a clone starts quickly and misses nothing that was acknowledged. */
+  quiesce: readonly ServiceCommand[];
+  /** Right after the snapshot. */
+  resume: readonly ServiceCommand[];
+  stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
+  relationship: RelationshipShape;
+}
+
+export interface ServiceCommand {
+  argv: readonly [string, ...string[]];
+  stdin?: string;
+}
+
+export interface ServiceSettings {
+  /** To divide its memory by. */
+  limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
+  /** From `configuration` of the service: `maxmemory_policy` of redis, `properties` of mariadb. Values are checked where they are used. */
+  configuration: Readonly<Record<string, unknown>>;
+}
+
+export type Privilege = 'ro' | 'rw' | 'admin';
+
+export interface Access {
+  /** Databases of PostgreSQL, schemas of MariaDB, virtual hosts of RabbitMQ. */
+  databases: readonly string[];
+  accounts: readonly Account[];
+  /** Of PostgreSQL, in every database. */
+  extensions?: readonly string[];
+}
+
+export interface Account {
+  name: string;
+  password: string;
+  /** By database. */
+  privileges: Readonly<Record<string, Privilege>>;
+}
+
+/** The parts of a relationship's document that come from the type; host, ip and the like come from where it runs. */
+export interface RelationshipShape {
+  /** Also the name of the default endpoint. */
+  rel: string;
+  scheme: string;
+  port: number;
+  /** What the default endpoint gets; undefined where there are no accounts. */
+  defaultAccount?: { name: string; database: string };
+  query: Readonly<Record<string, unknown>>;
+}
+
+/** `path`: the database of the endpoint, null where it has none. */
+export function relationshipOf(shape: RelationshipShape, account?: Pick<Account, 'name' | 'password'>, path: string | null = null) {
+  const { rel, scheme, port, query } = shape;
+  return { rel, scheme, port, username: account?.name ?? null, password: account?.password ?? null, path, query, fragment: null };
+}
+
+/** `/` is the first virtual host of RabbitMQ. */
+const nameShape = /^(?:[A-Za-z0-9_][A-Za-z0-9_-]{0,47}|\/)$/;
+
+/** Names come from people's files; they end up in statements. */
+export function checkNames({ databases, accounts, extensions = [] }: Access) {
+  const names = [...databases, ...extensions, ...accounts.flatMap(({ name, privileges }) => [name, ...Object.keys(privileges)])];
+  const bad = names.find((name) => !nameShape.test(name));
+  if (bad !== undefined) throw new TypeError(`${JSON.stringify(bad)} cannot be the name of a database or an account.`);
+}
+
+export const mebibytes = (bytes: number) => Math.max(1, Math.floor(bytes / 2 ** 20));

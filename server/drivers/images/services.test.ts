@@ -1,0 +1,225 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../test-images.ts';
+import { catalogue, entryOf, typesOf } from './catalogue.ts';
+import { type Account, dataFolder, type Service, type ServiceCommand } from './service.ts';
+import { openAmqp } from '../../test-amqp.ts';
+
+const buildMillisecondsMax = 600_000;
+
+interface Server {
+  container: string;
+  address: string;
+}
+
+/** How an app speaks with a service of the type. Each throws what it is refused with. */
+interface Client {
+  write(server: Server, account: Account, database: string): Promise<void>;
+  /** What was written. */
+  read(server: Server, account: Account, database: string): Promise<string>;
+  /** What `ro` does not allow. */
+  refused?: RegExp;
+}
+
+const word = `Grüße, it's "42"`;
+let containers: TestContainers;
+
+async function inside(container: string, argv: [string, ...string[]], stdin = '', env = {}) {
+  const { code, stdout, stderr } = await containers.run(container, { argv, stdin, env });
+  if (code !== 0) throw new Error(`${argv[0]} ended with ${code}: ${stderr || stdout}`);
+  return stdout.trim();
+}
+
+const psql = ({ container, address }: Server, { name, password }: Account, database: string, sql: string) => {
+  const options = ['--no-psqlrc', '--quiet', '--no-align', '--tuples-only', '--set=ON_ERROR_STOP=1', `--host=${address}`];
+  return inside(container, ['psql', ...options, `--username=${name}`, database], sql, { PGPASSWORD: password });
+};
+const mariadb = ({ container, address }: Server, { name, password }: Account, database: string, sql: string) => {
+  const options = [
+    '--no-defaults',
+    '--batch',
+    '--skip-column-names',
+    '--default-character-set=utf8mb4',
+    '--protocol=tcp',
+    `--host=${address}`,
+  ];
+  return inside(container, ['mariadb', ...options, `--user=${name}`, database], sql, { MYSQL_PWD: password });
+};
+async function memcached({ address }: Server, request: string) {
+  const socket = connect(11211, address);
+  socket.end(`${request}quit\r\n`);
+  return text(socket);
+}
+
+const keyValueClient = (cli: string): Client => {
+  const ask = ({ container, address }: Server, ...words: string[]) => inside(container, [cli, '-e', '-h', address, ...words]);
+  return { write: async (server) => void (await ask(server, 'set', 'word', word)), read: (server) => ask(server, '--raw', 'get', 'word') };
+};
+
+const createTable = 'create table if not exists words (word varchar(100)); insert into words values';
+const sqlWord = `('${word.replaceAll("'", "''")}')`;
+
+const clients: Record<string, Client> = {
+  postgresql: {
+    write: async (...to) => void (await psql(...to, `${createTable} ${sqlWord};`)),
+    read: (...from) => psql(...from, 'select word from words;'),
+    refused: /password authentication failed|no pg_hba.conf entry/,
+  },
+  mariadb: {
+    write: async (...to) => void (await mariadb(...to, `${createTable} ${sqlWord};`)),
+    read: (...from) => mariadb(...from, 'select word from words;'),
+    refused: /Access denied/,
+  },
+  redis: keyValueClient('redis-cli'),
+  'redis-persistent': keyValueClient('redis-cli'),
+  valkey: keyValueClient('valkey-cli'),
+  'valkey-persistent': keyValueClient('valkey-cli'),
+  memcached: {
+    write: async (server) => void (await memcached(server, `set word 0 0 ${Buffer.byteLength(word)}\r\n${word}\r\n`)),
+    read: async (server) => (await memcached(server, 'get word\r\n')).split('\r\n')[1] ?? '',
+  },
+  rabbitmq: {
+    write: async ({ address }, account, database) => (await openAmqp(address, account, database)).publish('words', word),
+    read: async ({ address }, account, database) => (await openAmqp(address, account, database)).peek('words'),
+    refused: /ACCESS_REFUSED/,
+  },
+};
+clients['mysql'] = clients['mariadb']!;
+
+const secret = `s3cret '"\\ ü`;
+const ada: Account = { name: 'ada', password: secret, privileges: {} };
+const bob: Account = { name: 'bob', password: `${secret}2`, privileges: {} };
+
+/** Sets the service up if its volume is empty, and starts it, as a deployment does. */
+async function start(container: string, type: string, service: Service, volume: string): Promise<Server> {
+  const { layers } = await containers.images.ensure(type);
+  const mounts = service.keepsData ? [{ from: volume, at: dataFolder, writable: true }] : [];
+  const { env, writable, probe, stop, initialised, initialise } = service;
+  if (initialised !== undefined && !existsSync(join(volume, initialised))) {
+    await containers.start({ name: container, layers, argv: ['sleep', 'infinity'], env, writable, mounts });
+    await perform(container, service, initialise);
+    await containers.runtime.remove(container);
+  }
+  const argv = service.start({ limits: containers.limits, configuration: {} });
+  const { address = '' } = await containers.start({ name: container, layers, argv, env, writable, mounts, probe, stop });
+  return { container, address };
+}
+
+async function perform(container: string, { env }: Service, commands: readonly ServiceCommand[]) {
+  for (const { argv, stdin } of commands) await inside(container, [...argv], stdin, env);
+}
+
+const serviceTypes = typesOf(catalogue).filter((type) => entryOf(catalogue, type).entry.service);
+
+describe.runIf(canRunContainers)(`images of services${whyNoContainers}`, () => {
+  beforeAll(async () => {
+    containers = await openTestContainers();
+  });
+  afterAll(() => containers.close());
+
+  const options = { timeout: buildMillisecondsMax };
+  test.for(serviceTypes)('%s keeps what its users write, and lets in nobody else', options, async (type) => {
+    const name = type.split(':')[0] ?? '';
+    const { service } = entryOf(catalogue, type).entry;
+    const client = clients[name];
+    if (!service || !client) throw new Error(`These tests do not know how to speak with ${name}.`);
+    const container = type.replace(/[^a-z0-9]/g, '-');
+    const volume = await containers.volume(container);
+    const { defaultAccount } = service.relationship;
+    const database = defaultAccount?.database ?? '';
+    const access = (...accounts: Account[]) => perform(container, service, service.access?.({ databases: [database], accounts }) ?? []);
+    const admin: Account = { ...ada, privileges: { [database]: 'admin' } };
+
+    const server = await start(container, type, service, volume);
+    await access(admin);
+    await access(admin);
+    await client.write(server, admin, database);
+    expect(await client.read(server, admin, database)).toBe(word);
+    if (service.access) await expectRightsToHold(server, client, admin, database, access);
+
+    if (!service.keepsData) return containers.runtime.remove(container);
+    await perform(container, service, service.quiesce);
+    const clone = await containers.clone(container, `${container}-clone`);
+    await perform(container, service, service.resume);
+    await containers.runtime.remove(container);
+    const again = await start(container, type, service, volume);
+    expect(await client.read(again, admin, database)).toBe(word);
+    const cloned = await start(`${container}-clone`, type, service, clone);
+    expect(await client.read(cloned, admin, database)).toBe(word);
+    for (const each of [container, `${container}-clone`]) await containers.runtime.remove(each);
+    expect(readdirSync(volume)).not.toEqual([]);
+  });
+});
+
+/** Each statement as the account in the database; an error in words that say it was refused, or what it gives. */
+const sqlClients = { postgresql: psql, mariadb } as const;
+
+describe.runIf(canRunContainers)(`accounts of databases${whyNoContainers}`, { timeout: buildMillisecondsMax }, () => {
+  beforeAll(async () => {
+    containers = await openTestContainers();
+  });
+  afterAll(() => containers.close());
+
+  test.for([
+    { type: 'postgresql:17', name: 'postgresql' },
+    { type: 'mariadb:10.11', name: 'mariadb' },
+  ] as const)('$type: each account may do in each database what it was given, until it is taken away', async ({ type, name }) => {
+    const { service } = entryOf(catalogue, type).entry;
+    const sql = sqlClients[name];
+    const server = await start(name, type, service!, await containers.volume(name));
+    const access = (databases: string[], accounts: Account[]) =>
+      perform(
+        name,
+        service!,
+        service!.access!({ databases, accounts, ...(name === 'postgresql' && { extensions: ['pg_trgm', 'uuid-ossp'] }) }),
+      );
+    const owner: Account = { name: 'owner', password: 'one', privileges: { main: 'admin', with_under: 'admin' } };
+    const writer: Account = { name: 'writer', password: 'two', privileges: { main: 'rw' } };
+    await access(['main', 'with_under', 'other-db'], [owner, writer]);
+
+    await sql(server, owner, 'main', "create table notes (note varchar(20)); insert into notes values ('first');");
+    await sql(server, writer, 'main', "insert into notes values ('second');");
+    expect(await sql(server, owner, 'main', 'select count(*) from notes;')).toBe('2');
+    await sql(server, owner, 'with_under', 'create table notes (note varchar(20));');
+    await expect(sql(server, writer, 'main', 'drop table notes;')).rejects.toThrow(/denied|must be owner/);
+    await expect(sql(server, writer, 'main', 'create table mine (note varchar(20));')).rejects.toThrow(/denied/);
+    await expect(sql(server, writer, 'with_under', 'select * from notes;')).rejects.toThrow(/denied/);
+    await expect(sql(server, owner, 'other-db', 'select 1;')).rejects.toThrow(/denied/);
+
+    const successor: Account = { name: 'successor', password: 'three', privileges: { main: 'admin' } };
+    await access(['main'], [successor, { ...writer, privileges: { main: 'ro' } }]);
+    await expect(sql(server, owner, 'main', 'select 1;')).rejects.toThrow(/denied|authentication failed/);
+    await expect(sql(server, writer, 'main', "insert into notes values ('third');")).rejects.toThrow(/denied/);
+    expect(await sql(server, writer, 'main', 'select count(*) from notes;')).toBe('2');
+    await sql(server, successor, 'main', 'alter table notes add extra integer; drop table notes;');
+    await expect(sql(server, successor, 'with_under', 'select 1;')).rejects.toThrow(/denied|does not exist|Unknown database/);
+    await containers.runtime.remove(name);
+  });
+});
+
+async function expectRightsToHold(
+  server: Server,
+  client: Client,
+  admin: Account,
+  database: string,
+  access: (...accounts: Account[]) => Promise<void>,
+) {
+  const refused = client.refused ?? /never/;
+  await expect(client.read(server, { ...admin, password: 'wrong' }, database)).rejects.toThrow(refused);
+  await expect(client.read(server, bob, database)).rejects.toThrow(refused);
+
+  const reader: Account = { ...bob, privileges: { [database]: 'ro' } };
+  const changed = { ...admin, password: 'changed' };
+  await access(changed, reader);
+  await expect(client.read(server, admin, database)).rejects.toThrow(refused);
+  expect(await client.read(server, changed, database)).toBe(word);
+  expect(await client.read(server, reader, database)).toBe(word);
+  await expect(client.write(server, reader, database)).rejects.toThrow(/denied|refused/i);
+
+  await access(admin);
+  await expect(client.read(server, reader, database)).rejects.toThrow(refused);
+  expect(await client.read(server, admin, database)).toBe(word);
+}

@@ -1,0 +1,65 @@
+/**
+ * Redis and Valkey: a cache that forgets with its container, or a store with a log of every write in its volume. Clients expect them to have no
+ * password; only their environment's network reaches them.
+ */
+import { dataFolder, mebibytes, type Service, type ServiceCommand, type ServiceSettings } from '../service.ts';
+
+const policies = [
+  'noeviction',
+  'allkeys-lru',
+  'allkeys-lfu',
+  'allkeys-random',
+  'volatile-lru',
+  'volatile-lfu',
+  'volatile-random',
+  'volatile-ttl',
+];
+
+/** The rest is for copies of pages that change while it saves, and for buffers of clients. */
+const shareOfMemory = 0.75;
+
+type Program = 'redis' | 'valkey';
+
+export const cacheOf = (program: Program): Service => ({
+  ...shared(program),
+  keepsData: false,
+  start: (settings) => start(program, settings, { dir: '/run', save: '', appendonly: 'no' }),
+  quiesce: [],
+  resume: [],
+});
+
+export const storeOf = (program: Program): Service => ({
+  ...shared(program),
+  keepsData: true,
+  start: (settings) => start(program, settings, { dir: dataFolder, save: '', appendonly: 'yes', appendfsync: 'everysec' }),
+  // From here to the snapshot what is acknowledged is on disk.
+  quiesce: [changeSetting(program, 'appendfsync', 'always')],
+  resume: [changeSetting(program, 'appendfsync', 'everysec')],
+});
+
+const shared = (program: Program) =>
+  ({
+    ports: [6379],
+    writable: ['/tmp', '/run'],
+    env: {},
+    initialise: [],
+    probe: { kind: 'command', argv: [`${program}-cli`, '-e', 'ping'], secondsMax: 60 },
+    stop: { signal: 'SIGTERM', secondsMax: 15 },
+    relationship: { rel: program, scheme: program, port: 6379, query: {} },
+  }) as const;
+
+function start(program: Program, { limits, configuration }: ServiceSettings, persistence: Record<string, string>): [string, ...string[]] {
+  const options = {
+    bind: '*',
+    'protected-mode': 'no',
+    daemonize: 'no',
+    maxmemory: `${mebibytes(limits.memoryBytes * shareOfMemory)}mb`,
+    'maxmemory-policy': policies.find((policy) => policy === configuration['maxmemory_policy']) ?? 'allkeys-lru',
+    ...persistence,
+  };
+  return [`${program}-server`, ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])];
+}
+
+const changeSetting = (program: Program, name: string, value: string): ServiceCommand => ({
+  argv: [`${program}-cli`, '-e', 'config', 'set', name, value],
+});
