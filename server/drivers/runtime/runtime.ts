@@ -10,6 +10,7 @@ export interface Runtime {
   /**
    * Makes the container run as described and waits until its probe passes. What runs under the name but was described otherwise is replaced,
    * except for limits, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
+   * A start that failed leaves it stopped, with its logs and how it ended to be looked at, until it is ensured again or removed.
    */
   ensure(container: Container): Promise<ContainerState>;
   /** Stops it as its description says, and leaves nothing of it behind. */

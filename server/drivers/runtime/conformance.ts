@@ -1,0 +1,365 @@
+/**
+ * What every driver of containers must do, asked of the real thing. The image has `/bin/sh` with the usual small programs, and
+ * `/usr/bin/node`.
+ */
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Command, Container, LogLine, Runtime } from './runtime.ts';
+
+export interface OpenedRuntime {
+  runtime: Runtime;
+  layers: readonly string[];
+  /** Another platform comes back to what this one left; the runtime before it is closed. */
+  reopen(): Promise<Runtime>;
+  close(): Promise<void>;
+}
+
+const megabyte = 1024 * 1024;
+
+/** Serves its name on port 8080, and says so. */
+const serveName = `require('node:http').createServer((_, reply) => reply.end(process.env.NAME)).listen(8080, () => console.log('ready'));
+  process.on('SIGTERM', () => { console.log('asked to stop'); process.exit(0); });`;
+
+/** Prints what is at an address. */
+export const getAndPrint = `fetch(process.argv[1], { signal: AbortSignal.timeout(1000) }).then(async (reply) => process.stdout.write(await reply.text()))`;
+
+export const shell = (script: string): [string, ...string[]] => ['/bin/sh', '-c', script];
+
+export function describeContainer(layers: readonly string[], name: string, changes: Partial<Container> = {}): Container {
+  return {
+    name,
+    layers,
+    argv: ['/usr/bin/node', '-e', serveName],
+    env: { NAME: name },
+    user: { uid: 1000, gid: 1000 },
+    workingFolder: '/',
+    writable: ['/tmp'],
+    mounts: [],
+    limits: { cpu: 1, memoryBytes: 128 * megabyte, pids: 50, diskBytes: 32 * megabyte },
+    network: 'one',
+    names: [`${name}.internal`],
+    probe: { kind: 'http', port: 8080, path: '/', secondsMax: 20 },
+    restart: 'never',
+    stop: { signal: 'SIGTERM', secondsMax: 5 },
+    ...changes,
+  };
+}
+
+export async function run(runtime: Runtime, name: string, command: Command): Promise<{ code: number; out: string; err: string }> {
+  const execution = await runtime.exec(name, command);
+  execution.stdin.end();
+  const [out, err, code] = await Promise.all([text(execution.stdout), text(execution.stderr), execution.exited]);
+  return { code, out, err };
+}
+
+export const runShell = (runtime: Runtime, name: string, script: string) => run(runtime, name, { argv: shell(script) });
+
+export async function linesOf(lines: AsyncIterable<LogLine>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const line of lines) found.push(line.text);
+  return found;
+}
+
+const reply = async (address: string | undefined) => (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(3000) })).text();
+const waiting = { timeout: 15_000, interval: 50 };
+
+export function runtimeConformance(driver: string, open: () => Promise<OpenedRuntime>) {
+  describe(`containers by ${driver}`, () => {
+    let opened: OpenedRuntime;
+    let runtime: Runtime;
+    const container = (name: string, changes: Partial<Container> = {}) => describeContainer(opened.layers, name, changes);
+    const idle = (name: string, changes: Partial<Container> = {}) => {
+      const { probe: _, ...rest } = container(name);
+      return { ...rest, argv: shell('exec sleep 1000'), ...changes };
+    };
+
+    beforeAll(async () => {
+      opened = await open();
+      runtime = opened.runtime;
+    });
+    afterEach(async () => {
+      for (const { name } of await runtime.list()) await runtime.remove(name);
+    });
+    afterAll(() => opened.close());
+
+    test('one that is ensured runs and answers; ensured again it is left alone; removed it is gone', async () => {
+      expect(await runtime.state('web')).toEqual({ name: 'web', status: 'absent', restarts: 0 });
+      const first = await runtime.ensure(container('web'));
+      expect(first).toMatchObject({ status: 'running', network: 'one', restarts: 0 });
+      expect(await reply(first.address)).toBe('web');
+      expect(await runtime.ensure(container('web'))).toEqual(first);
+      expect(await runtime.list()).toEqual([first]);
+      await runtime.remove('web');
+      await runtime.remove('web');
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('many ensures and removes of one name at a time end as the last one says', async () => {
+      const asked = ['a', 'b', 'a', 'b'].map((value) => runtime.ensure(idle('web', { env: { VALUE: value } })));
+      const removed = runtime.remove('web');
+      const again = runtime.ensure(idle('web', { env: { VALUE: 'last' } }));
+      await Promise.allSettled([...asked, removed]);
+      expect(await again).toMatchObject({ status: 'running' });
+      expect((await runShell(runtime, 'web', 'echo $VALUE')).out).toBe('last\n');
+    });
+
+    test('one that is described otherwise is replaced, and asked to stop before', async () => {
+      await runtime.ensure(container('web'));
+      const second = await runtime.ensure(container('web', { env: { NAME: 'other' } }));
+      expect(await reply(second.address)).toBe('other');
+      expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
+    });
+
+    test('one that does not stop when asked is ended', async () => {
+      await runtime.ensure(
+        idle('web', { argv: shell(`trap '' TERM; while :; do sleep 1; done`), stop: { signal: 'SIGTERM', secondsMax: 0.3 } }),
+      );
+      const start = performance.now();
+      await runtime.remove('web');
+      expect(performance.now() - start).toBeLessThan(8000);
+      expect(await runtime.state('web')).toMatchObject({ status: 'absent' });
+    });
+
+    test('only the named folders can be written to; they are kept over a restart and gone with the container', async () => {
+      await runtime.ensure(idle('web', { writable: ['/tmp', '/var/lib/own'], restart: 'always' }));
+      const { out } = await runShell(
+        runtime,
+        'web',
+        'echo 1 >/var/lib/own/file && echo 2 >/tmp/file; echo 3 >/file; echo 4 >/bin/file; id -u; id -g',
+      );
+      expect(out).toBe('1000\n1000\n');
+      expect((await runShell(runtime, 'web', 'cat /var/lib/own/file /tmp/file /file /bin/file')).out).toBe('1\n2\n');
+      await runShell(runtime, 'web', 'kill 1');
+      await expect.poll(async () => (await runtime.state('web')).restarts, waiting).toBe(1);
+      await expect.poll(async () => (await runtime.state('web')).status, waiting).toBe('running');
+      expect((await runShell(runtime, 'web', 'cat /var/lib/own/file')).out).toBe('1\n');
+      await runtime.remove('web');
+      await runtime.ensure(idle('web', { writable: ['/tmp', '/var/lib/own'] }));
+      expect((await runShell(runtime, 'web', 'ls /var/lib/own')).out).toBe('');
+    });
+
+    test('files of a mounted folder belong inside to those they belong to outside, in every network', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'offshoot-mount-'));
+      try {
+        writeFileSync(join(folder, 'mine'), 'mine\n', { mode: 0o600 });
+        chownSync(folder, 1000, 1000);
+        chownSync(join(folder, 'mine'), 1000, 1000);
+        for (const network of ['one', 'two']) {
+          const mounts = [
+            { from: folder, at: '/data', writable: true },
+            { from: folder, at: '/data/again', writable: false },
+          ];
+          await runtime.ensure(idle(network, { network, mounts }));
+          const { out } = await runShell(
+            runtime,
+            network,
+            `cat /data/mine; echo ${network} >/data/${network}; stat -c %u:%g /data/${network}; echo no >/data/again/no; ls /data/again`,
+          );
+          expect(out).toMatch(new RegExp(`^mine\n1000:1000\nagain\nmine\n(one\n)?${network}\n$`));
+        }
+        expect(readFileSync(join(folder, 'two'), 'utf8')).toBe('two\n');
+      } finally {
+        for (const name of ['one', 'two']) await runtime.remove(name);
+        rmSync(folder, { recursive: true });
+      }
+    });
+
+    test('neighbours find each other by name, also those that come later; other networks cannot', async () => {
+      const web = await runtime.ensure(container('web'));
+      const get = (name: string, host: string) =>
+        run(runtime, name, { argv: ['/usr/bin/node', '-e', getAndPrint, `http://${host}:8080/`] });
+      await runtime.ensure(idle('stranger', { network: 'two' }));
+      await runtime.ensure(container('late', { names: ['late.internal', 'shared.internal'] }));
+      expect(await get('web', 'late.internal')).toMatchObject({ code: 0, out: 'late' });
+      expect(await get('late', 'web.internal')).toMatchObject({ code: 0, out: 'web' });
+      expect(await get('late', 'shared.internal')).toMatchObject({ code: 0, out: 'late' });
+      expect((await get('stranger', 'web.internal')).code).not.toBe(0);
+      expect((await get('stranger', web.address ?? '')).code).not.toBe(0);
+      await runtime.remove('late');
+      expect((await get('web', 'late.internal')).code).not.toBe(0);
+    });
+
+    test('a command has input, output, errors, an exit code, its own environment, user and folder', async () => {
+      await runtime.ensure(idle('web'));
+      const execution = await runtime.exec('web', {
+        argv: shell('cat; echo problem >&2; echo $VALUE $(id -u) $(pwd); exit 7'),
+        env: { VALUE: 'given' },
+        user: { uid: 33, gid: 33 },
+        workingFolder: '/tmp',
+      });
+      execution.stdin.end('hello\n');
+      const [out, err, code] = await Promise.all([text(execution.stdout), text(execution.stderr), execution.exited]);
+      expect({ out, err, code }).toEqual({ out: 'hello\ngiven 33 /tmp\n', err: 'problem\n', code: 7 });
+      expect((await run(runtime, 'web', { argv: ['/no/such/program'] })).code).toBe(127);
+    });
+
+    test('a command can be sent signals, and ends when its caller goes away', async () => {
+      await runtime.ensure(idle('web'));
+      const first = await runtime.exec('web', { argv: shell('exec sleep 1001') });
+      await first.signal('SIGTERM');
+      expect(await first.exited).toBe(128 + 15);
+      const second = await runtime.exec('web', { argv: shell('echo started; sleep 1002; true') });
+      await once(second.stdout, 'data');
+      second.stdout.destroy();
+      expect(await second.exited).toBe(128 + 9);
+      expect((await runShell(runtime, 'web', 'ps -o args')).out).not.toMatch(/sleep 100[12]/);
+    });
+
+    test('a command with a terminal sees its size, and that it changes', async () => {
+      await runtime.ensure(idle('web'));
+      const execution = await runtime.exec('web', {
+        argv: shell(`trap 'stty size; exit 3' WINCH; stty size; while :; do sleep 0.1; done`),
+        terminal: { columns: 90, rows: 30 },
+      });
+      let said = '';
+      execution.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      await expect.poll(() => said, waiting).toContain('30 90');
+      execution.resize(100, 40);
+      expect(await execution.exited).toBe(3);
+      expect(said).toContain('40 100');
+    });
+
+    test('logs keep both streams in order with their times, by tail, by time, and as they come', async () => {
+      await runtime.ensure(
+        idle('web', {
+          argv: shell(
+            'echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo four; exec sleep 1000',
+          ),
+        }),
+      );
+      await expect.poll(() => linesOf(runtime.logs('web', {})), waiting).toEqual(['one', 'two', 'three']);
+      expect(await linesOf(runtime.logs('web', { tail: 2 }))).toEqual(['two', 'three']);
+      const all: LogLine[] = [];
+      for await (const line of runtime.logs('web', {})) all.push(line);
+      expect(all.map(({ stream }) => stream)).toEqual(['stdout', 'stderr', 'stdout']);
+      expect(await linesOf(runtime.logs('web', { since: all[1]!.at }))).toEqual(['two', 'three']);
+      const stop = new AbortController();
+      const followed: string[] = [];
+      const following = (async () => {
+        for await (const line of runtime.logs('web', { tail: 1, follow: stop.signal })) followed.push(line.text);
+      })();
+      await expect.poll(() => followed, waiting).toEqual(['three']);
+      await runShell(runtime, 'web', 'touch /tmp/go');
+      await expect.poll(() => followed, waiting).toEqual(['three', 'four']);
+      stop.abort();
+      await following;
+    });
+
+    test('it counts what a container uses', async () => {
+      const { address } = await runtime.ensure(container('web'));
+      const before = await runtime.stats('web');
+      await reply(address);
+      await runShell(runtime, 'web', 'dd if=/dev/zero of=/tmp/file bs=1M count=8; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done');
+      const after = await runtime.stats('web');
+      expect(after.cpuSeconds).toBeGreaterThan(before.cpuSeconds + 0.01);
+      expect(after.memoryBytes).toBeGreaterThan(megabyte);
+      expect(after.pids).toBeGreaterThanOrEqual(2);
+      expect(after.diskUsedBytes).toBeGreaterThanOrEqual(before.diskUsedBytes + 8 * megabyte);
+      expect(after.networkSentBytes).toBeGreaterThan(before.networkSentBytes);
+      expect(after.networkReceivedBytes).toBeGreaterThan(before.networkReceivedBytes);
+    });
+
+    test('one that is paused stands still, and goes on when resumed', async () => {
+      const { address } = await runtime.ensure(container('web'));
+      await runtime.pause('web');
+      await runtime.pause('web');
+      expect(await runtime.state('web')).toMatchObject({ status: 'paused' });
+      await expect(fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(300) })).rejects.toThrow('timeout');
+      await runtime.resume('web');
+      await runtime.resume('web');
+      expect(await runtime.state('web')).toMatchObject({ status: 'running' });
+      expect(await reply(address)).toBe('web');
+      await runtime.pause('web');
+      await runtime.remove('web');
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('limits change without a restart', async () => {
+      const tight = { cpu: 0.5, memoryBytes: 64 * megabyte, pids: 10, diskBytes: 16 * megabyte };
+      const wide = { cpu: 1, memoryBytes: 128 * megabyte, pids: 40, diskBytes: 64 * megabyte };
+      const { startedAt } = await runtime.ensure(idle('web', { limits: tight }));
+      const processes = () => runShell(runtime, 'web', 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait');
+      const write = () => runShell(runtime, 'web', 'dd if=/dev/zero of=/tmp/file bs=1M count=32');
+      expect((await processes()).err).toMatch(/can't fork/);
+      expect((await write()).code).not.toBe(0);
+      await runtime.update('web', wide);
+      expect((await processes()).err).not.toMatch(/can't fork/);
+      expect(await write()).toMatchObject({ code: 0 });
+      expect(await runtime.ensure(idle('web', { limits: wide }))).toMatchObject({ startedAt, restarts: 0 });
+    });
+
+    test('one that ends is started again as its policy says, after longer and longer pauses', async () => {
+      const argv = shell('sleep 0.2; exit $CODE');
+      await runtime.ensure(idle('never', { argv, env: { CODE: '1' } }));
+      await runtime.ensure(idle('done', { argv, env: { CODE: '0' }, restart: 'on-failure' }));
+      await runtime.ensure(idle('failing', { argv, env: { CODE: '3' }, restart: 'on-failure' }));
+      await runtime.ensure(idle('always', { argv, env: { CODE: '0' }, restart: 'always' }));
+      const states = async () =>
+        Promise.all(['never', 'done', 'failing', 'always'].map(async (name) => (await runtime.state(name)).restarts));
+      await expect.poll(states, waiting).toEqual([0, 0, 2, 2]);
+      expect(await runtime.state('never')).toMatchObject({ status: 'stopped', exit: { code: 1, outOfMemory: false } });
+      expect(await runtime.state('done')).toMatchObject({ status: 'stopped', exit: { code: 0 } });
+      expect(await runtime.state('failing')).toMatchObject({ exit: { code: 3 } });
+      await runtime.remove('always');
+      expect(await runtime.state('always')).toMatchObject({ status: 'absent' });
+    });
+
+    test('what cannot start says why, and can be looked at', async () => {
+      const probe = { kind: 'port', port: 8080, secondsMax: 1 } as const;
+      const failure = (changes: Partial<Container>) =>
+        runtime.ensure(container('web', { probe, ...changes })).catch((error: Error) => error);
+      expect(await failure({ layers: ['/no/such/layer'] })).toMatchObject({
+        message: expect.stringMatching(/image of web is not there.*\/no\/such\/layer/),
+      });
+      expect(await failure({ limits: { cpu: 1, memoryBytes: 1000, pids: 50, diskBytes: megabyte } })).toMatchObject({
+        message: expect.stringMatching(/memoryBytes of 1000 is too low/),
+      });
+      expect(await failure({ argv: shell('echo my words; exit 4') })).toMatchObject({
+        message: expect.stringMatching(/ended with code 4[^]*my words/),
+      });
+      expect(await runtime.state('web')).toMatchObject({ status: 'stopped', exit: { code: 4 } });
+      expect(await linesOf(runtime.logs('web', { tail: 1 }))).toEqual(['my words']);
+      expect(await failure({ argv: ['/no/such/program'] })).toMatchObject({ message: expect.stringMatching(/\/no\/such\/program/) });
+      expect(await failure({ workingFolder: '/no/such/folder' })).toMatchObject({ message: expect.stringMatching(/\/no\/such\/folder/) });
+      expect(await failure({ argv: shell('exec sleep 1000') })).toMatchObject({
+        message: expect.stringMatching(/did not open port 8080 within 1 seconds/),
+      });
+      const hog = ['/usr/bin/node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(1e6, 1));'] as const;
+      expect(await failure({ argv: hog, probe: { ...probe, secondsMax: 20 } })).toMatchObject({
+        message: expect.stringMatching(/ran out of memory/),
+      });
+      expect(await runtime.state('web')).toMatchObject({ status: 'stopped', exit: { outOfMemory: true } });
+      expect(await runtime.ensure(container('web'))).toMatchObject({ status: 'running' });
+    });
+
+    test('a command can be the probe; a remove does not wait for it', async () => {
+      const probe = { kind: 'command', argv: shell('test -e /tmp/ready'), secondsMax: 60 } as const;
+      await runtime.ensure(idle('web', { argv: shell('sleep 0.3; touch /tmp/ready; exec sleep 1000'), probe }));
+      expect((await runtime.state('web')).status).toBe('running');
+      const never = runtime.ensure(idle('never', { probe })).catch((error: Error) => error);
+      await expect.poll(async () => (await runtime.state('never')).status, waiting).toBe('starting');
+      await runtime.remove('never');
+      expect(await never).toMatchObject({ message: 'never was removed before it was ready.' });
+    });
+
+    test('a platform that comes back finds its containers by name, with their logs', async () => {
+      const before = await runtime.ensure(container('web'));
+      runtime = await opened.reopen();
+      expect(await runtime.list()).toEqual([before]);
+      expect(await runtime.ensure(container('web'))).toEqual(before);
+      expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready']);
+    });
+
+    test('what is not to be kept is removed, and what is stays as it is', async () => {
+      const kept = await runtime.ensure(idle('kept'));
+      await runtime.ensure(idle('other', { network: 'two' }));
+      expect(await runtime.removeLeftovers(new Set(['kept']))).toEqual(expect.arrayContaining(['container other']));
+      expect(await runtime.list()).toEqual([kept]);
+      expect(await runtime.removeLeftovers(new Set(['kept']))).toEqual([]);
+    });
+  });
+}

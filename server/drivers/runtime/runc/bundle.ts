@@ -1,0 +1,110 @@
+/**
+ * The OCI description that runc starts a container from: its own namespaces, a user range that is nobody on the machine, no capability, no
+ * way to gain privileges, the system calls of seccomp.ts, and the limits.
+ *
+ * `/sys` is left out: it cannot be mounted by a user namespace that does not own its network namespace.
+ */
+import type { Command, Limits } from '../runtime.ts';
+import type { Description } from './description.ts';
+import { type Places, cgroupOf, netnsOf, rootOf, usersOf } from './places.ts';
+import { seccompProfile } from './seccomp.ts';
+
+export const initPath = '/.offshoot/init';
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export const usersPerNetwork = 65_536;
+/** Above what adduser and systemd hand out, below what does not fit in 31 bits. */
+const firstUser = 0x10000000;
+export const firstUserOf = (slot: number) => firstUser + slot * usersPerNetwork;
+
+const mounts = (sharedMemoryBytes: number) => [
+  { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+  { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k'] },
+  { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'] },
+  { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: ['nosuid', 'noexec', 'nodev'] },
+  // What is in it counts as memory of the container.
+  {
+    destination: '/dev/shm',
+    type: 'tmpfs',
+    source: 'shm',
+    options: ['nosuid', 'noexec', 'nodev', 'mode=1777', `size=${sharedMemoryBytes}`],
+  },
+];
+
+const maskedPaths = [
+  'acpi',
+  'asound',
+  'kcore',
+  'keys',
+  'latency_stats',
+  'timer_list',
+  'timer_stats',
+  'sched_debug',
+  'scsi',
+  'interrupts',
+].map((name) => `/proc/${name}`);
+const readonlyPaths = ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`);
+
+export function bundleConfig(places: Places, description: Description, slot: number): object {
+  const { name, limits } = description;
+  const ids = [{ containerID: 0, hostID: firstUserOf(slot), size: usersPerNetwork }];
+  return {
+    ociVersion: '1.0.2',
+    hostname: name,
+    root: { path: rootOf(places, name), readonly: true },
+    process: processOf(description, [initPath, '--', ...description.argv]),
+    mounts: mounts(Math.floor(limits.memoryBytes / 2)),
+    linux: {
+      cgroupsPath: `/${cgroupOf(places, name)}`,
+      uidMappings: ids,
+      gidMappings: ids,
+      namespaces: [
+        ...['pid', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
+        { type: 'user', path: usersOf(places, name) },
+        { type: 'network', path: netnsOf(places, name) },
+      ],
+      resources: { devices: [{ allow: false, access: 'rwm' }], ...resourcesOf(limits) },
+      seccomp: seccompProfile,
+      maskedPaths,
+      readonlyPaths,
+    },
+  };
+}
+
+const periodMicroseconds = 100_000;
+const sharesOfCore = 1024;
+
+/** As many shares as it may use of a core, so that on a full machine everybody gets the same part of what they were promised. */
+export const resourcesOf = ({ cpu, memoryBytes, pids }: Limits) => ({
+  cpu: { period: periodMicroseconds, quota: Math.round(cpu * periodMicroseconds), shares: Math.max(2, Math.round(cpu * sharesOfCore)) },
+  // Both together: it may not swap.
+  memory: { limit: memoryBytes, swap: memoryBytes },
+  pids: { limit: pids },
+});
+
+export const commandProcess = (description: Description, command: Command): object => ({
+  ...processOf(
+    {
+      env: { ...description.env, ...(command.terminal && { TERM: 'xterm-256color' }), ...command.env },
+      user: command.user ?? description.user,
+      workingFolder: command.workingFolder ?? description.workingFolder,
+    },
+    command.argv,
+  ),
+  terminal: command.terminal !== undefined,
+  ...(command.terminal && { consoleSize: { width: command.terminal.columns, height: command.terminal.rows } }),
+});
+
+function processOf({ env, user, workingFolder }: Pick<Description, 'env' | 'user' | 'workingFolder'>, args: readonly string[]) {
+  const none: string[] = [];
+  return {
+    terminal: false,
+    user,
+    args,
+    env: Object.entries({ PATH: defaultPath, ...env }).map(([name, value]) => `${name}=${value}`),
+    cwd: workingFolder,
+    // Also for user 0: ports below 1024 are open to all inside, and folders that can be written to belong to the container's user from the start.
+    capabilities: { bounding: none, effective: none, inheritable: none, permitted: none, ambient: none },
+    noNewPrivileges: true,
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * Control groups, read and written as files, on machines with version 1, version 2, or both. runc makes and removes those of containers; we
+ * read what they count, freeze them, and make a place for the monitors, so that stopping the platform's own service does not stop them.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ContainerStats } from '../runtime.ts';
+import { readText } from './places.ts';
+
+interface Hierarchies {
+  /** Version 2 manages the resources. */
+  unified: boolean;
+  /** Where each controller is, under version 1. */
+  folderOf(controller: string): string;
+  /** The tree of version 2, if there is one at all. */
+  unifiedFolder: string | undefined;
+  all: string[];
+}
+
+const mountPoint = '/sys/fs/cgroup';
+
+function findHierarchies(): Hierarchies {
+  const unified = existsSync(join(mountPoint, 'cgroup.controllers'));
+  const hybrid = join(mountPoint, 'unified');
+  const unifiedFolder = unified ? mountPoint : existsSync(join(hybrid, 'cgroup.procs')) ? hybrid : undefined;
+  const all = unified ? [mountPoint] : readdirSync(mountPoint).map((entry) => join(mountPoint, entry));
+  return { unified, unifiedFolder, all, folderOf: (controller) => (unified ? mountPoint : join(mountPoint, controller)) };
+}
+
+const hierarchies = findHierarchies();
+
+const fileOf = (controller: string, cgroup: string, file: string) => join(hierarchies.folderOf(controller), cgroup, file);
+const numberIn = (file: string) => Number(readText(file) ?? 0);
+/** The number behind a word at the start of a line. */
+const countIn = (file: string, word: string) => Number(new RegExp(`^${word} (\\d+)`, 'm').exec(readText(file) ?? '')?.[1] ?? 0);
+
+/** The file that counts processes killed for want of memory. It is there until runc deletes the container. */
+export const outOfMemoryFile = (cgroup: string) => fileOf('memory', cgroup, hierarchies.unified ? 'memory.events' : 'memory.oom_control');
+export const outOfMemoryCount = (cgroup: string) => countIn(outOfMemoryFile(cgroup), 'oom_kill');
+/** How often a process could not be started because there were too many. */
+export const refusedForkCount = (cgroup: string) => countIn(fileOf('pids', cgroup, 'pids.events'), 'max');
+export const memoryUsed = (cgroup: string) =>
+  numberIn(fileOf('memory', cgroup, hierarchies.unified ? 'memory.current' : 'memory.usage_in_bytes'));
+
+const freezer = (cgroup: string) =>
+  hierarchies.unified
+    ? { file: fileOf('', cgroup, 'cgroup.freeze'), frozen: '1', thawed: '0' }
+    : { file: fileOf('freezer', cgroup, 'freezer.state'), frozen: 'FROZEN', thawed: 'THAWED' };
+
+export function isFrozen(cgroup: string): boolean {
+  const { file, thawed } = freezer(cgroup);
+  return (readText(file)?.trim() ?? thawed) !== thawed;
+}
+
+export function freeze(cgroup: string) {
+  const { file, frozen } = freezer(cgroup);
+  writeFileSync(file, frozen);
+}
+
+export function thaw(cgroup: string) {
+  const { file, thawed } = freezer(cgroup);
+  if (existsSync(file)) writeFileSync(file, thawed);
+}
+
+export function processesIn(cgroup: string): number[] {
+  const file = hierarchies.unified ? fileOf('', cgroup, 'cgroup.procs') : fileOf('pids', cgroup, 'cgroup.procs');
+  return (readText(file) ?? '').split('\n').filter(Boolean).map(Number);
+}
+
+/** Folders named so in any hierarchy, with what is in them. */
+export function cgroupsIn(parent: string): string[] {
+  const folders = hierarchies.all.map((hierarchy) => join(hierarchy, parent)).filter((folder) => existsSync(folder));
+  return [
+    ...new Set(
+      folders.flatMap((folder) =>
+        readdirSync(folder, { withFileTypes: true })
+          .filter((entry) => entry.isDirectory())
+          .map(({ name }) => name),
+      ),
+    ),
+  ];
+}
+
+/** Those still in use stay. */
+export function removeCgroup(cgroup: string) {
+  for (const hierarchy of hierarchies.all) {
+    try {
+      rmdirSync(join(hierarchy, cgroup));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && ['ENOENT', 'EBUSY', 'ENOTEMPTY', 'ENOTDIR'].includes(String(error.code))))
+        throw error;
+    }
+  }
+}
+
+/** The files to write a process number to: where systemd looks when it stops everything of a service. */
+export function ensureMonitorsCgroup(cgroup: string): string[] {
+  const named = join(mountPoint, 'systemd');
+  const trees = [hierarchies.unifiedFolder, existsSync(join(named, 'cgroup.procs')) ? named : undefined];
+  return trees
+    .filter((tree) => tree !== undefined)
+    .map((tree) => {
+      mkdirSync(join(tree, cgroup), { recursive: true });
+      return join(tree, cgroup, 'cgroup.procs');
+    });
+}
+
+type Counters = Pick<ContainerStats, 'cpuSeconds' | 'memoryBytes' | 'pids' | 'diskReadBytes' | 'diskWrittenBytes' | 'pressure'>;
+
+export function countersOf(cgroup: string): Counters {
+  const pids = numberIn(fileOf('pids', cgroup, 'pids.current'));
+  return { ...(hierarchies.unified ? unifiedCounters(cgroup) : separateCounters(cgroup)), pids, pressure: pressureOf(cgroup) };
+}
+
+/** File pages that nobody uses at the moment would be given back at once: they are not what it needs. */
+function separateCounters(cgroup: string) {
+  const io =
+    readText(fileOf('blkio', cgroup, 'blkio.throttle.io_service_bytes_recursive')) ??
+    readText(fileOf('blkio', cgroup, 'blkio.throttle.io_service_bytes')) ??
+    '';
+  return {
+    cpuSeconds: numberIn(fileOf('cpuacct', cgroup, 'cpuacct.usage')) / 1e9,
+    memoryBytes: memoryUsed(cgroup) - countIn(fileOf('memory', cgroup, 'memory.stat'), 'total_inactive_file'),
+    diskReadBytes: sumOf(io.matchAll(/ Read (\d+)/g)),
+    diskWrittenBytes: sumOf(io.matchAll(/ Write (\d+)/g)),
+  };
+}
+
+function unifiedCounters(cgroup: string) {
+  const io = readText(fileOf('', cgroup, 'io.stat')) ?? '';
+  return {
+    cpuSeconds: countIn(fileOf('', cgroup, 'cpu.stat'), 'usage_usec') / 1e6,
+    memoryBytes: memoryUsed(cgroup) - countIn(fileOf('', cgroup, 'memory.stat'), 'inactive_file'),
+    diskReadBytes: sumOf(io.matchAll(/rbytes=(\d+)/g)),
+    diskWrittenBytes: sumOf(io.matchAll(/wbytes=(\d+)/g)),
+  };
+}
+
+const sumOf = (matches: Iterable<RegExpExecArray>) => [...matches].reduce((sum, [, bytes]) => sum + Number(bytes), 0);
+
+function pressureOf(cgroup: string): ContainerStats['pressure'] {
+  if (hierarchies.unifiedFolder === undefined) return undefined;
+  const folder = join(hierarchies.unifiedFolder, cgroup);
+  const secondsOf = (kind: string) => /^some .*total=(\d+)/m.exec(pressureText(join(folder, `${kind}.pressure`)) ?? '')?.[1];
+  const [cpu, memory, io] = ['cpu', 'memory', 'io'].map(secondsOf);
+  if (cpu === undefined || memory === undefined || io === undefined) return undefined;
+  return { cpuSeconds: Number(cpu) / 1e6, memorySeconds: Number(memory) / 1e6, ioSeconds: Number(io) / 1e6 };
+}
+
+/** The files are there, and cannot be read, on kernels that were started without it. */
+function pressureText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

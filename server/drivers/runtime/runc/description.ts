@@ -1,0 +1,111 @@
+/** What a container is to be: checked when it is asked for, kept so that it is found again by name. */
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { compileBody } from '../../../kernel/parse.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Container, Limits } from '../runtime.ts';
+import { type Places, durableOf, readText, writeWhole } from './places.ts';
+
+const name = Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' });
+const path = Type.String({ pattern: '^(/[^/\\x00]+)+$', maxLength: 1000 });
+const text = Type.String({ pattern: '^[^\\x00]*$' });
+const count = Type.Integer({ minimum: 0 });
+const id = Type.Integer({ minimum: 0, maximum: 65_533 });
+const seconds = Type.Number({ minimum: 0, maximum: 3600 });
+const port = Type.Integer({ minimum: 1, maximum: 65_535 });
+const argv = Type.Array(text, { minItems: 1, maxItems: 1000 });
+
+const limits = Type.Object({ cpu: Type.Number({ minimum: 0 }), memoryBytes: count, pids: count, diskBytes: count });
+
+const schema = Type.Object({
+  name,
+  layers: Type.Array(path, { minItems: 1, maxItems: 30 }),
+  argv,
+  env: Type.Record(Type.String({ pattern: '^[^=\\x00]+$' }), text),
+  user: Type.Object({ uid: id, gid: id }),
+  workingFolder: Type.Union([Type.Literal('/'), path]),
+  writable: Type.Array(path, { maxItems: 30 }),
+  mounts: Type.Array(Type.Object({ from: path, at: path, writable: Type.Boolean() }), { maxItems: 30 }),
+  limits,
+  network: name,
+  names: Type.Array(Type.String({ pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$' }), { maxItems: 100 }),
+  probe: Type.Optional(
+    Type.Union([
+      Type.Object({ kind: Type.Literal('port'), port, secondsMax: seconds }),
+      Type.Object({ kind: Type.Literal('http'), port, path: Type.String({ pattern: '^/[^\\s]*$' }), secondsMax: seconds }),
+      Type.Object({ kind: Type.Literal('command'), argv, secondsMax: seconds }),
+    ]),
+  ),
+  restart: Type.Union([Type.Literal('never'), Type.Literal('on-failure'), Type.Literal('always')]),
+  stop: Type.Object({
+    signal: Type.Union([Type.Literal('SIGTERM'), Type.Literal('SIGINT'), Type.Literal('SIGQUIT')]),
+    secondsMax: seconds,
+  }),
+});
+
+const parse = compileBody(schema);
+export type Description = Static<typeof schema>;
+
+/** Below these nothing starts at all, and the words of the kernel would not say so. */
+const limitsMin: Limits = { cpu: 0.01, memoryBytes: 6 * 1024 * 1024, pids: 4, diskBytes: 1024 * 1024 };
+/** Ours, in every container. */
+const taken = ['/proc', '/dev', '/sys', '/etc', '/.offshoot'];
+
+/** Throws a Problem that says what cannot be. */
+export function checkDescription(container: Container): Description {
+  const description = parse(structuredClone(container)) as Description;
+  checkLimits(description.limits);
+  const places = [...description.writable, ...description.mounts.map(({ at }) => at)];
+  const bad =
+    places.find(
+      (at) =>
+        at.split('/').some((part) => part === '.' || part === '..') ||
+        taken.some((its) => at === its || (its !== '/etc' && at.startsWith(`${its}/`))),
+    ) ?? places.find((at, index) => places.indexOf(at) !== index);
+  if (bad !== undefined)
+    throw new Problem('invalid-request', `Nothing can be mounted at ${bad} in ${container.name}: it is taken; choose another folder.`);
+  return description;
+}
+
+export function checkLimits(limits: Limits) {
+  for (const [limit, least] of Object.entries(limitsMin) as [keyof Limits, number][]) {
+    if (limits[limit] < least)
+      throw new Problem(
+        'invalid-request',
+        `The limit ${limit} of ${limits[limit]} is too low to start anything; give it at least ${least}.`,
+      );
+  }
+}
+
+/** Of all but the limits, which change in place. */
+export function hashOf(description: Description): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ ...description, limits: undefined }, sortedFields))
+    .digest('hex');
+}
+
+const sortedFields = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+const fileOf = (places: Places, name: string) => join(durableOf(places, name), 'container.json');
+
+export function writeDescription(places: Places, description: Description) {
+  mkdirSync(durableOf(places, description.name), { recursive: true, mode: 0o700 });
+  writeWhole(fileOf(places, description.name), JSON.stringify(description));
+}
+
+/** Undefined: there is no such container. */
+export function readDescription(places: Places, name: string): Description | undefined {
+  const stored = readText(fileOf(places, name));
+  return stored === undefined ? undefined : (parse(JSON.parse(stored)) as Description);
+}
+
+export function foundDescription(places: Places, name: string): Description {
+  const description = readDescription(places, name);
+  if (description) return description;
+  throw new Problem('not-found', `There is no container ${name}.`);
+}

@@ -1,0 +1,62 @@
+/**
+ * What containers can reach: each other within their network, and the internet; not other networks, not this machine, not what clouds tell
+ * their machines, and no mail server directly. This machine reaches them. One nftables table for each instance, always written whole.
+ *
+ * A firewall that drops what it does not know (Docker's, for one, sets the policy of forwarding so) still drops what we let pass.
+ */
+import { isIPv4 } from 'node:net';
+import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';
+import { subnetOf } from './slots.ts';
+
+const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
+const anyBridge = 'of-*';
+/** Link-local, which AWS, Google, Azure and others use, and the two that are not: Alibaba's and Azure's. */
+const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';
+
+/** The first line makes the second possible when there is none yet. */
+export const removedFirewall = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
+
+/** In the language of `nft -f`. */
+export function firewall(places: Places, slots: readonly number[], resolvers: readonly string[]): string {
+  const ours = `"${bridgePrefix(places)}*"`;
+  const same = slots.map((slot) => `"${bridgeOf(places, slot)}" . "${bridgeOf(places, slot)}"`).join(', ');
+  const names =
+    resolvers.length > 0 ? `iifname ${ours} ip daddr { ${resolvers.join(', ')} } meta l4proto { tcp, udp } th dport 53 accept` : '';
+  return `${removedFirewall(places)}table ${tableOf(places)} {
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname != ${ours} accept
+    ct state established,related accept
+    ${names}
+    drop
+  }
+  chain forward {
+    type filter hook forward priority -10; policy accept;
+    ${same && `iifname . oifname { ${same} } accept`}
+    iifname ${ours} oifname "${anyBridge}" drop
+    ${names}
+    iifname ${ours} meta nfproto ipv6 drop
+    iifname ${ours} ip daddr { ${metadata} } drop
+    iifname ${ours} tcp dport 25 drop
+    oifname ${ours} ct state established,related accept
+    oifname ${ours} drop
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ${slots.length > 0 ? `ip saddr { ${slots.map(subnetOf).join(', ')} } oifname != "${anyBridge}" masquerade` : ''}
+  }
+}
+`;
+}
+
+const resolverFiles = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'];
+
+/** Those of the machine that can be reached from a container: a resolver on a loopback address is somebody else there. */
+export function machineResolvers(): string[] {
+  for (const file of resolverFiles) {
+    const found = [...(readText(file) ?? '').matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);
+    const usable = found.filter((address) => isIPv4(address) && !address.startsWith('127.') && address !== '0.0.0.0');
+    if (usable.length > 0) return usable;
+  }
+  return [];
+}

@@ -1,0 +1,183 @@
+/** What a container cannot do, tried from inside as its root user, and what it cannot do to its neighbours. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeContainer, getAndPrint, run, runShell, shell } from '../conformance.ts';
+import type { Container, Runtime } from '../runtime.ts';
+import { openRuncRuntime } from './runc.ts';
+import { type TestMachine, canRun, makeTestMachine } from './test-machine.ts';
+
+const megabyte = 1024 * 1024;
+const forkBomb = `const { spawn } = require('node:child_process');
+  setInterval(() => { for (let n = 0; n < 20; n++) spawn('/bin/sleep', ['1000']).on('error', () => {}); }, 20);`;
+const memoryHog = 'const all = []; for (;;) all.push(Buffer.alloc(1e6, 1));';
+
+describe.skipIf(!canRun)('inside a container (needs root)', () => {
+  let machine: TestMachine;
+  let runtime: Runtime;
+  const container = (name: string, changes: Partial<Container> = {}) => describeContainer(machine.layers, name, changes);
+  const idle = (name: string, changes: Partial<Container> = {}) => {
+    const { probe: _, ...rest } = container(name);
+    return { ...rest, argv: shell('exec sleep 1000'), ...changes };
+  };
+  const get = (url: string) => run(runtime, 'inside', { argv: ['/usr/bin/node', '-e', getAndPrint, url] });
+
+  /** The address itself, if nothing answers there. */
+  const refused = async (url: string) => ((await get(url)).code === 0 ? `${url} answered` : url);
+
+  beforeAll(async () => {
+    machine = makeTestMachine();
+    runtime = await openRuncRuntime(machine.options);
+    await runtime.ensure(idle('inside', { user: { uid: 0, gid: 0 } }));
+  });
+  afterAll(async () => {
+    await runtime.close();
+    await machine.remove();
+  });
+
+  test('only its own processes can be seen', async () => {
+    const { out } = await runShell(runtime, 'inside', 'ls -d /proc/[0-9]* | wc -l; cat /proc/1/cmdline');
+    expect(Number(out.split('\n')[0])).toBeLessThan(8);
+    expect(out).toContain('/.offshoot/init');
+  });
+
+  test('its root is nobody on the machine, without capabilities and without a way to more', async () => {
+    const { out } = await runShell(runtime, 'inside', 'cat /proc/self/uid_map; cat /proc/self/status');
+    expect(Number(/^\s*0\s+(\d+)\s+65536$/m.exec(out)?.[1])).toBeGreaterThanOrEqual(0x10000000);
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(out).toMatch(new RegExp(`^${set}:\\s0+$`, 'm'));
+    expect(out).toMatch(/^NoNewPrivs:\s1$/m);
+    expect(out).toMatch(/^Seccomp:\s2$/m);
+  });
+
+  test('files of the machine cannot be reached', async () => {
+    const secret = join(machine.folder, 'secret');
+    writeFileSync(secret, 'secret', { mode: 0o644 });
+    for (const path of [secret, `/proc/1/root${secret}`, `/proc/1/cwd${secret}`])
+      expect((await runShell(runtime, 'inside', `cat ${path}`)).code).not.toBe(0);
+  });
+
+  test('settings of the kernel, mounts, devices and namespaces cannot be touched', async () => {
+    const attempts = [
+      'echo 1 >/proc/sys/kernel/panic',
+      'echo 0 >/proc/sys/net/ipv4/ip_forward',
+      'echo b >/proc/sysrq-trigger',
+      'mount -t tmpfs none /tmp',
+      'mount -o remount,rw /',
+      'umount /tmp',
+      'unshare -U true',
+      'unshare -m true',
+      'mknod /tmp/disk b 8 0',
+      'mknod /tmp/memory c 1 1',
+      'chroot /tmp true',
+      'hostname other',
+      'ip link set eth0 down',
+      'ip addr add 100.64.0.99/25 dev eth0',
+      'echo x >/etc/hosts',
+      'echo x >/.offshoot/names/hosts',
+      'date -s 2000-01-01; [ $(date +%Y) = 2000 ]',
+      'dmesg',
+      'head -c 1 /proc/kcore | grep .',
+      'test -e /dev/vda -o -e /dev/sda -o -e /dev/mem -o -e /dev/kmsg -o -e /dev/loop0',
+    ];
+    const succeeded: string[] = [];
+    for (const attempt of attempts) if ((await runShell(runtime, 'inside', attempt)).code === 0) succeeded.push(attempt);
+    expect(succeeded).toEqual([]);
+    const control = await runShell(runtime, 'inside', 'echo x >/tmp/file && ip addr show eth0 && mknod /tmp/pipe p');
+    expect(control).toMatchObject({ code: 0 });
+  });
+
+  test('services of the machine cannot be reached, while the machine reaches the container', async () => {
+    const server = createServer((_, reply) => reply.end('of the machine')).listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
+        all.filter(({ family, internal }) => family === 'IPv4' && !internal).map(({ address }) => address),
+      );
+      expect(addresses.some((address) => address.startsWith('100.'))).toBe(true);
+      const urls = addresses.map((address) => `http://${address}:${port}/`);
+      expect(await Promise.all(urls.map(async (url) => (await fetch(url)).text()))).toEqual(urls.map(() => 'of the machine'));
+      expect(await Promise.all(urls.map(refused))).toEqual(urls);
+      const { address } = await runtime.ensure(container('web'));
+      expect(await (await fetch(`http://${address}:8080/`)).text()).toBe('web');
+    } finally {
+      server.close();
+      server.closeAllConnections();
+      await runtime.remove('web');
+    }
+  });
+
+  test('the outside can be reached through the machine, but for mail servers and the addresses where clouds keep secrets', async () => {
+    const world = openWorld(machine.instance);
+    try {
+      await world.ready;
+      await expect.poll(async () => (await get('http://203.0.113.10:80/')).out, { timeout: 15_000 }).toBe('203.0.113.1');
+      const forbidden = ['http://203.0.113.10:25/', 'http://169.254.77.77:80/', 'http://100.100.100.200:80/'];
+      expect(await Promise.all(forbidden.map(refused))).toEqual(forbidden);
+      for (const url of forbidden.slice(1)) expect(await (await fetch(url)).text()).toBe('203.0.113.1');
+    } finally {
+      world.remove();
+    }
+  });
+
+  test('a fork bomb, a memory hog and a disk hog stay inside their limits while a neighbour keeps answering', async () => {
+    const limits = { cpu: 0.5, memoryBytes: 48 * megabyte, pids: 30, diskBytes: 8 * megabyte };
+    const { address } = await runtime.ensure(container('neighbour'));
+    await runtime.ensure(idle('forks', { limits, argv: ['/usr/bin/node', '-e', forkBomb] }));
+    await runtime.ensure(
+      idle('memory', {
+        limits,
+        restart: 'always',
+        argv: ['/usr/bin/node', '-e', memoryHog],
+      }),
+    );
+    await runtime.ensure(idle('disk', { limits, argv: shell('while :; do cat /dev/zero >/tmp/file$((n += 1)); sleep 0.1; done') }));
+    let slowest = 0;
+    let forks = 0;
+    for (const until = performance.now() + 3000; performance.now() < until; await sleep(100)) {
+      const start = performance.now();
+      expect(await (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) })).text()).toBe('neighbour');
+      slowest = Math.max(slowest, performance.now() - start);
+      forks = Math.max(forks, (await runtime.stats('forks')).pids);
+    }
+    expect(slowest).toBeLessThan(3000);
+    expect(forks).toBeGreaterThan(5);
+    expect(forks).toBeLessThanOrEqual(limits.pids);
+    const { diskUsedBytes } = await runtime.stats('disk');
+    expect(diskUsedBytes).toBeGreaterThan(limits.diskBytes / 2);
+    expect(diskUsedBytes).toBeLessThanOrEqual(limits.diskBytes);
+    await expect.poll(async () => (await runtime.state('memory')).exit?.outOfMemory, { timeout: 15_000 }).toBe(true);
+    for (const name of ['forks', 'memory', 'disk', 'neighbour']) await runtime.remove(name);
+    expect(await runtime.list()).toMatchObject([{ name: 'inside', status: 'running' }]);
+  });
+});
+
+/** Something beyond the machine, with an address like any other and two like those of clouds; it says who asks. */
+function openWorld(instance: string) {
+  const [namespace, link] = [`world-${instance}`, `w-${instance}`];
+  const ip = (...args: string[]) => execFileSync('ip', args);
+  ip('netns', 'add', namespace);
+  ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
+  ip('addr', 'add', '203.0.113.1/24', 'dev', link);
+  ip('link', 'set', link, 'up');
+  for (const address of ['203.0.113.10/24', '169.254.77.77/32', '100.100.100.200/32'])
+    ip('-netns', namespace, 'addr', 'add', address, 'dev', 'eth0');
+  ip('-netns', namespace, 'link', 'set', 'eth0', 'up');
+  for (const address of ['169.254.77.77/32', '100.100.100.200/32']) ip('route', 'add', address, 'dev', link, 'src', '203.0.113.1');
+  const serve = `for (const port of [80, 25]) require('node:http').createServer((request, reply) => reply.end(request.socket.remoteAddress)).listen(port, '0.0.0.0', () => console.log(port));`;
+  const server: ChildProcess = spawn('ip', ['netns', 'exec', namespace, process.execPath, '-e', serve], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const remove = () => {
+    server.kill('SIGKILL');
+    ip('netns', 'delete', namespace);
+    if (existsSync(`/sys/class/net/${link}`)) ip('link', 'delete', link);
+  };
+  return { ready: once(server.stdout!, 'data'), remove };
+}

@@ -1,0 +1,106 @@
+/** What is on the machine under our names and should not be: found by looking at the machine, not by what anybody remembers to have made. */
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { cgroupsIn, removeCgroup } from './cgroups.ts';
+import { readDescription } from './description.ts';
+import { type Machine, clearContainer, commandOf, mountPoints } from './lifecycle.ts';
+import { readAttachment, removeUnusedNetworks, slotsInUse, writeFirewall } from './networks.ts';
+import {
+  type Places,
+  bridgeOf,
+  bridgePrefix,
+  bundleOf,
+  cgroupParentOf,
+  durableOf,
+  entriesOf,
+  netnsFolder,
+  netnsPrefix,
+  scratchPrefix,
+  vethOf,
+  vethPrefix,
+} from './places.ts';
+import { signalProcess } from './processes.ts';
+import { stateOf } from './state.ts';
+
+/** What was removed, in words. */
+export async function removeLeftovers(machine: Machine, keep: ReadonlySet<string>): Promise<string[]> {
+  const { places } = machine;
+  const removed: string[] = [];
+  for (const name of await namesFound(machine)) {
+    const described = readDescription(places, name) !== undefined;
+    const kept = keep.has(name) && described;
+    if (kept && isWhole(places, name)) continue;
+    await machine.turns.take(name, async () => {
+      await clearContainer(machine, name, undefined);
+      if (!kept) rmSync(durableOf(places, name), { recursive: true, force: true });
+    });
+    removed.push(kept ? `what an interrupted start left of ${name}` : `container ${name}`);
+  }
+  removed.push(
+    ...(await removeUnusedNetworks(places, machine.programs)),
+    ...(await removeLinks(machine)),
+    ...(await removeMounts(machine)),
+    ...endMonitors(places),
+  );
+  await writeFirewall(places, machine.programs);
+  removeCgroup(cgroupParentOf(places));
+  return removed;
+}
+
+/** Running, about to run again, or with nothing left on the machine. */
+function isWhole(places: Places, name: string): boolean {
+  const { status } = stateOf(places, name);
+  return ['running', 'paused', 'restarting'].includes(status) || !entriesOf(places.runContainers).includes(name);
+}
+
+async function namesFound({ places, volumes }: Machine): Promise<Set<string>> {
+  const afterPrefix = (names: string[], prefix: string) =>
+    names.flatMap((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : []));
+  const scratch = (await volumes.list()).map(({ name }) => name);
+  return new Set([
+    ...entriesOf(places.containers),
+    ...entriesOf(places.runContainers),
+    ...entriesOf(places.runcRoot),
+    ...afterPrefix(entriesOf(netnsFolder), netnsPrefix(places)),
+    ...cgroupsIn(cgroupParentOf(places)),
+    ...afterPrefix(scratch, scratchPrefix(places)),
+  ]);
+}
+
+async function removeLinks({ places, programs }: Machine): Promise<string[]> {
+  const attached = entriesOf(places.runContainers).flatMap((name) => readAttachment(places, name) ?? []);
+  const wanted = new Set([
+    ...attached.map(({ slot, host }) => vethOf(places, slot, host)),
+    ...slotsInUse(places).map((slot) => bridgeOf(places, slot)),
+  ]);
+  const ours = readdirSync('/sys/class/net').filter((link) => link.startsWith(bridgePrefix(places)) || link.startsWith(vethPrefix(places)));
+  const unwanted = ours.filter((link) => !wanted.has(link));
+  for (const link of unwanted) await programs.attempt('ip', ['link', 'delete', link]);
+  return unwanted.map((link) => `link ${link}`);
+}
+
+async function removeMounts({ places, programs }: Machine): Promise<string[]> {
+  const unwanted = mountPoints().filter((path) => {
+    const [name = ''] = path.startsWith(`${places.runContainers}/`) ? path.slice(places.runContainers.length + 1).split('/') : [];
+    return name !== '' && !entriesOf(places.runContainers).includes(name);
+  });
+  if (unwanted.length > 0) await programs.attempt('umount', ['--lazy', '--', ...unwanted.toReversed()]);
+  return unwanted.map((path) => `mount ${path}`);
+}
+
+/** Those that watch a bundle that is no more. */
+function endMonitors(places: Places): string[] {
+  const bundles = new Set(entriesOf(places.runContainers).map((name) => bundleOf(places, name)));
+  const lost = readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      if (!(pid > 0)) return false;
+      const [program = '', ...args] = commandOf(pid).split('\0');
+      const bundle = args.find(
+        (arg) => arg.startsWith(`${join(places.runContainers)}/`) && !arg.slice(places.runContainers.length + 1).includes('/'),
+      );
+      return ['conmon', 'sh'].includes(basename(program)) && bundle !== undefined && !bundles.has(bundle);
+    });
+  for (const pid of lost) signalProcess(pid, 'SIGKILL');
+  return lost.map((pid) => `process ${pid}`);
+}

@@ -1,0 +1,211 @@
+/**
+ * How a container comes and goes on the machine. Each part bears being called again, after a kill of this process at any line: what is there
+ * is found, not remembered.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Volumes } from '../../volumes/volumes.ts';
+import { bundleConfig } from './bundle.ts';
+import { cgroupsIn, ensureMonitorsCgroup, outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
+import { type Description, hashOf } from './description.ts';
+import { ensureNetwork, leaveNetwork, readAttachment, reserveAddress } from './networks.ts';
+import {
+  type Places,
+  bundleOf,
+  cgroupOf,
+  cgroupParentOf,
+  durableOf,
+  makeFolder,
+  netnsOf,
+  readText,
+  rootOf,
+  scratchOf,
+  usersOf,
+  vethOf,
+  writeWhole,
+} from './places.ts';
+import { firstStepsOf, preparationOf, preparer } from './prepare.ts';
+import { type Programs, processStart, signalProcess, waitUntil } from './processes.ts';
+import { exitFile, outOfMemoryMark, previousExit, previousOutOfMemory, runningOf, tokenFile } from './state.ts';
+import type { Turns } from './turns.ts';
+
+export interface Machine {
+  places: Places;
+  programs: Programs;
+  volumes: Volumes;
+  turns: Turns;
+}
+
+const networksTurn = '/networks';
+const killMillisecondsMax = 10_000;
+const restarterMillisecondsMax = 20_000;
+const monitorMillisecondsMax = 10_000;
+
+/** Starts it and returns; whether it is ready is another question. */
+export async function startContainer(machine: Machine, description: Description): Promise<void> {
+  const { places, programs } = machine;
+  const { name } = description;
+  const bundle = bundleOf(places, name);
+  forgetLastEnd(places, name);
+  makeFolder(bundle, 0o711);
+  symlinkSync(durableOf(places, name), join(bundle, 'durable'));
+  symlinkSync(outOfMemoryFile(cgroupOf(places, name)), join(bundle, 'memory-events'));
+  const attachment = reserveAddress(places, description);
+  const token = randomBytes(8).toString('hex');
+  const monitors = ensureMonitorsCgroup(`${cgroupParentOf(places)}-monitors`);
+  const launch = ['sh', places.launcher, 'first', bundle, token, description.restart, ...monitors];
+  const { code, said } = await programs.attempt('perl', [preparer, process.arch, ...launch], async (write) => {
+    write(firstStepsOf(places, description, attachment));
+    const [scratch] = await Promise.all([
+      ensureScratch(machine, description),
+      machine.turns.take(networksTurn, () => ensureNetwork(places, programs, attachment)),
+    ]);
+    const plan = preparationOf(places, description, attachment, scratch);
+    writeConfig(places, description, attachment.slot);
+    writeFileSync(join(bundle, 'launched'), `${hashOf(description)} ${token}`);
+    write(plan);
+  });
+  if (code !== 0) throw failedLaunch(description, said);
+}
+
+export function writeConfig(places: Places, description: Description, slot: number) {
+  writeWhole(join(bundleOf(places, description.name), 'config.json'), JSON.stringify(bundleConfig(places, description, slot)));
+}
+
+/** The hash of the description that was launched, and the word for the token file. */
+export function launchedAs(places: Places, name: string): { hash?: string | undefined; token?: string | undefined } {
+  const [hash, token] = (readText(join(bundleOf(places, name), 'launched')) ?? '').split(' ');
+  return { hash, token };
+}
+
+async function ensureScratch({ places, volumes }: Machine, { name, writable, limits }: Description): Promise<string | undefined> {
+  if (writable.length === 0) return undefined;
+  return (await volumes.create(scratchOf(places, name), limits.diskBytes)).path;
+}
+
+function failedLaunch({ name, limits, workingFolder }: Description, said: string): Problem {
+  // The words of runc, in a message of the monitor's, in quotes in quotes.
+  const reason = said.replaceAll(/\\+n?/g, '');
+  if (/OOM|limit too low|cannot allocate memory/i.test(reason))
+    return new Problem('unavailable', `${name} cannot start with ${limits.memoryBytes} bytes of memory: the limit is too low.`, {
+      internal: reason,
+    });
+  if (/mkdir .*read-only/.test(reason))
+    return new Problem('unavailable', `${name} could not be started: its working folder ${workingFolder} is not in the image.`);
+  const words = /.*(?:create failed|container process|container init): (.*?)"*\s*\}?\s*$/s.exec(reason)?.[1] ?? reason;
+  return new Problem('unavailable', `${name} could not be started: ${words}`, { internal: said });
+}
+
+function forgetLastEnd(places: Places, name: string) {
+  mkdirSync(join(durableOf(places, name), 'exit'), { recursive: true });
+  for (const [now, previous] of [
+    [exitFile(places, name), previousExit(places, name)],
+    [outOfMemoryMark(places, name), previousOutOfMemory(places, name)],
+  ] as const) {
+    if (existsSync(now)) renameSync(now, previous);
+    else rmSync(previous, { force: true });
+  }
+  for (const file of ['restarts', 'restarts.new']) rmSync(join(durableOf(places, name), file), { force: true });
+}
+
+/** No process of it is left when this returns, and none will start. */
+export async function stopContainer({ places, programs }: Machine, name: string, stop: Description['stop'] | undefined) {
+  const bundle = bundleOf(places, name);
+  rmSync(tokenFile(places, name), { force: true });
+  await endRestarter(bundle);
+  const running = runningOf(places, name);
+  if (running) {
+    thaw(cgroupOf(places, name));
+    const ended = () => processStart(running.pid) === undefined;
+    if (stop) signalProcess(running.pid, stop.signal);
+    if (!stop || !(await waitUntil(ended, stop.secondsMax * 1000))) signalProcess(running.pid, 'SIGKILL');
+    await waitUntil(ended, killMillisecondsMax);
+  }
+  if (outOfMemoryCount(cgroupOf(places, name)) > 0) writeFileSync(outOfMemoryMark(places, name), '');
+  // Under the lock, as a restart may have come this far before its token was gone.
+  if (existsSync(join(places.runcRoot, name)))
+    await programs.run('flock', [
+      existsSync(bundle) ? join(bundle, 'lock') : join(places.runFolder, 'lock'),
+      'runc',
+      '--root',
+      places.runcRoot,
+      'delete',
+      '--force',
+      '--',
+      name,
+    ]);
+  await endMonitor(bundle);
+}
+
+/** Between two starts it ends at once; in the middle of one it finishes first. */
+async function endRestarter(bundle: string) {
+  const pid = Number(readText(join(bundle, 'restarter')));
+  const gone = () => !commandOf(pid).includes(`${bundle}\0`);
+  if (!(pid > 0) || gone()) return;
+  signalProcess(pid, 'SIGTERM');
+  await waitUntil(gone, restarterMillisecondsMax);
+}
+
+export const commandOf = (pid: number) => readText(`/proc/${pid}/cmdline`) ?? '';
+
+/** A monitor ends by itself once it has written down how the container ended. */
+async function endMonitor(bundle: string) {
+  const pid = Number(readText(join(bundle, 'monitor-pid')));
+  const gone = () => !commandOf(pid).includes(`${bundle}\0`);
+  if (!(pid > 0) || (await waitUntil(gone, monitorMillisecondsMax))) return;
+  signalProcess(pid, 'SIGKILL');
+  await waitUntil(gone, killMillisecondsMax);
+}
+
+/** Leaves nothing of it on the machine but the description, the logs and how it ended. */
+export async function clearContainer(machine: Machine, name: string, stop: Description['stop'] | undefined) {
+  const { places, programs, volumes } = machine;
+  await stopContainer(machine, name, stop);
+  await killRest(cgroupOf(places, name));
+  const attachment = readAttachment(places, name);
+  const link = attachment && vethOf(places, attachment.slot, attachment.host);
+  await Promise.all([
+    unmountAll(machine, name),
+    link && existsSync(`/sys/class/net/${link}`) && programs.attempt('ip', ['link', 'delete', link]),
+  ]);
+  removeBundle(places, name);
+  removeCgroup(cgroupOf(places, name));
+  removeCgroup(cgroupParentOf(places));
+  if (cgroupsIn(cgroupParentOf(places)).length === 0) removeCgroup(`${cgroupParentOf(places)}-monitors`);
+  await Promise.all([
+    volumes.remove(scratchOf(places, name)),
+    attachment && machine.turns.take(networksTurn, () => leaveNetwork(places, programs, attachment)),
+  ]);
+}
+
+/** What runc no longer knows about, as when it was killed itself. */
+async function killRest(cgroup: string) {
+  await waitUntil(() => {
+    const pids = processesIn(cgroup);
+    for (const pid of pids) signalProcess(pid, 'SIGKILL');
+    return pids.length === 0;
+  }, killMillisecondsMax);
+}
+
+async function unmountAll({ places, programs }: Machine, name: string) {
+  const netns = netnsOf(places, name);
+  const mounted = [rootOf(places, name), usersOf(places, name), netns].filter((path) => mountPoints().includes(path));
+  if (mounted.length > 0) await programs.run('umount', ['--recursive', '--lazy', '--', ...mounted]);
+  rmSync(netns, { force: true });
+}
+
+export const mountPoints = (): string[] =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+    );
+
+/** The root goes first, and only if it is empty: below it volumes may still be mounted, and removing a tree would go into them. */
+export function removeBundle(places: Places, name: string) {
+  const root = rootOf(places, name);
+  if (existsSync(root)) rmdirSync(root);
+  rmSync(bundleOf(places, name), { recursive: true, force: true });
+}

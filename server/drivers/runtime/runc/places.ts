@@ -1,0 +1,102 @@
+/**
+ * Where things of one runtime are, and what they are called on the machine. Every name carries the instance, so that several platforms on
+ * one machine never touch each other's.
+ *
+ *     <folder>/instance                          who we are
+ *     <folder>/lock                              held while the runtime is open, and by what it started and has not ended
+ *     <folder>/containers/<name>/                the description, logs, how it last ended: survives a reboot
+ *     <run folder>/containers/<name>/            the OCI bundle and what runs: as good as gone after a reboot
+ *     <run folder>/networks/<network>/           its number, and the hosts file of its containers
+ *     /run/offshoot/slots/<number>               whose network has which addresses and user ids, for the whole machine
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+export interface Places {
+  readonly instance: string;
+  readonly folder: string;
+  readonly runFolder: string;
+  readonly containers: string;
+  readonly runContainers: string;
+  readonly networks: string;
+  /** Where runc keeps what it knows. */
+  readonly runcRoot: string;
+  /** The lowest layer of every root: mount points and the init. */
+  readonly baseLayer: string;
+  readonly launcher: string;
+}
+
+export const slotsFolder = '/run/offshoot/slots';
+export const netnsFolder = '/run/netns';
+
+export function openPlaces(folder: string, options: { runFolder?: string; instance?: string }): Places {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const instance = options.instance ?? readInstance(join(folder, 'instance'));
+  const runFolder = options.runFolder ?? join('/run/offshoot', instance);
+  const places = {
+    instance,
+    folder,
+    runFolder,
+    containers: join(folder, 'containers'),
+    runContainers: join(runFolder, 'containers'),
+    networks: join(runFolder, 'networks'),
+    runcRoot: join(runFolder, 'runc'),
+    baseLayer: join(runFolder, 'base'),
+    launcher: join(runFolder, 'launch.sh'),
+  };
+  // The root user of a container, who is nobody special on the machine, passes through these to its own root.
+  for (const path of [dirname(runFolder), runFolder, places.runContainers, places.networks]) makeFolder(path, 0o711);
+  for (const path of [places.containers, places.runcRoot]) makeFolder(path, 0o700);
+  for (const path of [slotsFolder, netnsFolder]) mkdirSync(path, { recursive: true });
+  return places;
+}
+
+function readInstance(file: string): string {
+  if (!existsSync(file)) writeWhole(file, randomBytes(3).toString('hex'));
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** Whatever the mask of this process says. */
+export function makeFolder(path: string, mode: number) {
+  if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode);
+}
+
+/** A reader sees the old or the new, also after a crash of this process. */
+export function writeWhole(file: string, text: string, mode = 0o600) {
+  writeFileSync(`${file}.new`, text, { mode });
+  chmodSync(`${file}.new`, mode);
+  renameSync(`${file}.new`, file);
+}
+
+export const readText = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR', 'ESRCH', 'ENODEV'].includes(String(error.code)))
+      return undefined;
+    throw error;
+  }
+};
+
+export const entriesOf = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+
+export const durableOf = (places: Places, name: string) => join(places.containers, name);
+export const bundleOf = (places: Places, name: string) => join(places.runContainers, name);
+/** Only the container's own root user may enter the folder around it. */
+export const rootOf = (places: Places, name: string) => join(bundleOf(places, name), 'private', 'root');
+/** Keeps the user namespace. */
+export const usersOf = (places: Places, name: string) => join(bundleOf(places, name), 'users');
+export const netnsOf = (places: Places, name: string) => join(netnsFolder, `${netnsPrefix(places)}${name}`);
+export const netnsPrefix = (places: Places) => `offshoot-${places.instance}-`;
+/** Linux allows 15 letters. */
+export const bridgePrefix = (places: Places) => `of-${places.instance}-`;
+export const bridgeOf = (places: Places, slot: number) => `${bridgePrefix(places)}${slot}`;
+export const vethPrefix = (places: Places) => `ov-${places.instance}-`;
+export const vethOf = (places: Places, slot: number, host: number) =>
+  `${vethPrefix(places)}${slot.toString(36).padStart(3, '0')}${host.toString(36).padStart(2, '0')}`;
+export const scratchPrefix = (places: Places) => `scratch-${places.instance}-`;
+export const scratchOf = (places: Places, name: string) => `${scratchPrefix(places)}${name}`;
+/** As runc takes it: from the root of each hierarchy. */
+export const cgroupParentOf = (places: Places) => `offshoot-${places.instance}`;
+export const cgroupOf = (places: Places, name: string) => `${cgroupParentOf(places)}/${name}`;

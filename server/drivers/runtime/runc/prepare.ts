@@ -1,0 +1,167 @@
+/**
+ * The root file system of a container and its place in the network, as the machine has them before runc starts anything.
+ *
+ * The root is a read-only union of the image, a layer with our init and mount points, and one with what this container needs beside. Volumes
+ * are mounted below it so that the users they know on disk are the users inside, whichever range of the machine stands for them.
+ */
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { Problem } from '../../../kernel/problem.ts';
+import { firstUserOf, initPath } from './bundle.ts';
+import type { Description } from './description.ts';
+import { type Attachment, linkBatches, namesFolder } from './networks.ts';
+import { type Places, bundleOf, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
+
+const init = '/usr/bin/tini-static';
+/** Takes the plan as its input, and the program that follows as arguments behind the architecture. */
+export const preparer = join(import.meta.dirname, 'prepare.pl');
+const namesAt = '.offshoot/names';
+/** A page of the kernel, which is what mount options may take. */
+const optionsBytesMax = 4000;
+const linksMax = 20;
+
+/** Once for all containers. Whole or absent. */
+export function ensureBaseLayer(places: Places) {
+  if (existsSync(places.baseLayer)) return;
+  if (!existsSync(init)) throw new Error(`${init} is missing: apt-get install tini`);
+  const scratch = `${places.baseLayer}.new`;
+  rmSync(scratch, { recursive: true, force: true });
+  for (const folder of ['', 'proc', 'dev', 'etc', dirname(namesAt), namesAt]) makeFolder(join(scratch, folder), 0o755);
+  copyFileSync(init, join(scratch, initPath));
+  chmodSync(join(scratch, initPath), 0o755);
+  for (const file of ['hosts', 'resolv.conf']) symlinkSync(`/${namesAt}/${file}`, join(scratch, 'etc', file));
+  renameSync(scratch, places.baseLayer);
+}
+
+interface Place {
+  from: string;
+  at: string;
+  writable: boolean;
+}
+
+/** What can begin before the rest is known, and takes longest: namespaces, and links between them. */
+export function firstStepsOf(places: Places, { name }: Description, attachment: Attachment): string {
+  return written([['namespaces', String(firstUserOf(attachment.slot)), usersOf(places, name), netnsOf(places, name)]]);
+}
+
+const written = (steps: readonly string[][]) =>
+  steps
+    .flat()
+    .map((word) => `${word}\0`)
+    .join('');
+
+/** Makes what files can make, and gives the plan for the rest. `scratch` is the folder that those that can be written to share. */
+export function preparationOf(places: Places, description: Description, attachment: Attachment, scratch: string | undefined): string {
+  const { name } = description;
+  const layers = checkedLayers(description);
+  const top = join(bundleOf(places, name), 'top');
+  const mounts = [...scratchFolders(description, scratch), ...description.mounts]
+    .map((mount) => ({ ...mount, at: resolveInside(layers, mount.at) }))
+    .sort((a, b) => a.at.split('/').length - b.at.split('/').length);
+  const root = rootOf(places, name);
+  mkdirSync(root, { recursive: true });
+  const first = firstUserOf(attachment.slot);
+  chownSync(dirname(root), first, first);
+  chmodSync(dirname(root), 0o700);
+  makeFolder(top, 0o755);
+  for (const { at } of mounts) if (!mounts.some((other) => isBelow(at, other.at))) makeMountPoint(layers, top, at);
+  writeNameFiles(description, layers, top);
+  const lower = [top, places.baseLayer, ...layers].map(escapeOption).join(':');
+  if (Buffer.byteLength(lower) > optionsBytesMax)
+    throw new Problem('unavailable', `The image of ${name} has too many layers, or paths too long.`);
+  const { inside, outside } = linkBatches(places, basename(netnsOf(places, name)), attachment);
+  return written([
+    ['links', outside, basename(netnsOf(places, name)), inside, join(bundleOf(places, name), 'links')],
+    ['overlay', root, lower],
+    ['show', namesFolder(places, attachment.network), namesAt],
+    ...mounts.flatMap((mount) => [nestedStep(mounts, mount), ['mount', mount.from, mount.at.slice(1), mount.writable ? 'rw' : 'ro']]),
+    ['go'],
+  ]);
+}
+
+function checkedLayers({ name, layers, mounts }: Description): string[] {
+  const missing = layers.find((layer) => !existsSync(layer));
+  if (missing !== undefined)
+    throw new Problem('unavailable', `The image of ${name} is not there: its layer ${missing} is missing; build the image again.`);
+  const absent = mounts.find(({ from }) => !existsSync(from));
+  if (absent) throw new Problem('unavailable', `${absent.from}, which ${name} has at ${absent.at}, is not there.`);
+  return layers.toReversed();
+}
+
+/** They belong to the container's user, but for those of everybody. */
+function scratchFolders({ writable, user }: Description, scratch: string | undefined): Place[] {
+  if (scratch === undefined) return [];
+  return writable.map((at, index) => {
+    const from = join(scratch, String(index));
+    mkdirSync(from, { recursive: true });
+    chownSync(from, user.uid, user.gid);
+    chmodSync(from, at.endsWith('/tmp') ? 0o1777 : 0o755);
+    return { from, at, writable: true };
+  });
+}
+
+const isBelow = (at: string, other: string) => at.startsWith(`${other}/`);
+
+/** A mount point inside another mount is made in what is mounted there. */
+function nestedStep(mounts: readonly Place[], { at }: Place): string[] {
+  const around = mounts.findLast((other) => isBelow(at, other.at));
+  return around ? ['make', around.from, at.slice(around.at.length + 1)] : [];
+}
+
+const topmost = (layers: readonly string[], path: string) =>
+  layers.map((layer) => join(layer, path)).find((path) => lstatSync(path, { throwIfNoEntry: false }));
+
+/** Where the image's own symbolic links lead: a folder made over one of them would hide what is behind it. */
+function resolveInside(layers: readonly string[], path: string, links = 0): string {
+  const parts = path.split('/').slice(1);
+  for (let count = 1; count <= parts.length; count++) {
+    const at = `/${parts.slice(0, count).join('/')}`;
+    const found = topmost(layers, at);
+    if (found === undefined || !lstatSync(found).isSymbolicLink()) continue;
+    if (links >= linksMax) throw new Problem('invalid-request', `${path} leads in a circle in the image; choose another folder.`);
+    const target = readlinkSync(found);
+    const resolved = normalize(target.startsWith('/') ? target : join(dirname(at), target));
+    return resolveInside(layers, join('/', resolved, ...parts.slice(count)), links + 1);
+  }
+  return path;
+}
+
+/** Folders that the image has too keep the mode they have there. */
+function makeMountPoint(layers: readonly string[], top: string, at: string) {
+  const parts = at.split('/').slice(1);
+  for (let count = 1; count <= parts.length; count++) {
+    const path = parts.slice(0, count).join('/');
+    const found = topmost(layers, path);
+    if (existsSync(join(top, path))) continue;
+    mkdirSync(join(top, path));
+    chmodSync(join(top, path), found === undefined ? 0o755 : lstatSync(found).mode & 0o7777);
+  }
+}
+
+/** Programs look up who they are, and names in files before they ask the internet. */
+function writeNameFiles({ user: { uid, gid }, workingFolder }: Description, layers: readonly string[], top: string) {
+  const home = /[:\n]/.test(workingFolder) ? '/' : workingFolder;
+  const textOf = (path: string) => readText(topmost(layers, path) ?? join(top, 'missing')) ?? '';
+  const etc = join(top, 'etc');
+  makeFolder(etc, 0o755);
+  const users = textOf('etc/passwd') || 'root:x:0:0:root:/root:/bin/sh\n';
+  if (!new RegExp(`^[^:]*:[^:]*:${uid}:`, 'm').test(users))
+    writeWhole(join(etc, 'passwd'), `${users}app:x:${uid}:${gid}::${home}:/bin/sh\n`, 0o644);
+  else if (!textOf('etc/passwd')) writeWhole(join(etc, 'passwd'), users, 0o644);
+  const groups = textOf('etc/group') || 'root:x:0:\n';
+  if (!new RegExp(`^[^:]*:[^:]*:${gid}:`, 'm').test(groups)) writeWhole(join(etc, 'group'), `${groups}app:x:${gid}:\n`, 0o644);
+  if (topmost(layers, 'etc/nsswitch.conf') === undefined) writeWhole(join(etc, 'nsswitch.conf'), 'hosts: files dns\n', 0o644);
+}
+
+const escapeOption = (path: string) => path.replaceAll(/[\\:,]/g, (character) => `\\${character}`);

@@ -1,0 +1,101 @@
+/** The programs of the machine that the runtime calls, and processes it looks at without calling any. */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readText } from './places.ts';
+
+const secondsMax = 60;
+const outputBytesMax = 64 * 1024;
+const lockSecondsMax = 30;
+
+type Input = string | ((write: (text: string) => void) => Promise<void>);
+
+/** Runs programs while holding the lock of the runtime: what is still running after a kill -9 of this process keeps the next one out until it is done. */
+export interface Programs {
+  run(program: string, args: readonly string[], input?: string): Promise<void>;
+  /** Its exit code and what it said, whatever the code. What it is told may come bit by bit; if that fails, its input just ends, and so does this. */
+  attempt(program: string, args: readonly string[], input?: Input): Promise<{ code: number; said: string }>;
+  close(): void;
+}
+
+export async function openPrograms(lockFile: string): Promise<Programs> {
+  const lock = openSync(lockFile, 'a', 0o600);
+  const attempt = (program: string, args: readonly string[], input?: Input) => runOnce(program, args, input, lock);
+  const { code } = await attempt('flock', ['--exclusive', '--timeout', String(lockSecondsMax), '3']);
+  if (code !== 0) {
+    closeSync(lock);
+    throw new Error(`Another Offshoot runs containers from ${lockFile}; stop it first, or use another data folder.`);
+  }
+  const open = { now: true };
+  return {
+    attempt,
+    run: async (program, args, input) => {
+      const { code, said } = await attempt(program, args, input);
+      if (code !== 0) throw new Error(`${program} ${args.slice(0, 4).join(' ')} ended with ${code}: ${said.trim()}`);
+    },
+    close: () => {
+      if (open.now) closeSync(lock);
+      open.now = false;
+    },
+  };
+}
+
+function runOnce(
+  program: string,
+  args: readonly string[],
+  input: Input | undefined,
+  lock: number,
+): Promise<{ code: number; said: string }> {
+  return new Promise((settle, fail) => {
+    const child = spawn(program, args, {
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', lock],
+      timeout: secondsMax * 1000,
+    });
+    let said = '';
+    const listen = (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputBytesMax));
+    child.stdout?.on('data', listen);
+    child.stderr?.on('data', listen);
+    child.stdin?.on('error', () => {});
+    const told = tell(child.stdin, input);
+    child.once('error', (cause) => fail(new Error(`${program} could not be started: ${cause.message}`, { cause })));
+    child.once('close', (code, signal) => void told.then(() => settle({ said, code: code ?? (signal === null ? 1 : 137) }), fail));
+  });
+}
+
+/** A failure is kept until the program has ended, or it might go on behind the back of whoever hears of it. */
+function tell(stdin: Writable | null, input: Input | undefined): Promise<void> {
+  const telling =
+    typeof input === 'function'
+      ? input((text) => void stdin?.write(text))
+      : Promise.resolve(void (input !== undefined && stdin?.write(input)));
+  const told = telling.finally(() => stdin?.end());
+  told.catch(() => {});
+  return told;
+}
+
+/** When a process started, in ticks since boot: together with its number it is that process and no other. Undefined: it has ended. */
+export function processStart(pid: number): number | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return state === 'Z' || state === 'X' ? undefined : Number(rest[18]);
+}
+
+export function signalProcess(pid: number, signal: NodeJS.Signals) {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** Looks often at first, as most things happen at once. */
+export async function waitUntil(done: () => boolean, millisecondsMax: number): Promise<boolean> {
+  const until = performance.now() + millisecondsMax;
+  for (let pause = 1; !done(); pause = Math.min(pause * 1.5, 50)) {
+    if (performance.now() >= until) return false;
+    await sleep(pause);
+  }
+  return true;
+}

@@ -1,0 +1,107 @@
+/** Waits until a container passes its probe, and says in words why it did not. */
+import { get } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../../../kernel/problem.ts';
+import { refusedForkCount } from './cgroups.ts';
+import type { Description } from './description.ts';
+import { type Places, cgroupOf } from './places.ts';
+import { lastLines } from './logs.ts';
+import { lastEnd, runningOf } from './state.ts';
+
+type Probe = NonNullable<Description['probe']>;
+/** Undefined: passed. Otherwise what was found instead, to be continued after the container's name. */
+type Finding = string | undefined;
+
+/** Most are ready within a second, and somebody waits for it. */
+const pauseMilliseconds = { first: 5, later: 200 };
+const impatientMilliseconds = 1500;
+const attemptMillisecondsMax = 5000;
+const lastLinesMax = 10;
+const endMillisecondsMax = 1000;
+
+/** `runInside` gives the exit code. */
+export async function waitUntilReady(
+  places: Places,
+  description: Description,
+  address: string,
+  runInside: (argv: readonly string[], millisecondsMax: number) => Promise<number>,
+  signal: AbortSignal,
+) {
+  const { name, probe } = description;
+  if (!probe) return;
+  const start = performance.now();
+  const until = start + probe.secondsMax * 1000;
+  let finding: Finding;
+  for (;;) {
+    if (signal.aborted) throw new Problem('conflict', `${name} was removed before it was ready.`);
+    if (!runningOf(places, name)) throw await endedProblem(places, description);
+    finding = await look(probe, address, runInside);
+    if (finding === undefined) return;
+    const pause = performance.now() - start < impatientMilliseconds ? pauseMilliseconds.first : pauseMilliseconds.later;
+    if (performance.now() + pause > until) break;
+    await sleep(pause);
+  }
+  throw await problemOf(places, name, `${name} ${finding} within ${probe.secondsMax} seconds`, description);
+}
+
+function look(
+  probe: Probe,
+  address: string,
+  runInside: (argv: readonly string[], millisecondsMax: number) => Promise<number>,
+): Promise<Finding> {
+  switch (probe.kind) {
+    case 'port':
+      return lookAtPort(address, probe.port);
+    case 'http':
+      return lookAtHttp(address, probe.port, probe.path);
+    case 'command':
+      return runInside(probe.argv, attemptMillisecondsMax).then((code) =>
+        code === 0 ? undefined : `did not pass its check (${probe.argv[0]} ended with ${code})`,
+      );
+  }
+}
+
+function lookAtPort(host: string, port: number): Promise<Finding> {
+  return new Promise((settle) => {
+    const socket = connect({ host, port, timeout: attemptMillisecondsMax });
+    const close = (finding: Finding) => {
+      socket.destroy();
+      settle(finding);
+    };
+    socket.once('connect', () => close(undefined));
+    socket.once('timeout', () => close(`did not open port ${port}`));
+    socket.once('error', () => close(`did not open port ${port}`));
+  });
+}
+
+function lookAtHttp(host: string, port: number, path: string): Promise<Finding> {
+  return new Promise((settle) => {
+    const request = get({ host, port, path, agent: false, timeout: attemptMillisecondsMax }, (reply) => {
+      reply.resume();
+      const status = reply.statusCode ?? 0;
+      settle(status >= 200 && status < 400 ? undefined : `answered ${status} at ${path}, and nothing better`);
+    });
+    request.once('timeout', () => request.destroy());
+    request.once('error', () => settle(`did not answer on port ${port}`));
+  });
+}
+
+/** Its monitor may still be writing down how it ended. */
+async function endedProblem(places: Places, description: Description): Promise<Problem> {
+  const { name, limits } = description;
+  const until = performance.now() + endMillisecondsMax;
+  let end = lastEnd(places, name);
+  for (; !end && performance.now() < until; end = lastEnd(places, name)) await sleep(pauseMilliseconds.first);
+  const words = end?.outOfMemory
+    ? `${name} ran out of memory before it was ready: it may use ${limits.memoryBytes} bytes; give it more`
+    : `${name} ended with code ${end?.code ?? 'unknown'} before it was ready`;
+  return problemOf(places, name, words, description);
+}
+
+async function problemOf(places: Places, name: string, words: string, { limits }: Description): Promise<Problem> {
+  const crowded = refusedForkCount(cgroupOf(places, name)) > 0 ? ` It wanted more than the ${limits.pids} processes it may have.` : '';
+  const lines = await lastLines(places, name, lastLinesMax);
+  const said = lines.length > 0 ? ` Its last lines:\n${lines.map(({ text }) => text).join('\n')}` : ' It said nothing.';
+  return new Problem('unavailable', `${words}.${crowded}${said}`);
+}

@@ -1,0 +1,199 @@
+/**
+ * Containers by runc, on this machine, with no daemon: each has a monitor of its own (conmon) that outlives us, and everything else about it
+ * is in files and in the kernel. What each file here holds is told in its first lines; places.ts says where things are.
+ */
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Volumes } from '../../volumes/volumes.ts';
+import type { Container, ContainerState, ContainerStats, Limits, Runtime } from '../runtime.ts';
+import { resourcesOf } from './bundle.ts';
+import { countersOf, freeze, isFrozen, memoryUsed, thaw } from './cgroups.ts';
+import {
+  type Description,
+  checkDescription,
+  checkLimits,
+  foundDescription,
+  hashOf,
+  readDescription,
+  writeDescription,
+} from './description.ts';
+import { endOldExecutions, runInside, startExecution } from './exec.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { type Machine, clearContainer, launchedAs, removeBundle, startContainer, writeConfig } from './lifecycle.ts';
+import { keepLogsShort, readLogs } from './logs.ts';
+import { readAttachment } from './networks.ts';
+import { type Places, cgroupOf, durableOf, entriesOf, openPlaces, readText, scratchOf } from './places.ts';
+import { ensureBaseLayer } from './prepare.ts';
+import { openPrograms, waitUntil } from './processes.ts';
+import { waitUntilReady } from './ready.ts';
+import { bootedSince, noteBoot } from './slots.ts';
+import { runningOf, stateOf, tokenFile } from './state.ts';
+import { Turns } from './turns.ts';
+
+export interface RuncOptions {
+  /** What must survive a reboot. */
+  folder: string;
+  /** What need not; by default under /run. */
+  runFolder?: string;
+  /** Six letters or digits, if not to be made up and kept in the folder. */
+  instance?: string;
+  /** For the folders that containers can write to. */
+  volumes: Volumes;
+}
+
+const freezeMillisecondsMax = 5000;
+
+export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions): Promise<Runtime> {
+  const places = openPlaces(folder, where);
+  const programs = await openPrograms(join(folder, 'lock'));
+  if (bootedSince(join(places.runFolder, 'boot'))) forgetBeforeBoot(places);
+  ensureBaseLayer(places);
+  copyFileSync(join(import.meta.dirname, 'launch.sh'), `${places.launcher}.new`);
+  renameSync(`${places.launcher}.new`, places.launcher);
+  for (const name of entriesOf(places.runContainers)) endOldExecutions(places, name);
+  const stopRotating = keepLogsShort(places);
+  const turns = new Turns();
+  const machine: Machine = { places, programs, volumes, turns };
+  /** An ensure that waits is called off by a remove. */
+  const waiting = new Map<string, AbortController>();
+
+  return {
+    ensure: (container) => ensure(machine, container, waiting),
+    remove: (name) => {
+      waiting.get(name)?.abort();
+      return turns.take(name, () => removeContainer(machine, name));
+    },
+    state: async (name) => stateOf(places, name),
+    list: async () =>
+      entriesOf(places.containers)
+        .map((name) => stateOf(places, name))
+        .filter(({ status }) => status !== 'absent'),
+    exec: async (name, command) => startExecution(places, name, command),
+    logs: (name, options) => readLogs(places, name, options),
+    stats: (name) => statsOf(machine, name),
+    pause: (name) => turns.take(name, () => pause(places, name)),
+    resume: (name) => turns.take(name, async () => thaw(cgroupOf(places, foundDescription(places, name).name))),
+    update: (name, limits) => turns.take(name, () => changeLimits(machine, foundDescription(places, name), limits)),
+    removeLeftovers: (keep) => removeLeftovers(machine, keep),
+    close: async () => {
+      stopRotating();
+      for (const controller of waiting.values()) controller.abort();
+      await turns.over();
+      programs.close();
+    },
+  };
+}
+
+/** No process, mount or namespace of before can be there; numbers and files could be mistaken for those of now. */
+function forgetBeforeBoot(places: Places) {
+  for (const name of entriesOf(places.runContainers)) removeBundle(places, name);
+  for (const folder of [places.networks, places.runcRoot])
+    for (const entry of entriesOf(folder)) rmSync(join(folder, entry), { recursive: true });
+  noteBoot(join(places.runFolder, 'boot'));
+}
+
+async function ensure(machine: Machine, container: Container, waiting: Map<string, AbortController>): Promise<ContainerState> {
+  const { places, turns } = machine;
+  const description = checkDescription(container);
+  const { name } = description;
+  return turns.take(name, async () => {
+    const calledOff = new AbortController();
+    waiting.set(name, calledOff);
+    try {
+      await makeSo(machine, description, calledOff.signal);
+      return stateOf(places, name);
+    } finally {
+      waiting.delete(name);
+    }
+  });
+}
+
+async function makeSo(machine: Machine, description: Description, calledOff: AbortSignal) {
+  const { places } = machine;
+  const { name } = description;
+  const stored = readDescription(places, name);
+  const same = runningOf(places, name) !== undefined && launchedAs(places, name).hash === hashOf(description);
+  if (same) {
+    if (JSON.stringify(stored?.limits) !== JSON.stringify(description.limits)) await changeLimits(machine, description, description.limits);
+    thaw(cgroupOf(places, name));
+    if (readText(tokenFile(places, name)) !== undefined) return;
+  }
+  try {
+    if (!same) {
+      await clearContainer(machine, name, stored?.stop);
+      writeDescription(places, description);
+      await startContainer(machine, description);
+    }
+    await becomeReady(places, description, calledOff);
+  } catch (error) {
+    await clearContainer(machine, name, undefined);
+    throw error;
+  }
+}
+
+async function becomeReady(places: Places, description: Description, calledOff: AbortSignal) {
+  const { name } = description;
+  const { address = '' } = stateOf(places, name);
+  const inside = (argv: readonly string[], millisecondsMax: number) => runInside(places, name, argv, millisecondsMax);
+  await waitUntilReady(places, description, address, inside, calledOff);
+  writeFileSync(tokenFile(places, name), launchedAs(places, name).token ?? '');
+}
+
+async function removeContainer(machine: Machine, name: string) {
+  const { places } = machine;
+  const description = readDescription(places, name);
+  await clearContainer(machine, name, description?.stop);
+  rmSync(durableOf(places, name), { recursive: true, force: true });
+}
+
+async function pause(places: Places, name: string) {
+  foundDescription(places, name);
+  if (!runningOf(places, name)) throw new Problem('conflict', `${name} is not running; start it first.`);
+  const cgroup = cgroupOf(places, name);
+  freeze(cgroup);
+  await waitUntil(() => isFrozen(cgroup), freezeMillisecondsMax);
+}
+
+/** Written down first: a container that starts again by itself starts with them. */
+async function changeLimits({ places, programs, volumes }: Machine, description: Description, limits: Limits) {
+  checkLimits(limits);
+  const { name } = description;
+  const changed = { ...description, limits };
+  const attachment = readAttachment(places, name);
+  if (description.writable.length > 0 && attachment) await volumes.grow(scratchOf(places, name), limits.diskBytes);
+  if (runningOf(places, name)) {
+    const { code, said } = await programs.attempt(
+      'runc',
+      ['--root', places.runcRoot, 'update', '--resources', '-', '--', name],
+      JSON.stringify(resourcesOf(limits)),
+    );
+    if (code !== 0) throw refusedLimits(places, name, limits, said);
+  }
+  writeDescription(places, changed);
+  if (attachment) writeConfig(places, changed, attachment.slot);
+}
+
+function refusedLimits(places: Places, name: string, { memoryBytes }: Limits, said: string): Error {
+  const used = memoryUsed(cgroupOf(places, name));
+  if (used < memoryBytes) return new Error(`The limits of ${name} could not be changed: ${said.trim()}`);
+  return new Problem(
+    'conflict',
+    `${name} uses ${used} bytes of memory and cannot be limited to ${memoryBytes}; restart it with less, or give it more.`,
+    { internal: said },
+  );
+}
+
+async function statsOf({ places, volumes }: Machine, name: string): Promise<ContainerStats> {
+  const { writable } = foundDescription(places, name);
+  const running = runningOf(places, name);
+  if (!running) throw new Problem('conflict', `${name} is not running; start it first.`);
+  const scratch = scratchOf(places, name);
+  const link = /^\s*eth0:\s*(\d+)(?:\s+\d+){7}\s+(\d+)/m.exec(readText(`/proc/${running.pid}/net/dev`) ?? '');
+  return {
+    ...countersOf(cgroupOf(places, name)),
+    diskUsedBytes: writable.length > 0 ? (await volumes.usage(scratch)).bytes : 0,
+    networkReceivedBytes: Number(link?.[1] ?? 0),
+    networkSentBytes: Number(link?.[2] ?? 0),
+  };
+}

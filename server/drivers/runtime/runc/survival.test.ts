@@ -1,0 +1,143 @@
+/** What is left after a kill, and after a remove. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { randomInt } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describeContainer, linesOf, shell } from '../conformance.ts';
+import type { Container, Runtime } from '../runtime.ts';
+import { openRuncRuntime } from './runc.ts';
+import { type TestMachine, canRun, inventoryOf, makeTestMachine, pretendReboot } from './test-machine.ts';
+
+const chaosKills = 50;
+const waiting = { timeout: 20_000, interval: 100 };
+
+describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
+  let machine: TestMachine;
+  let runtime: Runtime | undefined;
+  const children: ChildProcess[] = [];
+  const container = (name: string, changes: Partial<Container> = {}) => describeContainer(machine.layers, name, changes);
+  const idle = (name: string, changes: Partial<Container> = {}) => {
+    const { probe: _, ...rest } = container(name);
+    return { ...rest, argv: shell('exec sleep 1000'), ...changes };
+  };
+
+  beforeEach(() => {
+    machine = makeTestMachine();
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    await runtime?.close();
+    await machine.remove();
+  });
+
+  /** Another process that, once it is told to go, opens the runtime and goes on with `work`, a piece of program. */
+  async function loadElsewhere(work: string): Promise<ChildProcess> {
+    const program = `
+      import { openRuncRuntime } from ${JSON.stringify(new URL('runc.ts', import.meta.url).href)};
+      import { openMemoryVolumes } from ${JSON.stringify(new URL('test-machine.ts', import.meta.url).href)};
+      const { folder, instance, containers } = JSON.parse(process.argv[1]);
+      console.log('loaded');
+      for await (const word of process.stdin) break;
+      const runtime = await openRuncRuntime({ folder: folder + '/runtime', instance, volumes: openMemoryVolumes(folder + '/volumes') });
+      ${work}`;
+    const { folder, instance } = machine;
+    const containers = [container('web', { restart: 'always' }), idle('a'), idle('b', { network: 'two' }), idle('c', { network: 'two' })];
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program, JSON.stringify({ folder, instance, containers })], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    await once(child.stdout, 'data');
+    return child;
+  }
+
+  const go = (child: ChildProcess) => child.stdin?.write('go');
+
+  async function killed(child: ChildProcess) {
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+
+  test('they go on after kill -9 of the platform, are started again meanwhile, and found by name', async () => {
+    const child = await loadElsewhere(`
+      await runtime.ensure(containers[0]);
+      const left = await runtime.exec('web', { argv: ['/bin/sh', '-c', 'sleep 4321; true'] });
+      await left.signal('SIGCONT');
+      console.log((await runtime.state('web')).address);
+      setInterval(() => {}, 1000);`);
+    go(child);
+    const [address] = await once(child.stdout!, 'data');
+    await killed(child);
+    const reply = async () => (await fetch(`http://${String(address).trim()}:8080/`)).text();
+    expect(await reply()).toBe('web');
+    runtime = await openRuncRuntime(machine.options);
+    const found = await runtime.state('web');
+    expect(found).toMatchObject({ status: 'running', restarts: 0 });
+    expect(await runtime.ensure(container('web', { restart: 'always' }))).toEqual(found);
+    const execution = await runtime.exec('web', { argv: shell('ps -o args | grep 432[1]; kill 1') });
+    expect(await text(execution.stdout)).toBe('');
+    await runtime.close();
+    runtime = undefined;
+    await expect.poll(() => reply().catch(() => ''), waiting).toBe('web');
+    runtime = await openRuncRuntime(machine.options);
+    expect(await runtime.state('web')).toMatchObject({ status: 'running', restarts: 1 });
+    expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
+  });
+
+  test('after a remove the machine has what it had before', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    const before = inventoryOf(machine);
+    expect(Object.values(before).flat()).toEqual([]);
+    for (let round = 0; round < 2; round++) {
+      const names = Array.from({ length: 5 }, (_, index) => `c${index}`);
+      await Promise.all(names.map((name, index) => runtime!.ensure(idle(name, { network: index % 2 ? 'one' : 'two', restart: 'always' }))));
+      expect(Object.entries(inventoryOf(machine)).filter(([, found]) => found.length === 0)).toEqual([]);
+      await Promise.all(names.map((name) => runtime!.remove(name)));
+      await expect.poll(() => inventoryOf(machine), waiting).toEqual(before);
+    }
+  });
+
+  test('what a reboot leaves is made whole by ensure', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    await runtime.ensure(container('web'));
+    await runtime.close();
+    pretendReboot(machine);
+    runtime = await openRuncRuntime(machine.options);
+    expect(await runtime.state('web')).toMatchObject({ status: 'stopped' });
+    expect(await runtime.ensure(container('web'))).toMatchObject({ status: 'running' });
+    expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'ready']);
+  });
+
+  test(
+    `killed at ${chaosKills} random moments of ensuring and removing, what should exist does, and nothing else`,
+    { timeout: 300_000 },
+    async () => {
+      runtime = await openRuncRuntime(machine.options);
+      const kept = await runtime.ensure(idle('kept'));
+      const before = inventoryOf(machine);
+      await runtime.close();
+      const work = `
+      console.log('open');
+      const loop = async (container) => { for (;;) { await runtime.ensure(container); await runtime.remove(container.name); } };
+      await Promise.all(containers.slice(1).map(loop));`;
+      // The next ones get ready while the one before works.
+      const loading = Array.from({ length: 2 }, () => loadElsewhere(work));
+      for (let kill = 0; kill < chaosKills; kill++) {
+        const child = await loading.shift()!;
+        go(child);
+        loading.push(loadElsewhere(work));
+        await once(child.stdout!, 'data');
+        await sleep(randomInt(400));
+        await killed(child);
+      }
+      for (const child of loading) await killed(await child);
+      runtime = await openRuncRuntime(machine.options);
+      await runtime.removeLeftovers(new Set(['kept']));
+      await expect.poll(() => inventoryOf(machine), waiting).toEqual(before);
+      expect(await runtime.list()).toEqual([kept]);
+      expect(await runtime.ensure(idle('a'))).toMatchObject({ status: 'running' });
+    },
+  );
+});
