@@ -5,9 +5,10 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { totalmem } from 'node:os';
+import { release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../server/config.ts';
+import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
 
 /** Needed to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
@@ -102,6 +103,20 @@ const checks: Check[] = [
     remedy: 'run as root to deploy with runc',
   },
   { what: 'runc', need: 'deployments', look: () => version('runc', ['--version']), remedy: 'apt-get install runc' },
+  { what: 'conmon', need: 'deployments', look: () => version('conmon', ['--version']), remedy: 'apt-get install conmon' },
+  {
+    what: 'init for containers',
+    need: 'deployments',
+    look: () => usableProgram('/usr/bin/tini-static'),
+    remedy: 'apt-get install tini',
+  },
+  {
+    what: 'kernel',
+    need: 'deployments',
+    look: () => ({ ok: isKernelFrom(5, 19), found: release() }),
+    remedy: 'use Linux 5.19 or newer: containers and their volumes map users by mounts',
+  },
+  { what: 'mmdebstrap', need: 'deployments', look: () => version('mmdebstrap', ['--version']), remedy: 'apt-get install mmdebstrap' },
   {
     what: 'cgroups',
     need: 'deployments',
@@ -134,6 +149,12 @@ const checks: Check[] = [
     look: () => usable('/dev/loop-control'),
     remedy: 'modprobe loop, as root; without it clones are plain copies',
   },
+  {
+    what: 'volumes',
+    need: 'deployments',
+    look: volumesFinding,
+    remedy: 'every clone copies every byte; run as root with btrfs-progs, or set OFFSHOOT_VOLUMES to a folder on btrfs or XFS',
+  },
   { what: 'nftables', need: 'deployments', look: () => version('nft', ['--version']), remedy: 'apt-get install nftables' },
   { what: 'iproute2', need: 'deployments', look: () => version('ip', ['-Version']), remedy: 'apt-get install iproute2' },
   {
@@ -150,9 +171,25 @@ const checks: Check[] = [
   },
 ];
 
+function isKernelFrom(major: number, minor: number) {
+  const [ours = 0, further = 0] = release()
+    .split('.')
+    .map((part) => Number.parseInt(part, 10));
+  return ours > major || (ours === major && further >= minor);
+}
+
+const usableProgram = (path: string): Finding => ({ ok: existsSync(path), found: existsSync(path) ? path : 'missing' });
+
 const ok = (found: string): Finding => ({ ok: true, found });
 const isRoot = () => process.getuid?.() === 0;
 const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+
+/** How data would be kept here; plain copies work, but no more than that. */
+async function volumesFinding(config: Config): Promise<Finding> {
+  const { way, folder, freeBytes } = await chooseVolumes(config);
+  const ways = { btrfs: 'btrfs subvolumes', pool: 'a btrfs pool of our own', reflink: 'copies that share blocks', copy: 'plain copies' };
+  return { ok: way !== 'copy', found: `${ways[way]} in ${folder}, ${gigabytes(freeBytes)} free` };
+}
 
 /** The first line a program says about itself. */
 function version(program: string, args: string[]): Finding {

@@ -12,7 +12,7 @@ const imports = globSync('**/*.ts', { cwd: root }).flatMap((file) =>
 );
 
 const roomOf = (path: string) => path.match(/^rooms\/([^/]+)\//)?.[1];
-const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test-');
+const isTest = (file: string) => /\.test\.ts$|(^|\/)(test-[^/]+|conformance)\.ts$/.test(file);
 
 test('a room is entered through its front door', () => {
   const trespassing = imports.filter(({ file, to }) => {
