@@ -85,7 +85,7 @@ const typeNames: Record<string, string> = {
 function columnType({ table_name, column_name, type, required, expression, identity }: Column) {
   const base = typeNames[type];
   if (!base) throw new Error(`No TypeScript type for ${type} of ${table_name}.${column_name}; add it to typeNames.`);
-  const full = required ? base : `${base} | null`;
+  const full = required || base === 'unknown' ? base : `${base} | null`;
   if (identity) return `    ${column_name}: GeneratedAlways<${full}>;\n`;
   return `    ${column_name}: ${expression === null ? full : `Generated<${full}>`};\n`;
 }

@@ -23,6 +23,7 @@ export function drainOnClose(http: FastifyInstance) {
   });
   http.addHook('preClose', (done) => {
     closing = true;
+    http.server.emit('close-streams');
     for (const [socket, count] of requestsUnderWay) if (count === 0) socket.destroy();
     done();
   });

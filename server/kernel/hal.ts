@@ -7,7 +7,7 @@ import fastJson from 'fast-json-stringify';
 import type { Caller } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { componentName, describeOperation, documentPath, statusOf } from './openapi.ts';
-import { familyOf, type Entity, type Family, type Operation } from './operation.ts';
+import { Changed, familyOf, type Entity, type Family, type Operation } from './operation.ts';
 import type { Page } from './paging.ts';
 import { inMilliseconds } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -35,19 +35,27 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
   return function compileReply(operation: Operation): (result: unknown, asked: Asked) => string {
     const { returns, family } = operation;
     const status = statusOf(returns, family);
-    const wrap = (body: string) => (family === 'project' ? accepted(status, body) : body);
+    const wrap = (body: string, activities: string) => (family === 'project' ? accepted(status, body, activities) : body);
+    /** The thing that changed, and what follows from it. */
+    const presentChange = (present: Presenter, result: unknown, caller: Caller | undefined) => {
+      if (!(result instanceof Changed)) return wrap(present(result, caller, 'whole'), '[]');
+      const { row, activities } = result;
+      return wrap(present(row, caller, 'whole'), presentAll(activities.of, [...activities.rows], caller));
+    };
     switch (returns.kind) {
-      case 'one':
+      case 'one': {
+        const present = presenterOf(returns.of);
+        return (result: unknown, { caller }: Asked) => present(result, caller, 'whole');
+      }
       case 'created':
       case 'updated': {
         const present = presenterOf(returns.of);
-        const finish = returns.kind === 'one' ? (body: string) => body : wrap;
-        return (result: unknown, { caller }: Asked) => finish(present(result, caller, 'whole'));
+        return (result: unknown, { caller }: Asked) => presentChange(present, result, caller);
       }
       case 'deleted': {
         if (family === 'account' || !operation.on) return () => '';
         const present = presenterOf(operation.on);
-        return (_: unknown, { caller, target }: Asked) => wrap(present(target, caller, 'whole'));
+        return (result: unknown, { caller, target }: Asked) => presentChange(present, result ?? target, caller);
       }
       case 'array':
         return (rows: unknown, { caller }: Asked) => presentAll(returns.of, rows as unknown[], caller);
@@ -63,6 +71,7 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
       }
       case 'plain':
         return fastJson(jsonSchema(returns.schema)) as (value: unknown) => string;
+      case 'stream':
       case 'nothing':
         return () => '';
     }
@@ -77,8 +86,8 @@ interface Asked {
 
 const reasons: Record<number, string> = { 200: 'OK', 201: 'Created' };
 
-const accepted = (code: number, entity: string) =>
-  `{"status":"${reasons[code]}","code":${code},"_embedded":{"activities":[],"entity":${entity}}}`;
+const accepted = (code: number, entity: string, activities: string) =>
+  `{"status":"${reasons[code]}","code":${code},"_embedded":{"activities":${activities},"entity":${entity}}}`;
 
 /** TypeBox marks its schemas with hidden properties; a plain copy is what compilers expect. */
 const jsonSchema = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as object;

@@ -154,7 +154,9 @@ const statusText: Record<number, string> = { 200: 'OK', 201: 'Created', 204: 'No
 function describeReturns({ returns, family }: Operation): Json {
   const status = statusOf(returns, family);
   const schema = replySchema(returns, family);
-  return { [String(status)]: { description: statusText[status] ?? '', ...(schema !== undefined && json(schema)) } };
+  const content =
+    returns.kind === 'stream' ? { content: { [returns.type]: { schema: { type: 'string' } } } } : schema !== undefined && json(schema);
+  return { [String(status)]: { description: statusText[status] ?? '', ...content } };
 }
 
 /** Never 202: a released client cannot read the body of one. */
@@ -171,6 +173,7 @@ export function statusOf(returns: Returns, family: Operation['family']): 200 | 2
     case 'updated':
     case 'array':
     case 'page':
+    case 'stream':
       return 200;
   }
 }
@@ -192,6 +195,7 @@ function replySchema(returns: Returns, family: Operation['family']): unknown {
         : pageSchema(reference(returns.of), returns.listing.key);
     case 'plain':
       return returns.schema;
+    case 'stream':
     case 'nothing':
       return undefined;
   }

@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Caller, Platform, Scope } from '../platform.ts';
 import type { Requirement } from './access.ts';
 import type { ListRequest, Listing, Page } from './paging.ts';
+import type { Problem } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 export type Endpoint = `${Method} /${string}`;
@@ -53,6 +54,7 @@ export type Returns =
   | { kind: 'one' | 'created' | 'updated' | 'array'; of: Entity }
   | { kind: 'page'; of: Entity; listing: Listing }
   | { kind: 'deleted' }
+  | { kind: 'stream'; type: string }
   | { kind: 'nothing'; status: 200 | 204 }
   | { kind: 'plain'; status: 200 | 201; schema: TSchema };
 
@@ -67,18 +69,36 @@ export const emptyOk = { kind: 'nothing' as const, status: 200 as const };
 export const array = <E extends Entity>(of: E) => ({ kind: 'array' as const, of });
 /** A page of a long list, with cursors, `sort` and `filter[…]`. */
 export const page = <E extends Entity, L extends Listing>(of: E, listing: L) => ({ kind: 'page' as const, of, listing });
+/** Text that is sent as it comes into being. */
+export const stream = (type: string) => ({ kind: 'stream' as const, type });
 /** A value that is no entity: it has a shape but no address. */
 export const plain = <S extends TSchema>(schema: S, status: 200 | 201 = 200) => ({ kind: 'plain' as const, schema, status });
 
-type Result<R extends Returns> = R extends { kind: 'one' | 'created' | 'updated'; of: Entity<infer Row> }
+/** A change in a project: the thing as it is now, and the activities that make the rest of it so. */
+export class Changed<Row> {
+  readonly row: Row;
+  readonly activities: { of: Entity; rows: readonly unknown[] };
+  constructor(row: Row, activities: Changed<Row>['activities']) {
+    this.row = row;
+    this.activities = activities;
+  }
+}
+
+type Result<R extends Returns> = R extends { kind: 'one'; of: Entity<infer Row> }
   ? Row
-  : R extends { kind: 'array'; of: Entity<infer Row> }
-    ? Row[]
-    : R extends { kind: 'page'; of: Entity<infer Row> }
-      ? Page<Row>
-      : R extends { kind: 'plain'; schema: infer S extends TSchema }
-        ? Static<S>
-        : void;
+  : R extends { kind: 'created' | 'updated'; of: Entity<infer Row> }
+    ? Row | Changed<Row>
+    : R extends { kind: 'deleted' }
+      ? void | Changed<unknown>
+      : R extends { kind: 'stream' }
+        ? AsyncIterable<string>
+        : R extends { kind: 'array'; of: Entity<infer Row> }
+          ? Row[]
+          : R extends { kind: 'page'; of: Entity<infer Row> }
+            ? Page<Row>
+            : R extends { kind: 'plain'; schema: infer S extends TSchema }
+              ? Static<S>
+              : void;
 
 export interface Declaration<
   E extends Endpoint,
@@ -101,8 +121,8 @@ export interface Declaration<
   permission: Needs;
   /** Guards the request (409) and shows the link. */
   allowedWhen?: (target: RowOf<On>, caller: Needs extends 'public' ? undefined : Caller) => boolean;
-  /** What the 409 says, where «is not in a state that allows this» says too little. */
-  otherwise?: string;
+  /** What the 409 says, where «is not in a state that allows this» says too little; or another answer, where clients expect one. */
+  otherwise?: string | Problem;
   query?: Query;
   body?: Body;
   /** A body that works, for the docs and for the test that tries every operation. */
@@ -131,7 +151,7 @@ export interface Operation {
   rel?: string;
   permission: Requirement;
   allowedWhen?: (target: any, caller: any) => boolean;
-  otherwise?: string;
+  otherwise?: string | Problem;
   query?: TObject;
   body?: TSchema;
   example?: unknown;

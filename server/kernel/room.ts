@@ -1,13 +1,19 @@
 /** A room: one area of the product, as main.ts is told of it. */
 import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../platform.ts';
+import type { ActivityDefinition } from './activity.ts';
 import type { Operation } from './operation.ts';
+import type { Reconciler } from './reconciler.ts';
 
 export interface Room {
   /** Its heading in the docs. */
   name: string;
   about: string;
   operations: Record<string, Operation>;
+  /** Its durable work. */
+  activities?: Record<string, ActivityDefinition<any>>;
+  /** What it keeps true. */
+  reconcilers?: readonly Reconciler[];
   /** What is not an operation of the API: pages for people, protocols with rules of their own. */
   mount?(http: FastifyInstance, platform: Platform): void | Promise<void>;
 }
@@ -15,3 +21,5 @@ export interface Room {
 export type Rooms = readonly Room[];
 
 export const operationsOf = (rooms: Rooms): Operation[] => rooms.flatMap(({ operations }) => Object.values(operations));
+export const activitiesOf = (rooms: Rooms): ActivityDefinition[] => rooms.flatMap(({ activities }) => Object.values(activities ?? {}));
+export const reconcilersOf = (rooms: Rooms): Reconciler[] => rooms.flatMap(({ reconcilers }) => reconcilers ?? []);

@@ -1,0 +1,187 @@
+/** The engine's SQL. Everything a runner stores is fenced: it changes nothing unless the runner still holds the lease it was given. */
+import { sql } from 'kysely';
+import { queueLimits, type Activity } from './activity.ts';
+import type { Db, Tx } from './sql.ts';
+
+/** Thrown where a runner finds that its activity was given to another. */
+export class LeaseLost extends Error {}
+
+export interface Lease {
+  readonly id: string;
+  readonly fence: number;
+}
+
+export interface StoredStep {
+  name: string;
+  position: number;
+  state: 'begun' | 'done' | 'undone';
+  result: unknown;
+}
+
+/**
+ * For what the engine can find out again: if the database's machine loses power, the last moments of it may be lost, and steps are done once more,
+ * which they bear. Nobody waits for the disk.
+ */
+const unhurried = sql`set_config('synchronous_commit', 'off', true)`;
+
+/** One claims at a time, in all processes: what is counted stays true until it is claimed. */
+const claimLock = 0x0ff5_0001;
+
+const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) => ({ queue, most })));
+
+/**
+ * Those that lost their runner first; then, of those whose turn it is in all their lanes, as many as their queues have room for, production first.
+ */
+export const claim = (db: Db, runner: string, most: number, leaseSeconds: number): Promise<Activity[]> =>
+  db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
+    await openScheduled(tx);
+    const { rows } = await sql<Activity>`
+      with lapsed as (
+        select id from activities where state = 'in_progress' and lease_until < clock_timestamp() order by position limit ${most}),
+      running as (
+        select project_id, queue, count(*) as count from activities where state = 'in_progress' group by project_id, queue),
+      heads as (
+        select distinct on (project_id, lane) activity_id, lanes from activity_lanes where is_open order by project_id, lane, position),
+      ready as (
+        select id, queue, is_urgent, position, coalesce(running.count, 0)
+          + row_number() over (partition by project_id, queue order by is_urgent desc, position) as place
+        from activities left join running using (project_id, queue)
+        where id = any(array(select activity_id from heads group by activity_id, lanes having count(*) = lanes))
+          and state = 'pending' and run_after <= clock_timestamp()),
+      admitted as (
+        select id from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue)
+        where place <= coalesce(most, place) order by is_urgent desc, position limit ${most}),
+      chosen as (select id from lapsed union all select id from admitted limit ${most})
+      update activities set state = 'in_progress', runner = ${runner}, fence = fence + 1,
+        lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
+        started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp()
+      where id in (select id from chosen) returning *`.execute(tx);
+    return rows.sort((one, other) => Number(one.position) - Number(other.position));
+  });
+
+/** What waited for its time takes its place in the lanes now. */
+const openScheduled = (tx: Tx) =>
+  sql`with due as (
+      update activities set state = 'pending' where state = 'scheduled' and run_after <= clock_timestamp() returning id)
+    update activity_lanes set is_open = true from due where activity_id = due.id`.execute(tx);
+
+/** The leases that are still held, and whether somebody asked for an end. */
+export const renewLeases = async (db: Db, runner: string, ids: readonly string[], leaseSeconds: number) => {
+  const { rows } = await sql<{ id: string; fence: number; is_cancelled: boolean }>`
+    update activities set lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    where id = any(${ids}) and runner = ${runner} and state = 'in_progress'
+    returning id, fence, cancel_requested_at is not null as is_cancelled, ${unhurried}`.execute(db);
+  return rows;
+};
+
+/** Gives it back, to be claimed again then; `attempts` counts the times that something went wrong. */
+export const releaseLease = (db: Db, lease: Lease, afterSeconds: number, attempts: number) =>
+  held(
+    lease,
+    sql`update activities set runner = null, lease_until = clock_timestamp() + make_interval(secs => ${afterSeconds}), attempts = ${attempts}
+      where id = ${lease.id} and fence = ${lease.fence}`.execute(db),
+  );
+
+export const stepsOf = async (db: Db, id: string): Promise<StoredStep[]> => {
+  const { rows } = await sql<StoredStep>`
+    select name, position, state, result from activity_steps where activity_id = ${id} order by position`.execute(db);
+  return rows;
+};
+
+/** By itself: it can be done again. */
+export const storeStep = (db: Db, lease: Lease, step: StoredStep) =>
+  held(lease, sql`${storing(lease, step)} returning ${unhurried}`.execute(db));
+
+/** With the change that it stands for. */
+export const storeStepWith = (tx: Tx, lease: Lease, step: StoredStep) => held(lease, storing(lease, step).execute(tx));
+
+const storing = (lease: Lease, { name, position, state, result }: StoredStep) =>
+  sql`insert into activity_steps (activity_id, name, position, state, result)
+      select id, ${name}, ${position}, ${state}, ${JSON.stringify(result ?? null)}::jsonb from activities
+      where id = ${lease.id} and fence = ${lease.fence} for share
+      on conflict (activity_id, name) do update set state = excluded.state, result = excluded.result`;
+
+export const beginUndoing = (db: Db, lease: Lease, failure: string) =>
+  held(
+    lease,
+    sql`update activities set is_undoing = true, failure = coalesce(failure, ${failure}), attempts = 0
+      where id = ${lease.id} and fence = ${lease.fence}`.execute(db),
+  );
+
+export interface Amendments {
+  percent: number | undefined;
+  commands: readonly object[];
+  payload: Record<string, unknown>;
+  timings: Record<string, number>;
+}
+
+/** What became known of an activity while it runs, and the lines it wrote. */
+export const amend = (db: Db, lease: Lease, { percent, commands, payload, timings }: Amendments, lines: readonly LogRow[]) =>
+  held(
+    lease,
+    sql`with mine as (
+        update activities set completion_percent = greatest(completion_percent, ${percent ?? 0}), commands = commands || ${JSON.stringify(commands)}::jsonb,
+          payload = payload || ${JSON.stringify(payload)}::jsonb, timings = timings || ${JSON.stringify(timings)}::jsonb, updated_at = clock_timestamp()
+        where id = ${lease.id} and fence = ${lease.fence} returning id),
+      logged as (
+        insert into activity_log (activity_id, position, at, message)
+        select mine.id, line.position, line.at, line.message
+        from mine, jsonb_to_recordset(${JSON.stringify(lines)}::jsonb) as line (position integer, at timestamptz, message text))
+      select pg_notify('offshoot', 'log ' || id), ${unhurried} from mine`.execute(db),
+  );
+
+export interface LogRow {
+  position: number;
+  at: string;
+  message: string;
+}
+
+export interface Ending {
+  state: 'complete' | 'cancelled' | 'staged';
+  result: 'success' | 'failure';
+  failure_reason: 'error' | 'shell' | null;
+  kept_days: number | undefined;
+}
+
+export const finish = (db: Db, lease: Lease, { state, result, failure_reason, kept_days }: Ending) =>
+  held(
+    lease,
+    sql`with ended as (
+        update activities set state = ${state}, result = ${result}, failure_reason = ${failure_reason}, completion_percent = 100,
+          completed_at = clock_timestamp(), updated_at = clock_timestamp(), runner = null, lease_until = null,
+          cancelled_at = case when ${state} = 'cancelled' then clock_timestamp() end,
+          expires_at = clock_timestamp() + make_interval(days => ${kept_days ?? null}::integer),
+          timings = timings || jsonb_build_object('wait', extract(epoch from started_at - created_at)::float,
+            'execute', extract(epoch from clock_timestamp() - started_at)::float)
+        where id = ${lease.id} and fence = ${lease.fence} returning id),
+      lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
+      select pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(db),
+  );
+
+/** Nobody has begun it yet: it never will be. No row: it is too late for that. */
+export const cancelWaiting = async (tx: Tx, id: string): Promise<Activity | undefined> => {
+  const { rows } = await sql<Activity>`
+    with ended as (
+      update activities set state = 'cancelled', result = 'failure', completion_percent = 100, completed_at = clock_timestamp(),
+        cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
+      where id = ${id} and state in ('pending', 'scheduled') returning *),
+    lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
+    select ended.*, pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(tx);
+  return rows[0];
+};
+
+export const askToCancel = async (tx: Tx, id: string): Promise<Activity | undefined> => {
+  const { rows } = await sql<Activity>`
+    with asked as (
+      update activities set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()), updated_at = clock_timestamp()
+      where id = ${id} and state = 'in_progress' and is_cancellable returning *)
+    select asked.*, pg_notify('offshoot', 'cancel ' || id) from asked`.execute(tx);
+  return rows[0];
+};
+
+/** Throws where the statement changed nothing: another runner has the activity. */
+async function held(lease: Lease, changed: Promise<{ rows: unknown[]; numAffectedRows?: bigint }>): Promise<void> {
+  const { rows, numAffectedRows = 0n } = await changed;
+  if (rows.length === 0 && numAffectedRows === 0n) throw new LeaseLost(`The lease on activity ${lease.id} was lost.`);
+}

@@ -1,0 +1,348 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Platform } from '../platform.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../test-activities.ts';
+import { openTestPlatform } from '../test-platform.ts';
+import { stormy } from '../test-runner.ts';
+import { sampleOrganization } from '../test-samples.ts';
+import { activity, CommandFailed, startActivity, type ActivityDefinition, type Start } from './activity.ts';
+import { askToCancel } from './activity-queries.ts';
+import { Problem } from './problem.ts';
+import { startRunner } from './runner.ts';
+
+let platform: Platform;
+let databaseUrl: string;
+let project_id: string;
+
+const environment = (id: string, type = 'development') => ({ id, type });
+
+const start = <Input>(definition: ActivityDefinition<any>, started: Partial<Start<Input>> = {}) =>
+  platform.db.transaction().execute((tx) => startActivity(tx, definition, { project_id, input: {}, ...started }));
+
+/** What happened in the outside world, by name; doing and undoing bear repetition. */
+const world = new Set<string>();
+const happened: string[] = [];
+
+const build = activity({
+  type: 'test.build',
+  queue: 'default',
+  input: Type.Object({ breaks: Type.Optional(Type.String()) }),
+  run: async ({ input, step, record, log, command, progress, tell }, { db }) => {
+    log('Building');
+    await step(
+      'make room',
+      async () => void world.add('room'),
+      async () => void world.delete('room'),
+    );
+    progress(50);
+    await record(
+      'write down',
+      async (tx) => {
+        await sql`insert into notes (text) values ('built') on conflict do nothing`.execute(tx);
+      },
+      async () => void (await sql`delete from notes`.execute(db)),
+    );
+    const size = await step('measure', async () => 42);
+    tell({ size });
+    command({ app: 'app', type: 'build', exit_code: 0 });
+    if (input.breaks === 'problem') throw new Problem('conflict', 'There is no more room; remove something.');
+    if (input.breaks === 'command') throw new CommandFailed('The build hook ended with 1.');
+    log('Done');
+  },
+});
+
+beforeAll(async () => {
+  const home = await openTestPlatform();
+  ({ platform, databaseUrl } = home);
+  const { organization_id } = await sampleOrganization(await home.person());
+  project_id = 'storm';
+  await platform.db.insertInto('projects').values({ id: project_id, organization_id, region: 'here' }).execute();
+  await sql`create table notes (text text primary key)`.execute(platform.db);
+});
+
+const notes = async () => (await sql<{ text: string }>`select text from notes`.execute(platform.db)).rows.length;
+const logOf = async (id: string) =>
+  (await platform.db.selectFrom('activity_log').selectAll().where('activity_id', '=', id).orderBy('position').execute()).map(
+    ({ message }) => message,
+  );
+const work = (...definitions: ActivityDefinition<any>[]) => workThrough(platform, undefined, definitions);
+
+describe('an activity', () => {
+  test('runs its steps, keeps their results, and ends with what became known', async () => {
+    const { id } = await start(build);
+    await work(build);
+    const row = await activityRow(platform, id);
+    expect(row).toMatchObject({
+      state: 'complete',
+      result: 'success',
+      failure_reason: null,
+      completion_percent: 100,
+      payload: { size: 42 },
+      commands: [{ app: 'app', type: 'build', exit_code: 0 }],
+    });
+    expect(row.timings).toMatchObject({ wait: expect.any(Number), execute: expect.any(Number), make_room: expect.any(Number) });
+    expect(await logOf(id)).toEqual(['Building\n', 'Done\n']);
+    expect([world.has('room'), await notes()]).toEqual([true, 1]);
+  });
+
+  test('bears every step being interrupted after it was done', async () => {
+    await sql`delete from notes`.execute(platform.db);
+    const steps = await eachStepTwice(platform, () => start(build), [build]);
+    expect(steps).toEqual(['make room', 'write down', 'measure']);
+    expect([world.has('room'), await notes()]).toEqual([true, 1]);
+  });
+
+  test('that fails at any step leaves everything as it was', async () => {
+    world.clear();
+    await sql`delete from notes`.execute(platform.db);
+    await failAtEachStep(
+      platform,
+      async () => {
+        world.clear();
+        await sql`delete from notes`.execute(platform.db);
+        return start(build);
+      },
+      async () => expect([world.has('room'), await notes()]).toEqual([false, 0]),
+      [build],
+    );
+  });
+
+  test('says in its log why it failed, and whose fault it was', async () => {
+    const [problem, command] = [await start(build, { input: { breaks: 'problem' } }), await start(build, { input: { breaks: 'command' } })];
+    await work(build);
+    expect(await logOf(problem.id)).toContain('E: There is no more room; remove something.\n');
+    expect(await activityRow(platform, problem.id)).toMatchObject({ result: 'failure', failure_reason: 'error' });
+    expect(await activityRow(platform, command.id)).toMatchObject({ result: 'failure', failure_reason: 'shell', completion_percent: 100 });
+  });
+
+  test('is tried again when something unexpected breaks it, from the step that broke', async () => {
+    const done: string[] = [];
+    const flaky = activity({
+      type: 'test.flaky',
+      queue: 'default',
+      input: Type.Object({}),
+      run: async ({ step }) => {
+        await step('once', async () => void done.push('once'));
+        await step('twice', async () => {
+          if (done.push('twice') === 2) throw new TypeError('a bug');
+        });
+      },
+    });
+    const { id } = await start(flaky);
+    await work(flaky);
+    expect(done).toEqual(['once', 'twice', 'twice']);
+    expect(await activityRow(platform, id)).toMatchObject({ state: 'complete', result: 'success', attempts: 1 });
+  });
+
+  test('does not exist if the change it follows from does not', async () => {
+    const failing = platform.db.transaction().execute(async (tx) => {
+      await startActivity(tx, build, { project_id, input: {}, parameters: { lost: true } });
+      throw new Error('the change failed');
+    });
+    await expect(failing).rejects.toThrow('the change failed');
+    const { rows } = await sql`select from activities where parameters @> '{"lost": true}'`.execute(platform.db);
+    expect(rows).toEqual([]);
+  });
+
+  test('can be put off until later', async () => {
+    const soon = await start(build, { at: new Date(Date.now() + 1500), environments: [environment('later')] });
+    const now = await start(build, { environments: [environment('later')] });
+    expect(soon.state).toBe('scheduled');
+    await work(build);
+    expect((await activityRow(platform, now.id)).state).toBe('complete');
+    expect((await activityRow(platform, soon.id)).state).toBe('scheduled');
+    await new Promise((resolve) => setTimeout(resolve, 1600));
+    const runner = startRunner([build], platform);
+    await expect.poll(async () => (await activityRow(platform, soon.id)).state, { timeout: 5000 }).toBe('complete');
+    await runner.close();
+  });
+
+  test('that is cancelled stops at its step, undoes what it did, and says so', async () => {
+    const waiting = activity({
+      type: 'test.waiting',
+      queue: 'default',
+      input: Type.Object({}),
+      run: async ({ step }) => {
+        await step(
+          'do',
+          async () => void happened.push('do'),
+          async () => void happened.push('undo'),
+        );
+        await step('wait', (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))));
+      },
+    });
+    const { id } = await start(waiting);
+    const runner = startRunner([waiting], platform);
+    await expect.poll(() => happened).toEqual(['do']);
+    await platform.db.transaction().execute((tx) => askToCancel(tx, id));
+    await expect.poll(async () => (await activityRow(platform, id)).state).toBe('cancelled');
+    await runner.close();
+    expect(happened).toEqual(['do', 'undo']);
+    expect(await activityRow(platform, id)).toMatchObject({ result: 'failure', completion_percent: 100, cancelled_at: expect.any(String) });
+  });
+});
+
+describe('who goes first', () => {
+  const order: string[] = [];
+  const slow = activity({
+    type: 'test.slow',
+    queue: 'default',
+    input: Type.Object({ name: Type.String() }),
+    run: async ({ input: { name }, step }) => {
+      order.push(`${name} begins`);
+      await step('work', () => new Promise((resolve) => setTimeout(resolve, 100)));
+      order.push(`${name} ends`);
+    },
+  });
+  const queued = (name: string, ...environments: { id: string; type: string }[]) => start(slow, { input: { name }, environments });
+
+  test('one environment is worked on by one activity at a time; others go ahead', async () => {
+    order.length = 0;
+    await queued('a1', environment('a'));
+    await queued('a2', environment('a'));
+    await queued('b1', environment('b'));
+    await work(slow);
+    expect(order.slice(0, 2).toSorted()).toEqual(['a1 begins', 'b1 begins']);
+    expect(order.indexOf('a2 begins')).toBeGreaterThan(order.indexOf('a1 ends'));
+  });
+
+  test('an activity of two environments waits for both, and both wait for it', async () => {
+    order.length = 0;
+    await queued('a', environment('a'));
+    await queued('both', environment('a'), environment('b'));
+    await queued('b', environment('b'));
+    await work(slow);
+    expect(order).toEqual(['a begins', 'a ends', 'both begins', 'both ends', 'b begins', 'b ends']);
+  });
+
+  test('no more than two of a project run at once, and production goes first', async () => {
+    order.length = 0;
+    for (const name of ['a', 'b', 'c']) await queued(name, environment(name));
+    await queued('live', environment('live', 'production'));
+    await work(slow);
+    let count = 0;
+    const running = order.map((line) => (count += line.endsWith('begins') ? 1 : -1));
+    expect(Math.max(...running)).toBe(2);
+    expect(order.slice(0, 2)).toContain('live begins');
+  });
+});
+
+describe('a log', () => {
+  test('is told from its beginning, as it grows, to any number of watchers, and ends', async () => {
+    const talk = activity({
+      type: 'test.talk',
+      queue: 'default',
+      input: Type.Object({}),
+      run: async ({ log, step }) => {
+        log('one\ntwo');
+        await step('wait', () => new Promise((resolve) => setTimeout(resolve, 400)));
+        log(`three at ${Date.now()}`);
+        await step('wait again', () => new Promise((resolve) => setTimeout(resolve, 400)));
+      },
+    });
+    const { id } = await start(talk);
+    const delays: number[] = [];
+    const watch = async () => {
+      const lines: string[] = [];
+      for await (const rows of platform.logs.follow(id, new AbortController().signal)) {
+        for (const { message } of rows ?? []) {
+          lines.push(message);
+          const at = /three at (\d+)/.exec(message)?.[1];
+          if (at) delays.push(Date.now() - Number(at));
+        }
+        if (!rows) lines.push('sealed');
+      }
+      return lines;
+    };
+    const watching = Promise.all(Array.from({ length: 500 }, watch));
+    await work(talk);
+    for (const lines of [...(await watching), await watch()]) {
+      expect(lines).toEqual(['one\n', 'two\n', expect.stringMatching(/^three/), 'sealed']);
+    }
+    expect(delays.slice(0, 500).toSorted((one, other) => one - other)[250]).toBeLessThan(200);
+  });
+
+  test('is bounded, and bears what cannot be stored', async () => {
+    const chatty = activity({
+      type: 'test.chatty',
+      queue: 'default',
+      input: Type.Object({}),
+      run: async ({ log }) => {
+        log('nul \0 and half a pair \ud800');
+        for (let n = 0; n < 1200; n += 1) log('x'.repeat(10_000));
+      },
+    });
+    const { id } = await start(chatty);
+    await work(chatty);
+    const lines = await logOf(id);
+    expect(lines[0]).toBe('nul  and half a pair \ufffd\n');
+    expect(lines.length).toBeLessThan(1100);
+    expect(lines.at(-1)).toMatch(/too long to keep/);
+  });
+});
+
+describe('a storm', () => {
+  const [activities, environments, runners] = [500, 50, 3];
+
+  test('kills runners every second: every activity ends once, nothing is done twice, the order holds', { timeout: 180_000 }, async () => {
+    await sql`create table storm (activity text, step text, environment text, at timestamptz not null default clock_timestamp())`.execute(
+      platform.db,
+    );
+    const launch = () =>
+      fork(join(import.meta.dirname, '..', 'test-runner.ts'), [databaseUrl], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const alive: ChildProcess[] = Array.from({ length: runners }, launch);
+    await Promise.all(alive.map((child) => once(child, 'message')));
+    for (let n = 0; n < activities; n += 1) {
+      const id = `env-${n % environments}`;
+      await start(stormy, { input: { environment: id }, environments: [environment(id)] });
+    }
+    const open = async () =>
+      Number(
+        (
+          await sql<{ count: string }>`select count(*) from activities where type = ${stormy.type} and state <> 'complete'`.execute(
+            platform.db,
+          )
+        ).rows[0]?.count,
+      );
+    let kills = 0;
+    const longestSilence = { milliseconds: 0 };
+    for (let left = await open(), since = Date.now(); left > 0;) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      if (kills < 25) {
+        const victim = alive.splice(Math.floor(Math.random() * alive.length), 1)[0];
+        victim?.kill('SIGKILL');
+        kills += 1;
+        alive.push(launch());
+      }
+      const now = await open();
+      if (now < left) since = Date.now();
+      longestSilence.milliseconds = Math.max(longestSilence.milliseconds, Date.now() - since);
+      left = now;
+    }
+    for (const child of alive) child.kill('SIGKILL');
+    expect(kills).toBeGreaterThan(2);
+    expect(longestSilence.milliseconds).toBeLessThan(15_000);
+
+    const rows = await platform.db.selectFrom('activities').selectAll().where('type', '=', stormy.type).orderBy('position').execute();
+    expect(rows.every(({ state, result }) => state === 'complete' && result === 'success')).toBe(true);
+    const { rows: effects } = await sql<{
+      activity: string;
+      step: string;
+      environment: string;
+      at: string;
+    }>`select * from storm order by at`.execute(platform.db);
+    expect(effects).toHaveLength(activities * 3);
+    expect(new Set(effects.map(({ activity: id, step }) => `${id} ${step}`)).size).toBe(activities * 3);
+    for (let n = 0; n < environments; n += 1) {
+      const id = `env-${n}`;
+      const expected = rows
+        .filter((row) => row.environments.includes(id))
+        .flatMap((row) => ['first', 'second', 'third'].map((step) => `${row.id} ${step}`));
+      expect(effects.filter((effect) => effect.environment === id).map((effect) => `${effect.activity} ${effect.step}`)).toEqual(expected);
+    }
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * Durable work. An activity is recorded in the transaction of the change that it follows from, and carried out by a runner in named steps whose
+ * results are kept: after `kill -9` another runner goes on at the first step that has none.
+ *
+ * - `step` does something in the outside world. It may be done twice (killed between doing and recording), so it must bear that.
+ * - `record` changes the database together with the step's result: exactly once.
+ * - `undo`, given to either, takes it back when a later step fails or the activity is cancelled. It is known before the step begins, and must
+ *   bear finding nothing to take back. Undoing goes from the last step to the first, and survives a kill like everything else.
+ *
+ * A Problem ends the activity as failed, with its sentence in the log; anything else is tried again, a few times.
+ */
+import { sql, type Selectable } from 'kysely';
+import type { Static, TSchema } from 'typebox';
+import type { Database } from '../database.ts';
+import type { Platform } from '../platform.ts';
+import { shortId } from './id.ts';
+import { Problem } from './problem.ts';
+import type { Tx } from './sql.ts';
+
+/** How many activities of one project run at once, by queue. */
+export const queueLimits = { default: 2, integration: 4, backup: 2, cron: 10, internal: null } as const;
+export type Queue = keyof typeof queueLimits;
+
+export type Activity = Selectable<Database['activities']>;
+
+export interface ActivityDefinition<Input extends TSchema = TSchema> {
+  /** As clients know it: `environment.push`. */
+  type: string;
+  queue: Queue;
+  /** What `run` is given: stored with the activity, and parsed when it is read back. */
+  input: Input;
+  /** Whether somebody may stop it once it runs; waiting ones can always be cancelled. */
+  cancellable: boolean;
+  /** How long it is listed after its end; without end where absent. */
+  keptDays?: number;
+  /** `staged`: done up to the point where a person says go. */
+  run(work: Work<Static<Input>>, platform: Platform): Promise<void | 'staged'>;
+}
+
+/** What an activity has in hand while it runs. */
+export interface Work<Input> {
+  readonly activity: Activity;
+  readonly input: Input;
+  /** Aborted when the activity is cancelled, the runner stops, or its lease is lost. */
+  readonly signal: AbortSignal;
+  step<T>(name: string, work: (signal: AbortSignal) => Promise<T>, undo?: Undo<T>): Promise<T>;
+  record<T>(name: string, change: (tx: Tx) => Promise<T>, undo?: Undo<T>): Promise<T>;
+  /** Lines for whoever watches; each call is one or more whole lines. */
+  log(text: string): void;
+  progress(percent: number): void;
+  /** How a command of the user's ended; one that failed is shown as such even where the activity goes on. */
+  command(command: { app: string; type: string; exit_code: number }): void;
+  /** Adds to what webhooks and clients are told about it. */
+  tell(payload: Record<string, unknown>): void;
+}
+
+/** Given the step's result, or undefined where it may have been interrupted. */
+export type Undo<T> = (result: T | undefined) => Promise<void>;
+
+export const activity = <Input extends TSchema>(
+  definition: Omit<ActivityDefinition<Input>, 'cancellable'> & { cancellable?: boolean },
+): ActivityDefinition<Input> => ({ cancellable: true, ...definition });
+
+/** The user's own command failed, not the platform. */
+export class CommandFailed extends Problem {
+  constructor(message: string) {
+    super('invalid-request', message);
+  }
+}
+
+export interface Start<Input> {
+  project_id: string;
+  /** What it works on, each for itself alone; none: the project as a whole. */
+  environments?: readonly { id: string; type: string }[];
+  integration?: string;
+  input: Input;
+  parameters?: Record<string, unknown>;
+  payload?: Record<string, unknown>;
+  /** One sentence, with marks and without (rooms/activities/sentence.ts). */
+  sentence?: { description: string; text: string };
+  /** Not before. */
+  at?: Date;
+}
+
+/** Part of the transaction that records the intent: the activity exists exactly when the intent does. */
+export async function startActivity<Input extends TSchema>(
+  tx: Tx,
+  definition: ActivityDefinition<Input>,
+  { project_id, environments = [], integration, input, parameters = {}, payload = {}, sentence, at }: Start<Static<Input>>,
+): Promise<Activity> {
+  const lanes = lanesOf(environments.map(({ id }) => id));
+  await takeLanes(tx, project_id, lanes);
+  const isLater = at !== undefined && at.getTime() > Date.now();
+  const { rows } = await sql<Activity>`
+    with started as (
+      insert into activities (id, project_id, type, queue, environments, environment_types, integration, state, parameters, payload,
+        description, text, input, is_urgent, is_cancellable, run_after)
+      values (${shortId()}, ${project_id}, ${definition.type}, ${definition.queue}, ${environments.map(({ id }) => id)}::text[],
+        ${environments.map(({ type }) => type)}::text[], ${integration ?? null}, ${isLater ? 'scheduled' : 'pending'},
+        ${JSON.stringify(parameters)}::jsonb, ${JSON.stringify(payload)}::jsonb, ${sentence?.description ?? null}, ${sentence?.text ?? null},
+        ${JSON.stringify(input)}::jsonb, ${environments.some(({ type }) => type === 'production')}, ${definition.cancellable},
+        coalesce(${at?.toISOString() ?? null}::timestamptz, '-infinity'))
+      returning *),
+    laned as (
+      insert into activity_lanes (activity_id, project_id, lane, position, created_at, lanes, is_open)
+      select id, project_id, lane, position, created_at, ${lanes.length}::integer, state = 'pending' from started, unnest(${lanes}::text[]) as lane)
+    select started.*, pg_notify('offshoot', 'work ') from started`.execute(tx);
+  const [{ pg_notify: _, ...row }] = rows as [Activity & { pg_notify: unknown }];
+  return row;
+}
+
+const wholeProject = '';
+const lanesOf = (environments: readonly string[]) => (environments.length === 0 ? [wholeProject] : [...new Set(environments)].sort());
+
+/** Until the transaction ends nobody else starts anything here, so that the order of positions is the order in which others see them. */
+const takeLanes = (tx: Tx, projectId: string, lanes: readonly string[]) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${projectId} || ' ' || lane, 0))
+    from unnest(${lanes}::text[]) as lane`.execute(tx);

@@ -1,0 +1,85 @@
+/**
+ * What must stay true, made so again and again: a reconciler takes no input, compares what should be with what is, and mends the difference.
+ * It runs from time to time and when nudged, in one process at a time.
+ */
+import { sql } from 'kysely';
+import type { Platform } from '../platform.ts';
+import { notify } from './notices.ts';
+import type { Db, Tx } from './sql.ts';
+
+export interface Reconciler {
+  name: string;
+  everySeconds: number;
+  run(platform: Platform, signal: AbortSignal): Promise<void>;
+}
+
+/** Asks for a look now, when the transaction commits. */
+export const nudge = (db: Db | Tx, reconciler: Reconciler): Promise<void> => notify(db, 'reconcile', reconciler.name);
+
+export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform) {
+  const stop = new AbortController();
+  const started = reconcilers.map((reconciler) => startReconciler(reconciler, platform, stop.signal));
+  return {
+    /** Each once, now. */
+    settle: async () => {
+      for (const { look } of started) await look();
+    },
+    close: async () => {
+      stop.abort();
+      await Promise.all(started.map(({ close }) => close()));
+    },
+  };
+}
+
+function startReconciler(reconciler: Reconciler, platform: Platform, signal: AbortSignal) {
+  const { notices, log } = platform;
+  let looking: Promise<void> | undefined;
+  let again = false;
+
+  const once = async () => {
+    try {
+      await alone(platform.db, reconciler.name, () => reconciler.run(platform, signal));
+    } catch (error) {
+      if (!signal.aborted) log.error({ error, reconciler: reconciler.name }, 'a reconciler failed; it is tried again at its next turn');
+    }
+  };
+  /** A nudge during a look asks for another one after it. */
+  const look = (): Promise<void> => {
+    again = true;
+    looking ??= (async () => {
+      while (again && !signal.aborted) {
+        again = false;
+        await once();
+      }
+      looking = undefined;
+    })();
+    return looking;
+  };
+
+  const timer = setInterval(() => void look(), reconciler.everySeconds * 1000);
+  const stopListening = notices.on('reconcile', (name) => {
+    if (name === undefined || name === reconciler.name) void look();
+  });
+  void look();
+  return {
+    look,
+    close: async () => {
+      clearInterval(timer);
+      stopListening();
+      await looking;
+    },
+  };
+}
+
+/** While one process is at it, the others leave it to that one: the lock lives on a connection of its own, and ends with it. */
+const alone = (db: Db, name: string, work: () => Promise<void>): Promise<void> =>
+  db.connection().execute(async (connection) => {
+    const key = sql`hashtextextended(${`reconciler ${name}`}, 0)`;
+    const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_lock(${key}) as mine`.execute(connection);
+    if (!rows[0]?.mine) return;
+    try {
+      await work();
+    } finally {
+      await sql`select pg_advisory_unlock(${key})`.execute(connection);
+    }
+  });

@@ -1,0 +1,109 @@
+/**
+ * Carries activities out: claims those whose turn it is, a bounded number at once, keeps their leases while it works on them, and gives them back
+ * when the process ends. Several runners share the work; what one was killed in the middle of, another goes on with when the lease has lapsed.
+ */
+import { ulid } from './id.ts';
+import type { Activity, ActivityDefinition } from './activity.ts';
+import { carryOut, Interrupted, type Faults } from './activity-run.ts';
+import { claim, renewLeases } from './activity-queries.ts';
+import type { Platform } from '../platform.ts';
+
+export interface Runner {
+  /** Takes nothing new, interrupts what runs at its next step, and gives it back. */
+  close(): Promise<void>;
+}
+
+export interface RunnerOptions {
+  activitiesMax?: number;
+  leaseSeconds?: number;
+  /** For tests that break things. */
+  faults?: Faults;
+}
+
+/** A kill is noticed when the lease has lapsed and somebody looks: leaseSeconds + lookAnywaySeconds at most. */
+const leaseSecondsDefault = 10;
+const lookAnywaySeconds = 2;
+const activitiesMaxDefault = 24;
+const closeSecondsMax = 10;
+
+interface Running {
+  activity: Activity;
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+export function startRunner(definitions: readonly ActivityDefinition[], platform: Platform, options: RunnerOptions = {}): Runner {
+  const { leaseSeconds = leaseSecondsDefault, activitiesMax = activitiesMaxDefault } = options;
+  const { db, log, notices } = platform;
+  const byType = new Map(definitions.map((definition) => [definition.type, definition]));
+  const name = ulid();
+  const running = new Map<string, Running>();
+  const stopping = new AbortController();
+  let looking = false;
+  let lookAgain = false;
+  let leasesKeptAt = Date.now();
+
+  const begin = (activity: Activity) => {
+    const stop = new AbortController();
+    const done = carryOut(activity, byType.get(activity.type), platform, stop.signal, options.faults).finally(() => {
+      running.delete(activity.id);
+      void look();
+    });
+    running.set(activity.id, { activity, stop, done });
+  };
+
+  /** One look at a time; a wish for another during one is remembered. */
+  const look = async () => {
+    lookAgain = true;
+    if (looking || stopping.signal.aborted) return;
+    looking = true;
+    try {
+      while (lookAgain && !stopping.signal.aborted) {
+        lookAgain = false;
+        const free = activitiesMax - running.size;
+        const claimed = free > 0 ? await claim(db, name, free, leaseSeconds) : [];
+        claimed.forEach(begin);
+      }
+    } catch (error) {
+      log.warn({ error }, 'activities could not be claimed');
+    } finally {
+      looking = false;
+    }
+  };
+
+  const renew = async () => {
+    if (running.size === 0) {
+      leasesKeptAt = Date.now();
+      return;
+    }
+    const kept = await renewLeases(db, name, [...running.keys()], leaseSeconds).catch((error: unknown) => {
+      log.warn({ error }, 'leases could not be renewed');
+      return undefined;
+    });
+    if (kept) leasesKeptAt = Date.now();
+    else if (Date.now() - leasesKeptAt < leaseSeconds * 1000) return;
+    for (const { activity, stop } of running.values()) {
+      const lease = kept?.find(({ id, fence }) => id === activity.id && fence === activity.fence);
+      if (!lease) stop.abort(new Interrupted('lost'));
+      else if (lease.is_cancelled) stop.abort(new Interrupted('cancelled'));
+    }
+  };
+
+  const timers = [setInterval(() => void look(), lookAnywaySeconds * 1000), setInterval(() => void renew(), (leaseSeconds / 3) * 1000)];
+  const deaf = [
+    notices.on('work', () => void look()),
+    notices.on('cancel', (id) => (id === undefined ? void renew() : running.get(id)?.stop.abort(new Interrupted('cancelled')))),
+  ];
+  void look();
+
+  return {
+    close: async () => {
+      stopping.abort();
+      deaf.forEach((stopListening) => stopListening());
+      timers.forEach(clearInterval);
+      for (const { stop } of running.values()) stop.abort(new Interrupted('stopping'));
+      const everything = Promise.all([...running.values()].map(({ done }) => done));
+      await Promise.race([everything, new Promise((resolve) => setTimeout(resolve, closeSecondsMax * 1000).unref())]);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * Names with slashes in paths. A client should percent-encode them; some do not, so that `/environments/feature/login/activities` arrives. What
+ * follows such a name is known from the operations: everything before the first known word belongs to the name. An encoded path is left as it is.
+ */
+import type { Operation } from './operation.ts';
+
+/** Marks the schema of a path parameter that may hold slashes. */
+export const slashesAllowed = 'x-slashes';
+
+interface Place {
+  /** What comes before the name: `/projects/` any id `/environments/`. */
+  before: RegExp;
+  following: Set<string>;
+}
+
+export function compileSlashes(operations: readonly Operation[]): (url: string) => string {
+  const places = new Map<string, Place>();
+  for (const { path, on } of operations) {
+    const name = Object.entries(on?.params ?? {}).find(([, schema]) => slashesAllowed in schema)?.[0];
+    const [before, after] = name === undefined ? [] : path.split(`{${name}}`, 2);
+    if (before === undefined || after === undefined) continue;
+    const place = places.get(before) ?? { before: patternOf(before), following: new Set() };
+    places.set(before, place);
+    const [, word] = after.split('/', 2);
+    if (word) place.following.add(word);
+  }
+  const all = [...places.values()];
+  return (url) => all.reduce((text, place) => encodeIn(text, place), url);
+}
+
+const patternOf = (before: string) => new RegExp(`^(?:/api)?${before.replaceAll(/{\w+}/g, '[^/?]+')}`);
+
+function encodeIn(url: string, { before, following }: Place): string {
+  const [start] = before.exec(url) ?? [];
+  if (start === undefined) return url;
+  const queryAt = url.indexOf('?');
+  const path = queryAt < 0 ? url : url.slice(0, queryAt);
+  const [first = '', ...rest] = path.slice(start.length).split('/');
+  if (rest.length === 0) return url;
+  const end = rest.findIndex((word) => following.has(word));
+  const [name, tail] = end < 0 ? [[first, ...rest], []] : [[first, ...rest.slice(0, end)], rest.slice(end)];
+  return [start + name.join('%2F'), ...tail].join('/') + url.slice(path.length);
+}

@@ -1,0 +1,160 @@
+import type { AddressInfo } from 'node:net';
+import { Type } from 'typebox';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
+import { startRunner } from '../../kernel/runner.ts';
+import { workThrough } from '../../test-activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { sampleOrganization } from '../../test-samples.ts';
+import { environment, person, sentence, strong } from './sentence.ts';
+
+let home: TestPlatform;
+let owner: Person;
+const project_id = 'activitiestest';
+
+const happening = activity({
+  type: 'environment.test',
+  queue: 'internal',
+  input: Type.Object({ lines: Type.Array(Type.String()), milliseconds: Type.Integer() }),
+  run: async ({ input, log, step }) => {
+    for (const line of input.lines) {
+      log(line);
+      await step(
+        line,
+        (signal) =>
+          new Promise((resolve, reject) => {
+            setTimeout(resolve, input.milliseconds);
+            signal.addEventListener('abort', () => reject(new Error('stopped')));
+          }),
+      );
+    }
+  },
+});
+const definitions = [happening];
+
+const start = (
+  environments: { id: string; type: string }[],
+  { lines = [] as string[], milliseconds = 0, type = happening.type } = {},
+): Promise<Activity> =>
+  home.platform.db
+    .transaction()
+    .execute((tx) =>
+      startActivity(
+        tx,
+        { ...happening, type },
+        { project_id, environments, input: { lines, milliseconds }, sentence: sentence`It happened` },
+      ),
+    );
+
+const dev = { id: 'dev', type: 'development' };
+const main = { id: 'main', type: 'production' };
+const at = (rest = '') => `/projects/${project_id}/activities${rest}`;
+const ids = (json: { id: string }[]) => json.map(({ id }) => id);
+
+beforeAll(async () => {
+  home = await openTestPlatform();
+  owner = await home.person();
+  const { organization_id } = await sampleOrganization(owner);
+  await home.platform.db.insertInto('projects').values({ id: project_id, organization_id, region: 'here', status: 'active' }).execute();
+  for (const { id, type } of [dev, main])
+    await home.platform.db.insertInto('environments').values({ project_id, id, type, machine_name: id, title: id }).execute();
+});
+
+describe('the list', () => {
+  test('is newest first, and is filtered and paged as clients do it', async () => {
+    const made = [await start([dev]), await start([dev], { type: 'environment.other' }), await start([main]), await start([])];
+    await workThrough(home.platform, undefined, [happening, { ...happening, type: 'environment.other' }]);
+    const newestFirst = ids(made).toReversed();
+    expect(ids((await owner.send('GET', at())).json)).toEqual(newestFirst);
+    expect(ids((await owner.send('GET', at('?count=2'))).json)).toEqual(newestFirst.slice(0, 2));
+    expect(ids((await owner.send('GET', at('?type=environment.other&type=environment.none'))).json)).toEqual([made[1]?.id]);
+    expect(ids((await owner.send('GET', at('?state=pending&state=in_progress'))).json)).toEqual([]);
+    expect(ids((await owner.send('GET', at('?state[]=complete&result=success'))).json)).toEqual(newestFirst);
+    const second = (await owner.send('GET', at('?count=2'))).json[1];
+    const rest = await owner.send('GET', at(`?starts_at=${encodeURIComponent(second.created_at)}`));
+    expect(ids(rest.json)).toEqual(newestFirst.slice(1));
+    expect(ids((await owner.send('GET', at(`?starts_at=${second.created_at}`))).json)).toEqual(newestFirst.slice(1));
+    const ofDev = await owner.send('GET', `/projects/${project_id}/environments/dev/activities`);
+    expect(ids(ofDev.json)).toEqual([made[1]?.id, made[0]?.id]);
+    for (const [query, field] of [
+      ['count=0', 'count'],
+      ['count=x', 'count'],
+      ['state=odd', 'state.0'],
+      ['starts_at=tuesday', 'starts_at'],
+    ] as const)
+      expect((await owner.send('GET', at(`?${query}`))).json).toMatchObject({ detail: { [field]: expect.any(String) } });
+  });
+
+  test('shows nobody what happens to environments that they may not see', async () => {
+    const [guarded, open] = [await start([main]), await start([dev])];
+    await workThrough(home.platform, undefined, definitions);
+    const developer = await home.person();
+    await owner.send('POST', `/projects/${project_id}/user-access`, [
+      { user_id: developer.user.id, permissions: ['viewer', 'development:viewer'], auto_add_member: true },
+    ]);
+    const seen = ids((await developer.send('GET', at())).json);
+    expect([seen.includes(open.id), seen.includes(guarded.id)]).toEqual([true, false]);
+    for (const rest of ['', '/log']) expect((await developer.send('GET', at(`/${guarded.id}${rest}`))).status).toBe(404);
+    expect((await developer.send('GET', at(`/${open.id}`))).json._links).not.toHaveProperty('#cancel');
+    expect((await owner.send('GET', `/projects/${project_id}/environments/dev/activities/${guarded.id}`)).status).toBe(404);
+    expect((await owner.send('GET', `/projects/${project_id}/environments/main/activities/${guarded.id}`)).json.id).toBe(guarded.id);
+  });
+});
+
+describe('a log', () => {
+  test('is streamed over HTTP while it grows, from the beginning, and sealed', async () => {
+    const { id } = await start([dev], { lines: ['one', 'two', 'three'], milliseconds: 300 });
+    await home.http.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = home.http.server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/api${at(`/${id}/log?start_at=0`)}`;
+    const runner = startRunner(definitions, home.platform);
+    const reply = await fetch(url, { headers: { authorization: `Bearer ${owner.accessToken}`, 'accept-encoding': 'gzip' } });
+    expect(reply.headers.get('content-type')).toContain('application/x-ndjson');
+    const arrivals: { line: string; at: number }[] = [];
+    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>)
+      for (const line of new TextDecoder().decode(chunk).split('\n').filter(Boolean)) arrivals.push({ line, at: Date.now() });
+    await runner.close();
+    const parsed = arrivals.map(
+      ({ line }) => JSON.parse(line) as { _id?: string; data?: { timestamp: string; message: string }; seal?: true },
+    );
+    expect(parsed.map(({ data, seal }) => data?.message ?? seal)).toEqual(['one\n', 'two\n', 'three\n', true]);
+    expect(new Set(parsed.map(({ _id }) => _id)).size).toBe(4);
+    const delays = parsed.flatMap(({ data }, n) => (data ? [(arrivals[n]?.at ?? 0) - Date.parse(data.timestamp)] : []));
+    expect(Math.max(...delays)).toBeLessThan(1000);
+    expect((arrivals[2]?.at ?? 0) - (arrivals[0]?.at ?? 0)).toBeGreaterThan(400);
+    const again = await owner.send('GET', at(`/${id}/log`));
+    expect(again.text).toBe(`${arrivals.map(({ line }) => line).join('\n')}\n`);
+    expect((await owner.send('GET', at(`/${id}/log?count=1`))).status).toBe(400);
+    expect((await owner.send('GET', at(`/${id}?count=1`))).json).toMatchObject({ log: 'one\ntwo\nthree\n', completion_percent: 100 });
+  });
+
+  test('cannot be made to forge markup in the sentence', () => {
+    const hostile = { id: '"><script>', title: '<b>', display_name: 'A&B' };
+    const { description, text } = sentence`${person(hostile)} pushed to ${environment(hostile)}'s ${strong('<i>')}`;
+    expect(description).toBe(
+      '<user data-id="&quot;&gt;&lt;script&gt;">A&amp;B</user> pushed to <environment data-id="&quot;&gt;&lt;script&gt;">&lt;b&gt;</environment>&#39;s <strong>&lt;i&gt;</strong>',
+    );
+    expect(text).toBe("A&B pushed to <b>'s **<i>**");
+  });
+});
+
+describe('cancelling', () => {
+  test('ends what waits at once, and what runs at its step', async () => {
+    const [running, waiting] = [await start([dev], { lines: ['slowly'], milliseconds: 20_000 }), await start([dev])];
+    const runner = startRunner(definitions, home.platform);
+    await expect.poll(async () => (await owner.send('GET', at(`/${running.id}`))).json.state).toBe('in_progress');
+    const cancelled = await owner.send('POST', at(`/${waiting.id}/cancel`));
+    expect(cancelled.json._embedded).toMatchObject({
+      entity: { state: 'cancelled', result: 'failure', completion_percent: 100 },
+      activities: [{ id: waiting.id }],
+    });
+    expect((await owner.send('POST', at(`/${running.id}/cancel`))).status).toBe(200);
+    await expect.poll(async () => (await owner.send('GET', at(`/${running.id}`))).json.state).toBe('cancelled');
+    await runner.close();
+    expect((await owner.send('GET', at(`/${running.id}/log`))).text).toContain('{"seal":true}');
+    for (const { id } of [running, waiting]) {
+      const { status, json } = await owner.send('POST', at(`/${id}/cancel`));
+      expect({ status, message: json.message }).toEqual({ status: 400, message: 'The activity cannot be cancelled in its current state.' });
+    }
+  });
+});

@@ -1,0 +1,20 @@
+/** Ending an activity: at once while nobody has begun it, otherwise by asking its runner, which undoes what was done. */
+import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
+import type { Changed } from '../../kernel/operation.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { changed, listed, type ListedActivity } from './activity.ts';
+
+/** 400 and in these words: clients look for them. */
+export const cannotBeCancelled = new Problem('invalid-request', 'The activity cannot be cancelled in its current state.');
+
+const waiting = new Set(['pending', 'scheduled']);
+
+export const isCancellable = ({ state, is_cancellable, is_undoing, cancel_requested_at }: ListedActivity) =>
+  waiting.has(state) || (state === 'in_progress' && is_cancellable && !is_undoing && cancel_requested_at === null);
+
+export const cancelActivity = async (db: Db, { id, organization_id }: ListedActivity): Promise<Changed<ListedActivity>> => {
+  const row = await db.transaction().execute(async (tx) => (await cancelWaiting(tx, id)) ?? (await askToCancel(tx, id)));
+  if (!row) throw cannotBeCancelled;
+  return changed(listed({ ...row, organization_id }), organization_id, row);
+};

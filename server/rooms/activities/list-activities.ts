@@ -1,0 +1,59 @@
+/** The list of activities, of a project or an environment: filters and paging as clients ask for them. */
+import { Type, type Static } from 'typebox';
+import { invalidField } from '../../kernel/problem.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { environmentTypes } from '../../permissions.ts';
+import type { Caller } from '../../platform.ts';
+import { activityResults, activityStates, type ListedActivity } from './activity.ts';
+import { activitiesWith } from './queries.ts';
+
+const countDefault = 25;
+const countMax = 100;
+const valuesMax = 100;
+
+const Several = (values?: readonly string[]) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 64, ...(values && { enum: [...values] }) }), { maxItems: valuesMax }));
+
+export const ActivityQuery = Type.Object({
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: countMax, default: countDefault })),
+  type: Several(),
+  state: Several(activityStates),
+  result: Several(activityResults),
+  starts_at: Type.Optional(Type.String({ maxLength: 40, description: 'Only those created at this moment or before.' })),
+});
+
+export interface ActivitiesOf {
+  id: string;
+  organization_id: string;
+  environment?: string;
+}
+
+/** Of the whole project, those that concern environments which the caller may not see are left out. */
+export const listActivities = (
+  db: Db,
+  { id, organization_id, environment }: ActivitiesOf,
+  { count = countDefault, type, state, result, starts_at }: Static<typeof ActivityQuery>,
+  caller: Caller,
+): Promise<ListedActivity[]> => {
+  const scope = { project: id, organization: organization_id };
+  return activitiesWith(db, {
+    project_id: id,
+    organization_id,
+    ...(environment !== undefined && { environment }),
+    visible: environmentTypes.filter((environmentType) => caller.can('environment:view', { ...scope, environmentType })),
+    types: type,
+    states: state,
+    results: result,
+    until: starts_at === undefined ? undefined : momentOf(starts_at),
+    count,
+  });
+};
+
+/** Clients send the offset's plus sign unescaped, which makes a space of it. */
+function momentOf(text: string): string {
+  const moment = text.replace(' ', '+');
+  const isMoment =
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})$/.test(moment) && !Number.isNaN(Date.parse(moment));
+  if (!isMoment) throw invalidField('starts_at', 'must be a date such as 2026-01-31T12:00:00Z');
+  return moment;
+}

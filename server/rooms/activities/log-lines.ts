@@ -1,0 +1,28 @@
+/** A log as clients read it: a JSON object per line, each with an id that stays the same when it is read again, and a seal when there will be no more. */
+import { Type } from 'typebox';
+import type { LogHub } from '../../kernel/activity-log.ts';
+import { closed } from '../../kernel/schema.ts';
+
+export const logType = 'application/x-ndjson';
+
+/** What clients send; the log is always told from its beginning. */
+export const LogQuery = closed({
+  start_at: Type.Optional(Type.Integer({ minimum: 0 })),
+  max_items: Type.Optional(Type.Integer({ minimum: 0 })),
+  max_delay: Type.Optional(Type.Integer()),
+});
+
+export async function* logLines(logs: LogHub, id: string): AsyncGenerator<string> {
+  const gone = new AbortController();
+  try {
+    for await (const rows of logs.follow(id, gone.signal)) {
+      yield rows
+        ? rows
+            .map(({ position, at, message }) => `${JSON.stringify({ _id: `${id}-${position}`, data: { timestamp: at, message } })}\n`)
+            .join('')
+        : '{"seal":true}\n';
+    }
+  } finally {
+    gone.abort();
+  }
+}

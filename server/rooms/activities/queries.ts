@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import type { Activity } from '../../kernel/activity.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { listed, type ListedActivity } from './activity.ts';
+
+type Row = Activity & { organization_id: string };
+
+export async function activityById(db: Db | Tx, projectId: string, id: string): Promise<ListedActivity | undefined> {
+  const { rows } = await sql<Row>`
+    select activities.*, projects.organization_id from activities join projects on projects.id = activities.project_id
+    where activities.id = ${id} and activities.project_id = ${projectId} and projects.status <> 'deleted'`.execute(db);
+  return rows[0] && listed(rows[0]);
+}
+
+export interface ActivityFilters {
+  project_id: string;
+  organization_id: string;
+  /** Absent: of the whole project. */
+  environment?: string;
+  /** Of the types of environments that the caller may see. */
+  visible: readonly string[];
+  types: readonly string[] | undefined;
+  states: readonly string[] | undefined;
+  results: readonly string[] | undefined;
+  /** Created at that moment or before. */
+  until: string | undefined;
+  count: number;
+}
+
+/** Newest first: one range of one index, in the project's or the environment's order. */
+export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<ListedActivity[]> {
+  const { project_id, environment, visible, types, states, results, until, count } = filters;
+  const wanted = sql`activities.environment_types <@ ${visible}::text[]
+    ${types ? sql`and activities.type = any(${types}::text[])` : sql``}
+    ${states ? sql`and activities.state = any(${states}::text[])` : sql``}
+    ${results ? sql`and activities.result = any(${results}::text[])` : sql``}`;
+  const { rows } = await (
+    environment === undefined
+      ? sql<Activity>`
+      select activities.* from activities
+      where activities.project_id = ${project_id} ${until ? sql`and activities.created_at <= ${until}::timestamptz` : sql``} and ${wanted}
+      order by activities.created_at desc, activities.id limit ${count}`
+      : sql<Activity>`
+      select activities.* from activity_lanes join activities on activities.id = activity_lanes.activity_id
+      where activity_lanes.project_id = ${project_id} and activity_lanes.lane = ${environment}
+        ${until ? sql`and activity_lanes.created_at <= ${until}::timestamptz` : sql``} and ${wanted}
+      order by activity_lanes.created_at desc, activity_lanes.activity_id limit ${count}`
+  ).execute(db);
+  return rows.map((row) => listed({ ...row, organization_id: filters.organization_id }));
+}
+
+/** Expired ones vanish, except the last hundred of each project that somebody may still ask about. */
+export const deleteExpired = (db: Db, keptPerProject: number, most: number) =>
+  sql`with expired as (
+      select id, type, row_number() over (partition by project_id, type in ('environment.cron', 'environment.backup') order by created_at desc) as age
+      from activities where expires_at < now() and state in ('complete', 'cancelled'))
+    delete from activities where id in (
+      select id from expired where type in ('environment.cron', 'environment.backup') or age > ${keptPerProject} limit ${most})`.execute(
+    db,
+  );
