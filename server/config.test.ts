@@ -17,6 +17,8 @@ test('every mistake is named in one refusal', () => {
   const mistakes = {
     OFFSHOOT_PORT: '99999',
     OFFSHOOT_HOST: 'a b',
+    OFFSHOOT_SSH_PORT: 'ssh',
+    OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: 'maybe',
     OFFSHOOT_DOMAIN: 'Upper.Case',
     OFFSHOOT_URL: 'https://x.org/path',
     DATABASE_URL: 'mysql://x',

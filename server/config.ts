@@ -7,6 +7,8 @@ import { resolve } from 'node:path';
 export interface Config {
   host: string;
   port: number;
+  /** Git over SSH. */
+  sshPort: number;
   /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
   url: string;
   domain: string;
@@ -28,6 +30,8 @@ export interface Config {
   mail: { smtpUrl: string | undefined; from: string };
   /** Undefined webhook: messages to phones are written to the data folder. */
   phone: { webhookUrl: string | undefined };
+  /** Whether users may have the platform visit addresses that are not public: to import a repository of the operator's own network, say. */
+  allowPrivateAddresses: boolean;
   /** Where this installation stands, as its users see it. Undefined carbon intensity (g/kWh): nobody said. */
   region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
 }
@@ -102,11 +106,13 @@ const addresses: Parse<string[]> = (value) =>
     .map((entry) =>
       /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(entry.trim()) ? entry.trim() : expected('addresses or networks separated by commas'),
     );
+const yesOrNo: Parse<boolean> = (value) => (/^(yes|no)$/.test(value) ? value === 'yes' : expected('yes or no'));
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
 const variables = {
   OFFSHOOT_HOST: host,
   OFFSHOOT_PORT: port,
+  OFFSHOOT_SSH_PORT: port,
   OFFSHOOT_URL: url,
   OFFSHOOT_DOMAIN: domain,
   OFFSHOOT_DATA: (value: string) => resolve(value),
@@ -117,6 +123,7 @@ const variables = {
   OFFSHOOT_ADMIN_PASSWORD: atLeast(passwordCharactersMin),
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
+  OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: yesOrNo,
   OFFSHOOT_LOG_LEVEL: logLevel,
   OFFSHOOT_SMTP_URL: smtpUrl,
   OFFSHOOT_MAIL_FROM: email,
@@ -142,6 +149,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   return {
     host,
     port,
+    sshPort: values.OFFSHOOT_SSH_PORT ?? 2222,
     url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
     domain,
     data,
@@ -155,6 +163,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       apiToken: values.OFFSHOOT_ADMIN_API_TOKEN,
     },
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
+    allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? false,
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },

@@ -3,10 +3,12 @@
  * authenticate, load, permit, allow, parse, handle, present.
  */
 import compress from '@fastify/compress';
+import { Readable } from 'node:stream';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
+import { limitArrival } from './arrival.ts';
 import { drainOnClose } from './drain.ts';
 import { answerError, bearerChallenge, notFound } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
@@ -18,6 +20,7 @@ import { compileBody, compileParams, compileQuery, parseJson, parseQueryString }
 import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
 import { operationsOf, type Rooms } from './room.ts';
+import { compileSlashes } from './slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
 
 const bodyBytesMax = 1024 * 1024;
@@ -28,7 +31,7 @@ const idleConnectionSecondsMax = 72;
 const compressFromBytes = 8 * 1024;
 
 export async function serveApi(rooms: Rooms, platform: Platform): Promise<FastifyInstance> {
-  const http = openHttp(platform);
+  const http = openHttp(platform, compileSlashes(operationsOf(rooms)));
   await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
   const hal = openHal(operations, platform.secrets);
@@ -44,22 +47,23 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   return http;
 }
 
-function openHttp({ config, log }: Platform): FastifyInstance {
+function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => string): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log;
   const http = fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     bodyLimit: bodyBytesMax,
-    requestTimeout: requestSecondsMax * 1000,
+    requestTimeout: 0,
     keepAliveTimeout: idleConnectionSecondsMax * 1000,
     http: { maxHeaderSize: headerBytesMax },
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     genReqId: () => ulid(),
-    rewriteUrl: ({ url = '/' }) => plainEqualsSigns(url),
+    rewriteUrl: ({ url = '/' }) => encodeSlashes(plainEqualsSigns(url)),
     routerOptions: { maxParamLength: pathParameterCharactersMax },
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
   });
   drainOnClose(http);
+  limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
   http.addHook('onResponse', logRequest);
   http.setErrorHandler(answerError);
@@ -134,10 +138,23 @@ function answer(operation: Operation, hal: Hal, platform: Platform) {
     const { query, list } = parse.query(request);
     const body = await parse.body(request);
     const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
-    const text = present(result, { caller, target, url: request.url });
     reply.code(status);
+    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as AsyncIterable<string>, reply);
+    const text = present(result, { caller, target, url: request.url });
     return text === '' ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
   };
+}
+
+/** Line by line as it comes; never compressed, which would hold lines back. It ends when the server closes: clients ask again. */
+function sendStream(type: string, text: AsyncIterable<string>, reply: FastifyReply) {
+  const source = Readable.from(text);
+  const end = () => source.destroy();
+  reply.server.server.once('close-streams', end);
+  reply.raw.once('close', () => {
+    reply.server.server.off('close-streams', end);
+    source.destroy();
+  });
+  return reply.header('content-type', type).header('content-encoding', 'identity').send(source);
 }
 
 async function authenticate({ permission }: Operation, request: FastifyRequest, platform: Platform): Promise<Caller | undefined> {
@@ -171,6 +188,7 @@ function permit({ permission, on }: Operation, caller: Caller | undefined, targe
 
 function allow({ allowedWhen, otherwise, on }: Operation, target: unknown, caller: Caller | undefined) {
   if (allowedWhen?.(target, caller) ?? true) return;
+  if (otherwise instanceof Problem) throw otherwise;
   throw new Problem('conflict', otherwise ?? `The ${on?.name} is not in a state that allows this.`);
 }
 

@@ -3,7 +3,7 @@
  * Whatever parses has exactly the length its algorithm prescribes, says the same algorithm inside as outside, and is a key that mathematics
  * accepts (a point on its curve, an odd modulus of enough bits). Options before the algorithm, certificates, DSA and private keys are refused.
  */
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 
 export interface PublicKey {
   type: Algorithm;
@@ -23,10 +23,16 @@ export function parsePublicKey(text: string): PublicKey | undefined {
   if (!isAlgorithm(type)) return undefined;
   const blob = Buffer.from(base64, 'base64');
   if (unpadded(blob.toString('base64')) !== unpadded(base64)) return undefined;
-  const [inside, ...fields] = readStrings(blob) ?? [];
-  if (inside?.toString('latin1') !== type) return undefined;
-  const jwk = algorithms[type](fields);
-  return jwk && isKey(jwk) ? { type, blob, comment: comment.trim() } : undefined;
+  return readPublicKey(blob)?.type === type ? { type, blob, comment: comment.trim() } : undefined;
+}
+
+/** A key in SSH's wire format; undefined unless it is one that may sign in. */
+export function readPublicKey(blob: Buffer): { type: Algorithm; key: KeyObject } | undefined {
+  const [name, ...fields] = readStrings(blob) ?? [];
+  const type = name?.toString('latin1') ?? '';
+  const jwk = isAlgorithm(type) ? algorithms[type](fields) : undefined;
+  const key = jwk && keyOf(jwk);
+  return isAlgorithm(type) && key ? { type, key } : undefined;
 }
 
 /** The line without its comment: equal exactly when the keys are. */
@@ -89,12 +95,11 @@ function readStrings(bytes: Buffer): Buffer[] | undefined {
 }
 
 /** OpenSSL refuses what is no key, such as a point that is not on its curve. */
-function isKey(key: JsonWebKey): boolean {
+function keyOf(key: JsonWebKey): KeyObject | undefined {
   try {
-    createPublicKey({ key, format: 'jwk' });
-    return true;
+    return createPublicKey({ key, format: 'jwk' });
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -16,7 +16,7 @@ export interface Claims {
   generation: number;
   client_id: string;
   /** How the person proved who they are: `pwd`, and `mfa` with a second factor. */
-  amr?: string[];
+  amr?: readonly string[];
   exp: number;
 }
 

@@ -7,25 +7,58 @@ import { Problem } from '../../kernel/problem.ts';
 import { batched } from '../../kernel/sql.ts';
 import { permissions, rolesIn, type Grants, type Scope } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { fingerprint } from '../../kernel/secrets.ts';
 import { isViaGrant, openAccessTokens, type Claims } from './access-token.ts';
-import { askedFor, holdersOf, type Holder } from './queries.ts';
+import { askedFor, holderOfKey, holdersOf, useApiToken, type Holder } from './queries.ts';
 
-export function createCallerOf({ db, keys, config }: Pick<Platform, 'db' | 'keys' | 'config'>): Platform['callerOf'] {
+/** What an access token says, and an SSH certificate too. */
+export type Proof = Pick<Claims, 'sub' | 'via' | 'generation' | 'amr'>;
+
+/** Other ways than an access token to prove who one is. Each has been verified but for whether it is still honoured. */
+export type Credential = { certified: Proof } | { sshKey: number } | { apiToken: string };
+
+export function createCallerOf({ db, keys, config }: Pick<Platform, 'db' | 'keys' | 'config'>): Pick<Platform, 'callerOf' | 'callerBy'> {
   const claimsOf = openAccessTokens(keys, config.url);
   const holderOf = batched(
     (asked) => holdersOf(db, asked),
     ({ asked }) => asked,
   );
-  return async (accessToken, { projectId, project_id } = {}) => {
-    const claims = await claimsOf(accessToken);
-    if (!claims) return undefined;
-    const holder = await holderOf(askedFor(claims.via, possibleProject(projectId ?? project_id ?? '')));
+  const callerWith = async (claims: Proof, project: string) => {
+    const holder = await holderOf(askedFor(claims.via, possibleProject(project)));
     const honoured = holder?.id === claims.sub && !holder.deactivated && holder.token_generation === claims.generation;
     return honoured ? callerFor(holder, claims) : undefined;
   };
+  return {
+    async callerOf(accessToken, { projectId, project_id } = {}) {
+      const claims = await claimsOf(accessToken);
+      return claims && callerWith(claims, projectId ?? project_id ?? '');
+    },
+    async callerBy(credential, projectId) {
+      if ('certified' in credential) return callerWith(credential.certified, projectId);
+      if ('apiToken' in credential) {
+        const proof = await proofOfApiToken(db, credential.apiToken);
+        return proof && callerWith(proof, projectId);
+      }
+      const holder = await holderOfKey(db, credential.sshKey, possibleProject(projectId));
+      return holder && !holder.deactivated ? callerFor(holder, { via: `ssh-key ${credential.sshKey}` }) : undefined;
+    },
+  };
 }
 
-function callerFor(holder: Holder, claims: Claims): Caller {
+async function proofOfApiToken(db: Db, apiToken: string): Promise<Proof | undefined> {
+  const token = await useApiToken(db, fingerprint(apiToken));
+  return (
+    token && {
+      sub: token.user_id,
+      via: token.api_token_id,
+      generation: token.token_generation,
+      ...(token.mfa_on_creation && { amr: ['mfa'] }),
+    }
+  );
+}
+
+function callerFor(holder: Holder, claims: Pick<Claims, 'via' | 'amr'>): Caller {
   const projects = projectsOf(holder);
   /** Whoever turned the second factor off has none, whatever an older token says. */
   const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);
@@ -37,6 +70,7 @@ function callerFor(holder: Holder, claims: Claims): Caller {
     id: holder.id,
     user: holder,
     via: claims.via,
+    amr: claims.amr,
     grants,
     can(permission, scope) {
       if (scope !== scopeBefore) {

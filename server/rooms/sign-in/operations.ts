@@ -15,7 +15,13 @@ export const createSshCertificate = operation({
   async handle({ caller, body }, { keys }) {
     const key = parsePublicKey(body.key);
     if (!key) throw invalidField('key', 'must be an SSH public key: Ed25519, ECDSA, or RSA of at least 2048 bits');
-    return Promise.resolve({ certificate: certify(key, caller.id, keys.sshAuthority) });
+    return Promise.resolve({
+      certificate: certify(
+        key,
+        { sub: caller.id, via: caller.via, generation: caller.user.token_generation, ...(caller.amr && { amr: caller.amr }) },
+        keys.sshAuthority,
+      ),
+    });
   },
 });
 

@@ -15,7 +15,8 @@ export type Holder = User & {
  * Runs for every request to the API, so it is compiled once. A credential that is still honoured, its owner, the owner's memberships, and
  * their access to one project: their own and that of their teams, merged.
  */
-const holdersQuery = CompiledQuery.raw(`
+const holdersQuery = (credentials: string) =>
+  CompiledQuery.raw(`
   select asked.key as asked, asked.project, users.*,
     coalesce((
       select json_agg(json_build_object('id', organizations.id, 'permissions', organization_members.permissions,
@@ -30,10 +31,18 @@ const holdersQuery = CompiledQuery.raw(`
       join team_members on team_members.team_id = team_access.team_id and team_members.user_id = users.id
       join teams on teams.id = team_access.team_id
       where team_access.project_id = asked.project) end as project_permissions
-  from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as asked (key, api_token, grant_hash, project)
+  from ${credentials}`);
+
+const tokenHoldersQuery = holdersQuery(`
+  unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as asked (key, api_token, grant_hash, project)
   left join api_tokens on api_tokens.id = asked.api_token
   left join oauth_records on oauth_records.model = 'Grant' and oauth_records.id_hash = asked.grant_hash and oauth_records.expires_at > now()
   join users on users.id = coalesce(api_tokens.user_id, oauth_records.user_id)`);
+
+const keyHoldersQuery = holdersQuery(`
+  (select $1::text, $2::integer, $3::text) as asked (key, key_id, project)
+  join ssh_keys on ssh_keys.key_id = asked.key_id
+  join users on users.id = ssh_keys.user_id`);
 
 const separator = ' ';
 
@@ -49,7 +58,12 @@ export async function holdersOf(db: Db, asked: readonly string[]): Promise<Holde
     credentials.map((credential) => (isViaGrant(credential) ? credential : null)),
     asked.map((key) => key.slice(key.indexOf(separator) + 1)),
   ];
-  return (await db.executeQuery<Holder>({ ...holdersQuery, parameters })).rows;
+  return (await db.executeQuery<Holder>({ ...tokenHoldersQuery, parameters })).rows;
+}
+
+/** The owner of an SSH key that is still there. */
+export async function holderOfKey(db: Db, keyId: number, project: string): Promise<Holder | undefined> {
+  return (await db.executeQuery<Holder>({ ...keyHoldersQuery, parameters: [String(keyId), keyId, project] })).rows[0];
 }
 
 /** Finds the owner of an API token and notes its use, in one statement; undefined when it is wrong or its owner is deactivated. */

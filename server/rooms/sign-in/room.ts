@@ -11,7 +11,9 @@ import { mountTokenEndpoint } from './token-endpoint.ts';
 /** Main makes the missing keys on the first start, in a transaction, and opens them on every start. */
 export { createKeys, openKeys, type Keys } from './keys.ts';
 /** Turns access tokens into callers, for the platform. */
-export { createCallerOf } from './caller.ts';
+export { createCallerOf, type Credential, type Proof } from './caller.ts';
+/** For other doors than the API's. */
+export { certify, proofOfCertificate } from './ssh-certificate.ts';
 /** For whoever sets or checks a password. */
 export { newPasswordHash } from './new-password.ts';
 export { hashPassword, isPassword } from './passwords.ts';
@@ -19,7 +21,7 @@ export { hashPassword, isPassword } from './passwords.ts';
 export { addSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 export { bytesOfBase32, newTotpSecret, stepOf } from './totp.ts';
 /** For whatever else must not be tried too often. */
-export { countAttempts, forgetAttempts, networkOf } from './attempts.ts';
+export { addAttempts, countAttempts, failedExchangeWeight, forgetAttempts, networkOf } from './attempts.ts';
 /** For pages of other rooms: the same look, and the same guard of their forms. */
 export { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
 export { alert, answerPageError, layout, pageHeaders } from './layout.ts';

@@ -1,19 +1,61 @@
 /**
  * OpenSSH user certificates, as OpenSSH's PROTOCOL.certkeys describes them: the person's own public key, with their id as key id and only
- * principal, signed by the installation's authority. They last an hour and hold the usual permissions of a terminal session.
+ * principal, signed by the installation's authority. They last an hour, hold the usual permissions of a terminal session, and say what the access
+ * token said that they were asked for with: what ends that token's credential ends the certificate too.
  */
 import { createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { readCertificate } from '../../drivers/ssh/certificate.ts';
 import { publicKeyLine, type PublicKey } from '../../drivers/ssh/public-key.ts';
+import { string, uint32, uint64 } from '../../drivers/ssh/wire.ts';
+import type { Proof } from './caller.ts';
 
 const validSeconds = 3600;
 /** Clocks differ a little. */
 const skewSeconds = 60;
 const userCertificate = 1;
 
-/** In the order that the format demands. */
-const extensions = ['permit-X11-forwarding', 'permit-agent-forwarding', 'permit-port-forwarding', 'permit-pty', 'permit-user-rc'];
+const permissions = ['permit-X11-forwarding', 'permit-agent-forwarding', 'permit-port-forwarding', 'permit-pty', 'permit-user-rc'];
 
-export function certify({ type, blob }: PublicKey, userId: string, authority: KeyObject, now = Math.floor(Date.now() / 1000)): string {
+/** What the certificate stands for; the clients' own name for claims is beside it, which they compare with their token. */
+const proofName = 'proof@offshoot';
+const claimsName = 'token-claims@platform.sh';
+const Proven = Type.Object({
+  sub: Type.String(),
+  via: Type.String(),
+  generation: Type.Integer(),
+  amr: Type.Optional(Type.Array(Type.String())),
+});
+
+/** In the order that the format demands. */
+const extensionsOf = (proof: Proof): [string, string][] =>
+  [
+    ...permissions.map((name): [string, string] => [name, '']),
+    [proofName, JSON.stringify(proof)] satisfies [string, string],
+    ...(proof.amr ? [[claimsName, JSON.stringify({ amr: proof.amr })] satisfies [string, string]] : []),
+  ].toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** Undefined unless it is one of ours, of now, and its key id and principal are whom it proves. */
+export function proofOfCertificate(blob: Buffer, authority: KeyObject, now = Math.floor(Date.now() / 1000)) {
+  const certificate = readCertificate(blob, createPublicKey(authority), authorityBlob(authority));
+  if (!certificate || certificate.kind !== userCertificate || now < certificate.validAfter || now >= certificate.validBefore)
+    return undefined;
+  const proof = parseProof(certificate.extensions.get(proofName));
+  const isTheirs = proof?.sub === certificate.keyId && certificate.principals.includes(certificate.keyId);
+  return isTheirs && certificate.criticalOptions.size === 0 ? { proof, key: certificate.key } : undefined;
+}
+
+function parseProof(text = ''): Proof | undefined {
+  try {
+    return Value.Parse(Proven, JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export function certify({ type, blob }: PublicKey, proof: Proof, authority: KeyObject, now = Math.floor(Date.now() / 1000)): string {
+  const userId = proof.sub;
   const certificateType = `${type}-cert-v01@openssh.com`;
   const keyFields = blob.subarray(4 + type.length);
   const signed = Buffer.concat([
@@ -27,7 +69,7 @@ export function certify({ type, blob }: PublicKey, userId: string, authority: Ke
     uint64(BigInt(now - skewSeconds)),
     uint64(BigInt(now + validSeconds)),
     string(''),
-    string(Buffer.concat(extensions.flatMap((name) => [string(name), string('')]))),
+    string(Buffer.concat(extensionsOf(proof).flatMap(([name, value]) => [string(name), string(value === '' ? '' : string(value))]))),
     string(''),
     string(authorityBlob(authority)),
   ]);
@@ -43,21 +85,4 @@ export const authorityLine = (authority: KeyObject) => publicKeyLine({ type: aut
 function authorityBlob(authority: KeyObject): Buffer {
   const { x = '' } = createPublicKey(authority).export({ format: 'jwk' });
   return Buffer.concat([string(authorityType), string(Buffer.from(x, 'base64url'))]);
-}
-
-function string(content: string | Buffer): Buffer {
-  const bytes = Buffer.from(content);
-  return Buffer.concat([uint32(bytes.length), bytes]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-function uint64(value: bigint): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(value);
-  return bytes;
 }

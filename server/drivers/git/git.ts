@@ -1,0 +1,167 @@
+/**
+ * Repositories: one bare Git repository per project, kept by the system's own `git`. Names and ids are checked before they come here, and are
+ * passed as arguments of their own, never as options. Every change of a branch says what it was before: whoever comes second is told so.
+ */
+import type { Readable, Writable } from 'node:stream';
+
+export interface Git {
+  /** The folder of a project's repository. */
+  path(projectId: string): string;
+  /** Idempotent. */
+  create(projectId: string, defaultBranch: string): Promise<void>;
+  remove(projectId: string): Promise<void>;
+  exists(projectId: string): Promise<boolean>;
+  setDefaultBranch(projectId: string, branch: string): Promise<void>;
+
+  /** Name to commit, of all branches. */
+  branches(projectId: string): Promise<Map<string, string>>;
+  /** Undefined: no such branch. */
+  branch(projectId: string, name: string): Promise<string | undefined>;
+  /**
+   * Compare and swap: `from` undefined creates, `to` undefined deletes. Being there already is success. Throws StaleBranch when somebody else moved
+   * it, and a Problem when another branch's name is in the way (`a` and `a/b` cannot both be).
+   */
+  moveBranch(projectId: string, name: string, from: string | undefined, to: string | undefined): Promise<void>;
+
+  /** How many commits each has that the other has not. */
+  distance(projectId: string, commit: string, other: string): Promise<{ ahead: number; behind: number }>;
+  isAncestor(projectId: string, commit: string, of: string): Promise<boolean>;
+  /** Newest first, at most so many; `since` undefined: from the beginning. */
+  commitsBetween(
+    projectId: string,
+    since: string | undefined,
+    until: string,
+    most: number,
+  ): Promise<{ commits: CommitSummary[]; count: number }>;
+
+  /**
+   * The commit that brings `theirs` into `ours`: one of the two where it has the other already, else a new one. Nothing is changed but objects
+   * added. Throws MergeConflict.
+   */
+  merge(projectId: string, ours: string, theirs: string, message: string, by: Signature): Promise<string>;
+  /** The commits of `commit` that `onto` has not, put on top of it; merges among them are left out. Throws MergeConflict. */
+  rebase(projectId: string, commit: string, onto: string, by: Signature): Promise<string>;
+  /** Fetches a commit of another repository, adds files to it, and returns the commit; no branch is moved. Refuses addresses that are not public. */
+  import(projectId: string, source: ImportSource, by: Signature, log: (line: string) => void, signal: AbortSignal): Promise<string>;
+
+  /** Branches and tags, by name. */
+  refs(projectId: string): Promise<Ref[]>;
+  /** Undefined: no such object, or one of another kind. Only whole ids are understood. */
+  commit(projectId: string, sha: string): Promise<Commit | undefined>;
+  tree(projectId: string, sha: string): Promise<TreeEntry[] | undefined>;
+  /** Throws a Problem when it is too large to be held in memory. */
+  blob(projectId: string, sha: string): Promise<Buffer | undefined>;
+  /** File by file, of two commits or trees. Throws a Problem when it is too large. */
+  diff(projectId: string, base: string, target: string): Promise<FileDiff[]>;
+  /** Whether one of these branches has the commit. */
+  isReachable(projectId: string, commit: string, branches: readonly string[]): Promise<boolean>;
+
+  /** A conversation with a Git client. Throws a Problem when there are too many at once. */
+  serve(projectId: string, conversation: Conversation): Served;
+  /** Packs what many pushes have left, where it is worth it. Returns at once; one repository at a time. */
+  tidy(projectId: string): void;
+
+  close(): Promise<void>;
+}
+
+export interface Signature {
+  name: string;
+  email: string;
+}
+
+export interface CommitSummary {
+  sha: string;
+  parents: string[];
+  author: Signature & { date: number };
+  message: string;
+}
+
+export interface Commit extends CommitSummary {
+  tree: string;
+  committer: Signature & { date: number };
+}
+
+export interface TreeEntry {
+  path: string;
+  /** As Git writes it: 040000, 100644, 100755, 120000, 160000. */
+  mode: string;
+  type: 'blob' | 'tree' | 'commit';
+  sha: string;
+}
+
+export interface Ref {
+  /** `refs/heads/main`. */
+  name: string;
+  type: string;
+  sha: string;
+}
+
+export interface FileDiff {
+  old_path: string | null;
+  old_id: string | null;
+  new_path: string | null;
+  new_id: string | null;
+  diff: string;
+}
+
+export interface ImportSource {
+  /** `https://example.org/shop.git`, with `@branch` at its end if not the default one. */
+  repository?: string;
+  /** A second repository whose files are laid over the first. */
+  config?: string;
+  files: readonly { path: string; mode: number; contents: Buffer }[];
+}
+
+export interface Conversation {
+  service: 'upload-pack' | 'receive-pack';
+  /** `advertisement`: only what there is to ask for. `request`: one question and its answer. `whole`: as over SSH, all on one line. */
+  part: 'advertisement' | 'request' | 'whole';
+  /** As the client asked for it: `version=2`. */
+  protocol: string | undefined;
+  /** As in Git's setting `transfer.hideRefs`. */
+  hiddenRefs: readonly string[];
+  /** How large a pack may be. */
+  packBytesMax: number;
+  hooks: PushHooks | undefined;
+}
+
+/** What a conversation asks of the platform when something is pushed. */
+export interface PushHooks {
+  /** Before anything moves. Lines for the person who pushes; throws to refuse all of it. */
+  before(updates: readonly RefUpdate[], options: readonly string[]): Promise<readonly string[]>;
+  /** When refs have moved: lines, as they come. */
+  after(updates: readonly RefUpdate[]): AsyncIterable<string>;
+  /** The conversation is over, however it went. */
+  ended(): Promise<void>;
+}
+
+export interface RefUpdate {
+  ref: string;
+  /** Undefined: it is new. */
+  from: string | undefined;
+  /** Undefined: it is deleted. */
+  to: string | undefined;
+  /** Whether commits are only added; true for new and for deleted refs. */
+  isFastForward: boolean;
+}
+
+export interface Served {
+  stdin: Writable;
+  stdout: Readable;
+  stderr: Readable;
+  /** The exit code, once the hooks have ended too. */
+  ended: Promise<number>;
+  /** The client is gone. What was announced is seen through all the same. */
+  abandon(): void;
+}
+
+/** Somebody else moved the branch. */
+export class StaleBranch extends Error {}
+
+export class MergeConflict extends Error {
+  readonly files: readonly string[];
+  constructor(files: readonly string[]) {
+    super(`Conflicts in ${files.join(', ')}`);
+    this.files = files;
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Git's smart HTTP at `/git/{project}.git`. Packs are streamed in both directions; failures are told in plain text, which is what Git shows to
+ * people. Whoever comes without credentials is asked for them in the way that makes Git ask in turn.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PassThrough, Transform, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { Problem } from '../../kernel/problem.ts';
+import { leaveBodiesUnread } from '../../kernel/upload.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { addAttempts, countAttempts, failedExchangeWeight, networkOf } from '../sign-in/room.ts';
+import { admit, converse, pushBytesMax, type Talk } from './converse.ts';
+
+type Service = 'upload-pack' | 'receive-pack';
+const services: Record<string, Service> = { 'git-upload-pack': 'upload-pack', 'git-receive-pack': 'receive-pack' };
+
+/** What a client may say to ask for something, beside packs. */
+const questionBytesMax = 32 * 1024 * 1024;
+
+interface Route {
+  Params: { repository: string };
+  Querystring: { service?: string };
+}
+
+export function mountGit(http: FastifyInstance, platform: Platform) {
+  leaveBodiesUnread(http);
+  http.setErrorHandler(answerInText);
+  const options = { compress: false, config: { mayTakeLong: true } } as const;
+  http.get<Route>('/git/:repository/info/refs', options, async (request, reply) => {
+    const service = services[new URLSearchParams(request.url.split('?', 2)[1]).get('service') ?? ''];
+    const { caller, projectId } = await signIn(request, platform);
+    if (!service) throw new Problem('forbidden', 'Only the smart protocol is spoken here; use a newer Git.');
+    const project = await admit(platform, caller, projectId, service);
+    const protocol = protocolOf(request);
+    const talk = await converse(platform, caller, project, { service, part: 'advertisement', protocol, isWaiting: false });
+    talk.stdin.end();
+    return answer(reply, talk, `application/x-git-${service}-advertisement`, announced(talk, service));
+  });
+  for (const [name, service] of Object.entries(services)) {
+    http.post<Route>(`/git/:repository/${name}`, options, async (request, reply) => {
+      const { caller, projectId } = await signIn(request, platform);
+      const project = await admit(platform, caller, projectId, service);
+      const body = bodyOf(request, questionBytesMax + (service === 'receive-pack' ? 2 * pushBytesMax(project, platform.config) : 0));
+      const talk = await converse(platform, caller, project, { service, part: 'request', protocol: protocolOf(request), isWaiting: true });
+      feed(body, talk, request);
+      return answer(reply, talk, `application/x-git-${service}-result`);
+    });
+  }
+}
+
+const protocolOf = ({ headers }: FastifyRequest) => [headers['git-protocol']].flat()[0];
+
+const projectPattern = /^([a-z0-9]{1,64})(?:\.git)?$/;
+
+async function signIn(request: FastifyRequest<Route>, platform: Platform): Promise<{ caller: Caller; projectId: string }> {
+  const projectId = projectPattern.exec(request.params.repository)?.[1] ?? '';
+  const token = tokenOf(request.headers.authorization);
+  if (token === undefined) throw askFor('Use your API token as the password.');
+  const from = { limit: 'token exchange from address', of: networkOf(request.ip) } as const;
+  const isAccessToken = token.split('.').length === 3;
+  if (!isAccessToken) await countAttempts(platform.db, [from]);
+  const caller = await (isAccessToken ? platform.callerOf(token, { projectId }) : platform.callerBy({ apiToken: token }, projectId));
+  if (caller) return { caller, projectId };
+  await addAttempts(platform.db, [{ ...from, weight: failedExchangeWeight }]);
+  throw askFor('The token is wrong or has expired. Use an API token as the password; the user name does not matter.');
+}
+
+const askFor = (sentence: string) =>
+  new Problem('unauthenticated', sentence, { headers: { 'www-authenticate': 'Basic realm="offshoot"' } });
+
+/** Bearer, or Basic with the token in either place: people put it where they find room. */
+function tokenOf(authorization = ''): string | undefined {
+  const [scheme = '', value = ''] = authorization.split(' ', 2);
+  if (scheme.toLowerCase() === 'bearer') return value || undefined;
+  if (scheme.toLowerCase() !== 'basic') return undefined;
+  const [user = '', ...password] = Buffer.from(value, 'base64').toString('utf8').split(':');
+  const secret = password.join(':');
+  return (/^(x-oauth-basic)?$/.test(secret) ? user : secret) || undefined;
+}
+
+function bodyOf({ raw, headers }: FastifyRequest<Route>, bytesMax: number): Readable {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (!/^(identity|x-gzip|gzip)$/.test(encoding)) throw new Problem('unsupported-media-type', 'Send the body as it is, or with gzip.');
+  let bytes = 0;
+  const bounded = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) done(new Problem('too-large', 'What was sent is too large.'));
+      else done(null, chunk);
+    },
+  });
+  if (encoding === 'identity') return raw.pipe(bounded);
+  const unzipped = createGunzip();
+  /** Git then misses the rest, and says so. */
+  unzipped.on('error', () => bounded.end());
+  return raw.pipe(unzipped).pipe(bounded);
+}
+
+/** Git may have seen enough before all has come; the rest is let go by, so that the client gets to read why. */
+function feed(body: Readable, talk: Talk, { raw }: FastifyRequest<Route>) {
+  body.on('error', () => {
+    talk.leave();
+    raw.destroy();
+  });
+  body.pipe(talk.stdin);
+  talk.stdin.once('close', () => {
+    body.unpipe(talk.stdin);
+    body.resume();
+  });
+  raw.once('close', () => {
+    if (!raw.complete) talk.leave();
+  });
+}
+
+/** The older protocol says first which service it is about. */
+function announced({ stdout, protocol }: Talk, service: Service): Readable {
+  if (protocol === 'version=2') return stdout;
+  const line = `# service=git-${service}\n`;
+  const whole = new PassThrough();
+  whole.write(`${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`);
+  return stdout.pipe(whole);
+}
+
+function answer(reply: FastifyReply, talk: Talk, type: string, body: Readable = talk.stdout) {
+  talk.stderr.resume();
+  const hurry = () => talk.hurry();
+  reply.server.server.once('close-streams', hurry);
+  reply.raw.once('close', () => {
+    reply.server.server.off('close-streams', hurry);
+    if (!reply.raw.writableFinished) talk.leave();
+  });
+  return reply.header('content-type', type).header('cache-control', 'no-cache, max-age=0, must-revalidate').send(body);
+}
+
+/** Git shows plain text to whoever sits in front of it. */
+function answerInText(error: Error, request: FastifyRequest, reply: FastifyReply) {
+  const problem = error instanceof Problem ? error : undefined;
+  if (!problem) request.log.error({ err: error }, 'bug');
+  const sentence = problem?.message ?? `Something went wrong on our side. Quote the request id ${request.id} when you report it.`;
+  return reply
+    .code(problem?.status ?? 500)
+    .headers(problem?.headers ?? {})
+    .header('content-type', 'text/plain; charset=utf-8')
+    .send(`${sentence}\n`);
+}

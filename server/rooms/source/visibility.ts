@@ -1,0 +1,47 @@
+/**
+ * Who sees what of a repository. Branches are shown to those who may view their environments. Whoever may view every type of environment sees the
+ * whole repository; for others, everything that is not a branch of theirs is hidden. Commits are shown as far as a visible branch has them. Trees and
+ * blobs are found by what they contain, so whoever can name one has seen it.
+ */
+import { Problem } from '../../kernel/problem.ts';
+import { environmentTypes } from '../../permissions.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import type { Project } from '../projects/room.ts';
+import { branchTypes } from './queries.ts';
+
+export type Visibility = { isWhole: true } | { isWhole: false; visible: string[]; hidden: string[] };
+
+const scopeOf = ({ id, organization_id }: Project) => ({ project: id, organization: organization_id });
+
+const typesWith = (caller: Caller, project: Project, permission: 'environment:view' | 'environment:push') =>
+  environmentTypes.filter((environmentType) => caller.can(permission, { ...scopeOf(project), environmentType }));
+
+export async function visibilityFor({ db }: Pick<Platform, 'db'>, caller: Caller, project: Project): Promise<Visibility> {
+  const types: readonly string[] = typesWith(caller, project, 'environment:view');
+  if (types.length === environmentTypes.length) return { isWhole: true };
+  const branches = await branchTypes(db, project.id);
+  const [visible, hidden] = [branches.filter(({ type }) => types.includes(type)), branches.filter(({ type }) => !types.includes(type))];
+  return { isWhole: false, visible: visible.map(({ id }) => id), hidden: hidden.map(({ id }) => id) };
+}
+
+export const mayPushSomewhere = (caller: Caller, project: Project) => typesWith(caller, project, 'environment:push').length > 0;
+
+export const mayReadSomething = (caller: Caller, project: Project) => typesWith(caller, project, 'environment:view').length > 0;
+
+/** In the form of Git's setting. Fetching starts from nothing; pushing must be able to add a branch, so there only what is known is hidden. */
+export function hiddenRefs(visibility: Visibility, service: 'upload-pack' | 'receive-pack', { default_branch }: Project): string[] {
+  if (visibility.isWhole) return [];
+  if (service === 'receive-pack') return ['refs/tags', ...visibility.hidden.map((branch) => `refs/heads/${branch}`)];
+  const shown = visibility.visible.map((branch) => `!refs/heads/${branch}`);
+  return ['refs', ...(visibility.visible.includes(default_branch) ? [] : ['HEAD']), ...shown];
+}
+
+export const isShown = (visibility: Visibility, ref: string) =>
+  visibility.isWhole || visibility.visible.some((branch) => ref === `refs/heads/${branch}`);
+
+/** Absent and hidden are answered alike. */
+export async function requireCommit({ git, db }: Platform, caller: Caller, project: Project, sha: string): Promise<void> {
+  const visibility = await visibilityFor({ db }, caller, project);
+  if (visibility.isWhole || (await git.isReachable(project.id, sha, visibility.visible))) return;
+  throw new Problem('not-found', 'No such commit.');
+}
