@@ -1,0 +1,29 @@
+/** Production moves with the default branch: the old one becomes an ordinary environment below the new. */
+import { sql } from 'kysely';
+import { invalidField } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import { lockTree, hasDedicated, updateEnvironment } from './queries.ts';
+import { allowedTypes } from './types.ts';
+
+export async function changeDefaultBranch(tx: Tx, project: { id: string; default_branch: string }, branch: string): Promise<void> {
+  if (branch === project.default_branch) return;
+  await lockTree(tx, project.id);
+  const wanted = await tx
+    .selectFrom('environments')
+    .select(['id', 'parent', 'is_dedicated'])
+    .where('project_id', '=', project.id)
+    .where('id', '=', branch)
+    .executeTakeFirst();
+  if (!wanted) throw invalidField('default_branch', 'must be the name of an environment of this project');
+  if (wanted.parent !== null) throw invalidField('default_branch', 'must be an environment without a parent; set its parent to null first');
+  const projectIsDedicated = await hasDedicated(tx, project.id);
+  const typeOf = (isDefaultBranch: boolean, isDedicated: boolean) => allowedTypes({ isDefaultBranch, isDedicated, projectIsDedicated })[0];
+  await tx
+    .updateTable('projects')
+    .set({ default_branch: branch, updated_at: sql<string>`now()` })
+    .where('id', '=', project.id)
+    .execute();
+  if (projectIsDedicated) return;
+  await updateEnvironment(tx, project.id, project.default_branch, { type: typeOf(false, false) });
+  await updateEnvironment(tx, project.id, branch, { type: typeOf(true, wanted.is_dedicated) });
+}

@@ -1,0 +1,463 @@
+/** The code side of environments, over HTTP, with real repositories and every activity carried out by a runner. */
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Activity } from '../../kernel/activity.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { commitFiles, git } from '../../test-repository.ts';
+import { sampleMember, sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { projectById, type Project } from '../projects/room.ts';
+import { createDefaultEnvironment } from './create-environment.ts';
+import { adoptBranchesOf, finishPushes } from './reconcilers.ts';
+import { announcePush, recordPush } from './record-push.ts';
+
+let home: TestPlatform;
+let owner: Person;
+let organization_id: string;
+let project: Project;
+
+const at = (environment?: string, rest = '') =>
+  `/projects/${project.id}/environments${environment === undefined ? '' : `/${encodeURIComponent(environment)}`}${rest}`;
+const get = async (environment: string) => (await owner.send('GET', at(environment))).json;
+const head = (branch: string) => home.platform.git.branch(project.id, branch);
+const repository = () => home.platform.git.path(project.id);
+const work = () => workThrough(home.platform);
+
+/** Somebody with these permissions in the project, who can call the API and push. */
+async function colleague(...permissions: string[]): Promise<Person> {
+  const person = await home.person();
+  await owner.send('POST', `/organizations/${organization_id}/members`, { user_id: person.user.id });
+  await owner.send('POST', `/projects/${project.id}/user-access`, [{ user_id: person.user.id, permissions }]);
+  return person;
+}
+
+const callerOf = async ({ accessToken }: Person) => {
+  const caller = await home.platform.callerOf(accessToken, { projectId: project.id });
+  if (!caller) throw new Error('The token of a test is valid');
+  return caller;
+};
+
+/** As a push does: asked, moved by Git, recorded. */
+async function push(
+  branch: string,
+  to: string | undefined,
+  { by = owner, options = [] as string[], isFastForward = true } = {},
+): Promise<Activity[]> {
+  const from = await head(branch);
+  const { id } = await announcePush(home.platform, await callerOf(by), project, [{ branch, from, to, isFastForward }], options);
+  await home.platform.git.moveBranch(project.id, branch, from, to);
+  return recordPush(home.platform, id, [branch]);
+}
+
+const commit = async (branch: string, files: Record<string, string>, message?: string) =>
+  commitFiles(repository(), await head(branch), files, message);
+
+/** An operation that starts an activity: the activity. */
+async function started(method: string, path: string, body?: unknown): Promise<{ id: string }> {
+  const { status, json } = await owner.send(method, path, body);
+  expect({ status, json }).toMatchObject({ json: { _embedded: { activities: [expect.anything()] } } });
+  return json._embedded.activities[0];
+}
+
+/** Active, with an empty repository and the environment of its default branch. */
+async function emptyProject(): Promise<Project> {
+  const { project_id } = await sampleProject(owner, organization_id);
+  await work();
+  const { db, git: repositories } = home.platform;
+  await repositories.create(project_id, 'main');
+  await db.updateTable('projects').set({ status: 'active' }).where('id', '=', project_id).execute();
+  const found = await projectById(db, project_id);
+  if (!found) throw new Error('The sample project exists');
+  await db.transaction().execute((tx) => createDefaultEnvironment(tx, found));
+  return found;
+}
+
+async function freshProject() {
+  project = await emptyProject();
+  await push('main', commitFiles(repository(), undefined, { 'index.html': 'one\n', 'readme.md': 'read me\n' }, 'First'));
+  await work();
+}
+
+beforeAll(async () => {
+  home = await openTestPlatform();
+  owner = await home.person();
+  ({ organization_id } = await sampleOrganization(owner));
+  await freshProject();
+});
+
+describe('a push', () => {
+  test('fills the environment of the default branch, and tells of its commits', async () => {
+    const main = await get('main');
+    expect(main).toMatchObject({
+      type: 'production',
+      is_main: true,
+      has_code: true,
+      head_commit: await head('main'),
+      status: 'inactive',
+      parent: null,
+      is_dirty: false,
+    });
+    expect(main.merge_info).toEqual({ commits_ahead: 0, commits_behind: 0, parent_ref: null });
+    const { json } = await owner.send('GET', at('main', '/activities?type=environment.push'));
+    expect(json[0]).toMatchObject({
+      state: 'complete',
+      result: 'success',
+      text: `${owner.user.username} pushed to Main`,
+      parameters: { environment: 'main', old_commit: null, new_commit: main.head_commit },
+      payload: {
+        commits_count: 1,
+        commits: [{ sha: main.head_commit, message: expect.stringContaining('First'), author: { email: 'ada@example.org' } }],
+      },
+    });
+    expect(json[0].timings.parse_commits).toBeGreaterThanOrEqual(0);
+  });
+
+  test('of a new branch makes an environment below the default one, or as its options say', async () => {
+    await push('feature/cart', await commit('main', { cart: '1' }));
+    await push('qa', await commit('main', { qa: '1' }), {
+      options: [
+        'environment.title=Quality',
+        'environment.parent=feature/cart',
+        'environment.type=staging',
+        'environment.clone_parent_on_create=False',
+      ],
+    });
+    await work();
+    expect(await get('feature/cart')).toMatchObject({
+      parent: 'main',
+      type: 'development',
+      title: 'feature/cart',
+      machine_name: expect.stringMatching(/^feature-cart-/),
+    });
+    expect(await get('qa')).toMatchObject({ parent: 'feature/cart', type: 'staging', title: 'Quality', clone_parent_on_create: false });
+    expect((await get('feature/cart')).merge_info).toEqual({ commits_ahead: 1, commits_behind: 0, parent_ref: 'refs/heads/main' });
+  });
+
+  test('is refused in words where the pusher may not, or asks for what cannot be', async () => {
+    const to = await commit('main', { more: '1' });
+    const viewer = await colleague('viewer', 'development:viewer');
+    const contributor = await colleague('viewer', 'development:contributor');
+    await expect(push('feature/x', to, { by: viewer })).rejects.toThrow('You may not push to feature/x');
+    await expect(push('main', to, { by: contributor })).rejects.toThrow('You may not push to main: it is a production environment');
+    await expect(push('feature/cart', to, { by: contributor, isFastForward: false })).rejects.toThrow('You may not force push');
+    await expect(push('feature/cart', undefined, { by: contributor })).rejects.toThrow('You may not delete');
+    await expect(push('main', undefined)).rejects.toThrow('default branch');
+    await expect(push('feature/y', to, { options: ['environment.type=production'] })).rejects.toThrow('development or staging');
+    await expect(push('feature/y', to, { options: ['environment.parent=nowhere', 'environment.status=on'] })).rejects.toThrow(
+      'must be active',
+    );
+    for (const name of ['-x', 'a..b', 'HEAD']) await expect(push(name, to)).rejects.toThrow('cannot be the name');
+    await push('feature/x', to, { by: contributor });
+    await work();
+    expect((await contributor.send('GET', at('feature/x'))).status).toBe(200);
+    expect((await contributor.send('GET', at('main'))).status).toBe(404);
+  });
+
+  test('that is cut off between Git and the database is recorded afterwards, with who pushed it', async () => {
+    const pusher = await colleague('admin');
+    const to = await commit('main', { cut: 'off' });
+    const from = await head('feature/cart');
+    await announcePush(
+      home.platform,
+      await callerOf(pusher),
+      project,
+      [{ branch: 'cut', from: undefined, to, isFastForward: true }],
+      ['environment.title=Cut'],
+    );
+    await home.platform.git.moveBranch(project.id, 'cut', undefined, to);
+    await announcePush(home.platform, await callerOf(pusher), project, [{ branch: 'feature/cart', from, to, isFastForward: true }], []);
+    await sql`update pushes set created_at = now() - interval '1 minute'`.execute(home.platform.db);
+    await finishPushes.run(home.platform, new AbortController().signal);
+    await work();
+    expect(await get('cut')).toMatchObject({ title: 'Cut', head_commit: to });
+    expect((await owner.send('GET', at('cut', '/activities'))).json[0].text).toBe(`${pusher.user.username} pushed to Cut`);
+    expect((await get('feature/cart')).head_commit).toBe(from);
+    expect((await sql`select from pushes`.execute(home.platform.db)).rows).toEqual([]);
+  });
+
+  test('that nobody announced is adopted, and branches that vanished go', async () => {
+    const to = await commit('main', { by: 'hand' });
+    git(repository(), ['update-ref', 'refs/heads/by-hand', to]);
+    await adoptBranchesOf(home.platform, project.id);
+    await work();
+    expect((await get('by-hand')).head_commit).toBe(to);
+    git(repository(), ['update-ref', '-d', 'refs/heads/by-hand']);
+    await adoptBranchesOf(home.platform, project.id);
+    await work();
+    expect((await owner.send('GET', at('by-hand'))).status).toBe(404);
+  });
+});
+
+describe('branching', () => {
+  test('makes an environment with the code of its parent', async () => {
+    const { json } = await owner.send('POST', at('main', '/branch'), { name: 'feature/new', title: 'Something new', type: 'staging' });
+    expect(json._embedded.activities).toMatchObject([
+      { type: 'environment.branch', environments: ['main', 'feature/new'], state: 'pending' },
+    ]);
+    expect((await owner.send('POST', at('main', '/branch'), { name: 'again' })).status).toBe(409);
+    await work();
+    expect(await get('feature/new')).toMatchObject({
+      title: 'Something new',
+      type: 'staging',
+      parent: 'main',
+      head_commit: await head('main'),
+      has_code: true,
+    });
+    expect(await head('feature/new')).toBe(await head('main'));
+  });
+
+  test('makes names with slashes that are found however a client writes them', async () => {
+    for (const path of ['feature%2Fnew', 'feature/new']) {
+      expect((await owner.send('GET', `/api/projects/${project.id}/environments/${path}`)).json.id).toBe('feature/new');
+      expect((await owner.send('GET', `/projects/${project.id}/environments/${path}/activities?count=1`)).json).toHaveLength(1);
+    }
+  });
+
+  test('names what is wrong', async () => {
+    for (const name of ['-rf', 'a b', 'x..y', '$(reboot)\n']) {
+      const { status, json } = await owner.send('POST', at('main', '/branch'), { name });
+      expect({ status, detail: json.detail }).toMatchObject({ status: 400, detail: { name: expect.stringContaining('Git accepts') } });
+    }
+    expect((await owner.send('POST', at('main', '/branch'), { name: 'feature/new' })).status).toBe(409);
+    expect((await owner.send('POST', at('main', '/branch'), { name: 'z', type: 'production' })).status).toBe(400);
+    expect((await owner.send('GET', at('z'))).status).toBe(404);
+  });
+
+  test('bears interruption, and leaves nothing when it fails', async () => {
+    await eachStepTwice(home.platform, () => started('POST', at('main', '/branch'), { name: 'twice' }));
+    expect((await get('twice')).head_commit).toBe(await head('main'));
+    await failAtEachStep(
+      home.platform,
+      async () => {
+        await owner.send('DELETE', at('fails'));
+        await work();
+        return started('POST', at('main', '/branch'), { name: 'fails' });
+      },
+      async () => {
+        expect(await head('fails')).toBeUndefined();
+        expect((await owner.send('GET', at('fails'))).status).toBe(404);
+      },
+    );
+  });
+});
+
+describe('merging and synchronizing', () => {
+  const change = async (branch: string, files: Record<string, string>) => {
+    await push(branch, await commit(branch, files));
+    await work();
+  };
+  const branch = async (name: string, parent = 'main') => {
+    await started('POST', at(parent, '/branch'), { name });
+    await work();
+  };
+
+  test('a merge brings the code of the child into its parent: first by moving on, then by a merge commit', async () => {
+    await branch('forward');
+    await change('forward', { forward: '1' });
+    await started('POST', at('forward', '/merge'));
+    await work();
+    expect(await head('main')).toBe(await head('forward'));
+    await change('forward', { forward: '2' });
+    await change('main', { main: '1' });
+    expect((await get('forward')).merge_info).toMatchObject({ commits_ahead: 1, commits_behind: 1 });
+    await started('POST', at('forward', '/merge'));
+    await work();
+    expect(git(repository(), ['show', 'main:forward'])).toBe('2');
+    expect((await get('forward')).merge_info).toMatchObject({ commits_ahead: 0, commits_behind: 2 });
+    expect(await get('main')).toMatchObject({ head_commit: await head('main') });
+  });
+
+  test('a conflict is a failed activity that names the files, and nothing changes', async () => {
+    await branch('clash');
+    await change('clash', { 'index.html': 'theirs\n' });
+    await change('main', { 'index.html': 'ours\n' });
+    const before = [await head('main'), await head('clash')];
+    const { id } = await started('POST', at('clash', '/merge'));
+    await work();
+    expect(await activityRow(home.platform, id)).toMatchObject({ state: 'complete', result: 'failure', failure_reason: 'error' });
+    expect((await owner.send('GET', `/projects/${project.id}/activities/${id}`)).json.log).toContain('Conflicts in: index.html');
+    expect([await head('main'), await head('clash')]).toEqual(before);
+    expect(await get('main')).toMatchObject({ head_commit: before[0], is_dirty: false });
+  });
+
+  test('a synchronization brings the parent into the child, by merge or rebase', async () => {
+    await branch('follow');
+    await change('follow', { mine: '1' });
+    await change('main', { theirs: '1' });
+    await started('POST', at('follow', '/synchronize'), { synchronize_code: true });
+    await work();
+    expect(git(repository(), ['show', 'follow:theirs'])).toBe('1');
+    await branch('rebased');
+    await change('rebased', { rebased: '1' });
+    await change('main', { again: '1' });
+    await started('POST', at('rebased', '/synchronize'), { synchronize_code: true, rebase: true });
+    await work();
+    expect(git(repository(), ['rev-parse', 'rebased^'])).toBe(await head('main'));
+    expect((await owner.send('POST', at('rebased', '/synchronize'), {})).json.detail).toHaveProperty('synchronize_code');
+    expect((await owner.send('POST', at('rebased', '/synchronize'), { synchronize_data: true })).status).toBe(409);
+  });
+
+  test('bear interruption and failure at any step', async () => {
+    await branch('broken');
+    await change('broken', { broken: '1' });
+    await change('main', { notBroken: '1' });
+    const before = await head('main');
+    await failAtEachStep(
+      home.platform,
+      async () => {
+        await home.platform.git.moveBranch(project.id, 'main', await head('main'), before);
+        await sql`update environments set head_commit = ${before} where project_id = ${project.id} and id = 'main'`.execute(
+          home.platform.db,
+        );
+        return started('POST', at('broken', '/merge'));
+      },
+      async () => {
+        expect(await head('main')).toBe(before);
+        expect((await get('main')).head_commit).toBe(before);
+      },
+    );
+    await change('broken', { broken: '2' });
+    await eachStepTwice(home.platform, () => started('POST', at('broken', '/merge')));
+    expect(git(repository(), ['show', 'main:broken'])).toBe('2');
+  });
+
+  test('take the right to change what changes', async () => {
+    const developer = await colleague('viewer', 'development:admin');
+    const { json } = await developer.send('GET', at('broken'));
+    expect(json._links).toHaveProperty('#synchronize');
+    expect(json._links).not.toHaveProperty('#merge');
+    expect((await developer.send('POST', at('broken', '/merge'))).status).toBe(409);
+  });
+});
+
+describe('deleting', () => {
+  test('takes the branch along, and the children go to the grandparent', async () => {
+    await started('POST', at('main', '/branch'), { name: 'middle' });
+    await work();
+    await started('POST', at('middle', '/branch'), { name: 'leaf' });
+    await work();
+    await eachStepTwice(home.platform, () => started('DELETE', at('middle')));
+    expect(await head('middle')).toBeUndefined();
+    expect((await owner.send('GET', at('middle'))).status).toBe(404);
+    expect((await get('leaf')).parent).toBe('main');
+  });
+
+  test('that fails leaves the environment and its branch', async () => {
+    const before = await head('leaf');
+    await failAtEachStep(
+      home.platform,
+      async () => {
+        if ((await owner.send('GET', at('leaf'))).status === 404) {
+          await started('POST', at('main', '/branch'), { name: 'leaf' });
+          await work();
+        }
+        return started('DELETE', at('leaf'));
+      },
+      async () => {
+        expect(await head('leaf')).toBe(before);
+        expect((await get('leaf')).status).toBe('inactive');
+      },
+    );
+  });
+
+  test('is not for the default branch', async () => {
+    const { status } = await owner.send('DELETE', at('main'));
+    expect(status).toBe(409);
+    expect((await get('main'))._links).not.toHaveProperty('#delete');
+  });
+});
+
+describe('changing', () => {
+  test('the place in the tree, without cycles', async () => {
+    for (const [name, parent] of [
+      ['a', 'main'],
+      ['b', 'a'],
+      ['c', 'b'],
+    ] as const) {
+      await started('POST', at(parent, '/branch'), { name });
+      await work();
+    }
+    for (const parent of ['a', 'c', 'nowhere']) {
+      const { status, json } = await owner.send('PATCH', at('a'), { parent });
+      expect({ status, detail: json.detail }).toMatchObject({ status: 400, detail: { parent: expect.any(String) } });
+    }
+    const { json } = await owner.send('PATCH', at('c'), { parent: 'main', title: 'See' });
+    expect(json._embedded).toMatchObject({
+      entity: { parent: 'main', title: 'See', merge_info: { parent_ref: 'refs/heads/main', commits_ahead: 0 } },
+      activities: [],
+    });
+    expect((await owner.send('PATCH', at('c'), { parent: null })).json._embedded.entity.parent).toBeNull();
+    const races = await Promise.all([owner.send('PATCH', at('a'), { parent: 'c' }), owner.send('PATCH', at('c'), { parent: 'a' })]);
+    expect(new Set(races.map(({ status }) => status))).toEqual(new Set([200, 400]));
+  });
+
+  test('the type by the rules, and only into what one administers', async () => {
+    expect((await owner.send('PATCH', at('a'), { type: 'staging' })).json._embedded.entity.type).toBe('staging');
+    for (const [environment, type] of [
+      ['a', 'production'],
+      ['main', 'staging'],
+    ] as const)
+      expect((await owner.send('PATCH', at(environment), { type })).json.detail).toHaveProperty('type');
+    const developer = await colleague('viewer', 'development:admin');
+    expect((await developer.send('PATCH', at('b'), { type: 'staging' })).status).toBe(403);
+  });
+
+  test('who may come in, in the one spelling, as an activity', async () => {
+    const { json } = await owner.send('PATCH', at('b'), {
+      http_access: {
+        addresses: [
+          { permission: 'allow', address: '192.0.2.7' },
+          { permission: 'deny', address: 'any' },
+        ],
+        basic_auth: { ada: 'lovelace' },
+      },
+      enable_smtp: true,
+    });
+    expect(json._embedded.entity.http_access).toEqual({
+      is_enabled: true,
+      addresses: [
+        { permission: 'allow', address: '192.0.2.7/32' },
+        { permission: 'deny', address: '0.0.0.0/0' },
+      ],
+      basic_auth: { ada: 'lovelace' },
+    });
+    expect(json._embedded.activities.map(({ type }: { type: string }) => type)).toEqual([
+      'environment.update.http_access',
+      'environment.update.smtp',
+    ]);
+    const cleared = await owner.send('PATCH', at('b'), { http_access: { addresses: null, basic_auth: null } });
+    expect(cleared.json._embedded.entity.http_access).toEqual({ is_enabled: true, addresses: [], basic_auth: {} });
+    const bad = await owner.send('PATCH', at('b'), {
+      http_access: { addresses: [{ permission: 'allow', address: '1.2.3.4/99' }], basic_auth: { ada: 'short' } },
+    });
+    expect(bad.status).toBe(400);
+    await work();
+  });
+});
+
+test('an empty environment is filled with files, or with the code of another repository, once', async () => {
+  const earlier = project;
+  project = await emptyProject();
+  const contents = Buffer.from('hello').toString('base64');
+  expect((await get('main'))._links).toHaveProperty('#initialize');
+  expect((await owner.send('POST', at('main', '/initialize'), { profile: 'Empty' })).status).toBe(400);
+  await eachStepTwice(home.platform, () =>
+    started('POST', at('main', '/initialize'), { profile: 'Hello', files: [{ path: 'src/hello.txt', mode: 0o644, contents }] }),
+  );
+  expect(git(repository(), ['show', 'main:src/hello.txt'])).toBe('hello');
+  expect((await owner.send('POST', at('main', '/initialize'), { profile: 'Hello', files: [{ path: 'b', contents }] })).status).toBe(409);
+  project = earlier;
+});
+
+test('members of other projects see nothing of all this', async () => {
+  const stranger = await home.person();
+  const member = await sampleMember(owner, organization_id);
+  expect(member).toBeTruthy();
+  for (const path of [at(), at('main'), at('main', '/activities'), at('main', '/settings')])
+    expect((await stranger.send('GET', path)).status).toBe(404);
+  const developer = await colleague('viewer', 'development:viewer');
+  const { json } = await developer.send('GET', at());
+  expect(new Set(json.map(({ type }: { type: string }) => type))).toEqual(new Set(['development']));
+  const activities = (await developer.send('GET', `/projects/${project.id}/activities?count=100`)).json as Activity[];
+  expect(activities.some(({ environments }) => environments.includes('main'))).toBe(false);
+});

@@ -1,0 +1,76 @@
+/** New environments: their place in the tree, their type, their names. The branch itself is Git's. */
+import { orConflict, type Tx } from '../../kernel/sql.ts';
+import { invalidField, Problem } from '../../kernel/problem.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+import { isBranchName, machineName } from './names.ts';
+import { hasDedicated, insertEnvironment } from './queries.ts';
+import { allowedTypes } from './types.ts';
+
+export interface NewEnvironment {
+  project: { id: string; default_branch: string };
+  id: string;
+  title?: string | undefined;
+  type?: string | undefined;
+  parent: string | null;
+  head_commit?: string | undefined;
+  clone_parent_on_create?: boolean | undefined;
+}
+
+const environmentsMax = 1000;
+
+export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
+  const { project, id, title, parent, head_commit = null, clone_parent_on_create = true } = environment;
+  if (!isBranchName(id)) throw invalidField('name', branchNameRule);
+  await refuseTooMany(tx, project.id);
+  const type = typeFor(environment, await hasDedicated(tx, project.id));
+  const row = insertEnvironment(tx, {
+    project_id: project.id,
+    id,
+    machine_name: machineName(id),
+    title: title === undefined || title === '' ? titleOf(id) : title,
+    type,
+    parent,
+    head_commit,
+    clone_parent_on_create,
+    enable_smtp: type === 'production',
+  });
+  const taken = `There is an environment ${id} already; choose another name.`;
+  return orConflict(row, { environments_pkey: taken, environments_project_id_machine_name_key: taken });
+}
+
+export const branchNameRule = 'must be a name that Git accepts for a branch, such as feature/login';
+
+/** The default branch is shown as people write it: `main` is «Main»; every other by its name. */
+const titleOf = (id: string) => (/^(main|master|production|staging|develop)$/.test(id) ? id.charAt(0).toUpperCase() + id.slice(1) : id);
+
+function typeFor({ project, id, type }: NewEnvironment, projectIsDedicated: boolean): EnvironmentType {
+  const allowed = allowedTypes({ isDefaultBranch: id === project.default_branch, isDedicated: false, projectIsDedicated });
+  if (type === undefined) return allowed[0];
+  const chosen = allowed.find((each) => each === type);
+  if (!chosen) throw invalidField('type', typeRule(allowed));
+  return chosen;
+}
+
+export const typeRule = (allowed: readonly EnvironmentType[]) => `must be ${allowed.join(' or ')} for this environment`;
+
+async function refuseTooMany(tx: Tx, projectId: string) {
+  const { count } = await tx
+    .selectFrom('environments')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= environmentsMax) {
+    throw new Problem('conflict', `A project has at most ${environmentsMax} environments; delete one that is not needed any more.`);
+  }
+}
+
+/** What a new project begins with: the environment of its default branch, without code. */
+export const createDefaultEnvironment = async (tx: Tx, project: { id: string; default_branch: string }): Promise<void> => {
+  const existing = await tx
+    .selectFrom('environments')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where('id', '=', project.default_branch)
+    .executeTakeFirst();
+  if (!existing) await createEnvironment(tx, { project, id: project.default_branch, parent: null });
+};

@@ -1,0 +1,39 @@
+/** What a branch may be called, and what it is called where only letters, digits and dashes will do. */
+import { createHash } from 'node:crypto';
+
+const branchCharactersMax = 250;
+
+/** Git's own rules for branches, and none that begins with a dash or could be taken for one of Git's own names. */
+export const isBranchName = (name: string) =>
+  name.length > 0 &&
+  Buffer.byteLength(name) <= branchCharactersMax &&
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  !/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.$|\/$/.test(name) &&
+  name.isWellFormed() &&
+  name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock')) &&
+  !/^(-|refs\/)/.test(name) &&
+  name !== '@' &&
+  name !== 'HEAD';
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+const hashCharacters = 7;
+/** With the project's id it has to fit into one label of a host name, 63 characters. */
+const slugCharactersMax = 41;
+
+/** `feature/login` is `feature-login-` and a hash of the name itself, so that names that look alike here stay apart. */
+export function machineName(branch: string): string {
+  const slug = branch
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, slugCharactersMax)
+    .replaceAll(/^-+|-+$/g, '');
+  return [slug, hashOf(branch)].filter((part) => part !== '').join('-');
+}
+
+function hashOf(branch: string) {
+  const bits = createHash('sha256').update(branch).digest().readUInt32BE(0);
+  return Array.from(
+    { length: hashCharacters },
+    (_, n) => alphabet[Number((BigInt(bits) << 3n) >> BigInt(5 * (hashCharacters - 1 - n))) & 31],
+  ).join('');
+}

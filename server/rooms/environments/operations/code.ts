@@ -1,0 +1,110 @@
+import { Type } from 'typebox';
+import { operation, updated } from '../../../kernel/operation.ts';
+import { closed } from '../../../kernel/schema.ts';
+import type { Caller } from '../../../platform.ts';
+import { branchNameRule } from '../create-environment.ts';
+import { EnvironmentEntity, Title } from '../environment.ts';
+import type { Environment } from '../queries.ts';
+import { startBranch } from '../start-branch.ts';
+import { startInitialize } from '../start-initialize.ts';
+import { startMerge, startSynchronize } from '../start-merge.ts';
+
+const Init = (values: string[]) => Type.Optional(closed({ init: Type.Optional(Type.String({ enum: values })) }));
+
+export const branchEnvironment = operation({
+  summary: 'Branch an environment: a new one, with its code',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/branch',
+  on: EnvironmentEntity,
+  rel: '#branch',
+  permission: 'environment:branch',
+  allowedWhen: ({ has_code, status, is_dirty }) => has_code && status !== 'deleting' && !is_dirty,
+  otherwise: 'Only an environment with code, to which nothing is happening, can be branched.',
+  body: closed({
+    name: Type.String({ minLength: 1, maxLength: 250, description: `The name of the branch; it ${branchNameRule}.` }),
+    title: Type.Optional(Title),
+    clone_parent: Type.Optional(Type.Boolean()),
+    type: Type.Optional(Type.String({ enum: ['development', 'staging'] })),
+    resources: Init(['default', 'minimum', 'parent']),
+  }),
+  example: { name: 'feature/login', title: 'Login' },
+  returns: updated(EnvironmentEntity),
+  handle: ({ target, body, caller }, platform) => startBranch(platform, target, body, caller),
+});
+
+/** Merging changes the parent, so it takes the right to change that, too. */
+const mayChangeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
+  parent_type !== null &&
+  caller.can('environment:admin', { project: project_id, organization: organization_id, environmentType: parent_type });
+
+export const mergeEnvironment = operation({
+  summary: "Merge an environment's code into its parent's",
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/merge',
+  on: EnvironmentEntity,
+  rel: '#merge',
+  permission: 'environment:admin',
+  allowedWhen: (target, caller) =>
+    target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && mayChangeParent(target, caller),
+  otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you administer, can be merged.',
+  body: closed({
+    resources: Init(['child', 'default', 'manual', 'minimum']),
+    strategy: Type.Optional(Type.String({ enum: ['stopstart', 'rolling'] })),
+  }),
+  example: {},
+  returns: updated(EnvironmentEntity),
+  handle: ({ target, caller }, platform) => startMerge(platform, target, caller),
+});
+
+export const synchronizeEnvironment = operation({
+  summary: "Bring an environment up to date with its parent's code",
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/synchronize',
+  on: EnvironmentEntity,
+  rel: '#synchronize',
+  permission: 'environment:admin',
+  allowedWhen: ({ has_code, parent_head, is_dirty, status }) => has_code && parent_head !== null && !is_dirty && status !== 'deleting',
+  otherwise: 'Only an environment with code and a parent, to which nothing is happening, can be synchronized.',
+  body: closed({
+    synchronize_code: Type.Optional(Type.Boolean()),
+    synchronize_data: Type.Optional(Type.Boolean()),
+    synchronize_resources: Type.Optional(Type.Boolean()),
+    rebase: Type.Optional(Type.Boolean()),
+  }),
+  example: { synchronize_code: true },
+  returns: updated(EnvironmentEntity),
+  handle: ({ target, body, caller }, platform) => startSynchronize(platform, target, body, caller),
+});
+
+const sourceCharactersMax = 2000;
+const filesMax = 100;
+
+export const initializeEnvironment = operation({
+  summary: 'Fill an empty environment with the code of a repository',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/initialize',
+  on: EnvironmentEntity,
+  rel: '#initialize',
+  permission: 'environment:admin',
+  allowedWhen: ({ has_code, is_dirty, status }) => !has_code && !is_dirty && status !== 'deleting',
+  otherwise: 'The environment has code already; push to it instead.',
+  body: closed({
+    profile: Type.Optional(Title),
+    repository: Type.Optional(
+      Type.String({ maxLength: sourceCharactersMax, description: 'A Git address, with @branch at its end if not the default one.' }),
+    ),
+    config: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: sourceCharactersMax })),
+    files: Type.Optional(
+      Type.Array(
+        closed({
+          path: Type.String({ minLength: 1, maxLength: 1000 }),
+          mode: Type.Optional(Type.Integer()),
+          contents: Type.Optional(Type.String()),
+        }),
+        {
+          maxItems: filesMax,
+        },
+      ),
+    ),
+    resources: Init(['default', 'minimum']),
+  }),
+  example: { profile: 'Empty', files: [{ path: 'README.md', mode: 0o644, contents: 'IyBIZWxsbwo=' }] },
+  returns: updated(EnvironmentEntity),
+  handle: ({ target, body, caller }, platform) => startInitialize(platform, target, body, caller),
+});

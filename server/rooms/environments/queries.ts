@@ -1,0 +1,110 @@
+import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+
+type Row = Omit<Selectable<Database['environments']>, 'type'> & { type: EnvironmentType };
+
+/** What is known of an environment beside its row. */
+interface Circumstances {
+  organization_id: string;
+  default_branch: string;
+  parent_type: EnvironmentType | null;
+  parent_head: string | null;
+  is_dirty: boolean;
+  has_staged_activities: boolean;
+}
+
+export type Environment = ReturnType<typeof present>;
+
+const present = (row: Row & Circumstances, domain: string) => ({
+  ...row,
+  name: row.id,
+  project: row.project_id,
+  is_main: row.id === row.default_branch,
+  edge_hostname: `${row.machine_name}-${row.project_id}.${domain}`,
+  has_code: row.head_commit !== null,
+  has_domains: false,
+  has_deployment: false,
+  can_rolling_deploy: false,
+  supports_rolling_deployments: false,
+  supports_restrict_robots: false,
+  merge_info: {
+    commits_ahead: row.commits_ahead,
+    commits_behind: row.commits_behind,
+    parent_ref: row.parent === null ? null : `refs/heads/${row.parent}`,
+  },
+  deployment_state: {
+    last_state_update_successful: false,
+    last_deployment_successful: false,
+    last_deployment_failure_reason: null,
+    last_deployment_commands: [],
+    last_deployment_at: null,
+    last_autoscale_up_at: null,
+    last_autoscale_down_at: null,
+    last_maintenance_at: null,
+    crons: { enabled: false, status: 'paused' },
+  },
+  sizing: { services: {}, webapps: {}, workers: {} },
+  resources_overrides: {},
+});
+
+/** One statement for the environments and what surrounds them: dirty is what has an activity open. */
+async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuilder<unknown>): Promise<Environment[]> {
+  const { rows } = await sql<Row & Circumstances>`
+    select environments.*, projects.organization_id, projects.default_branch, parents.type as parent_type, parents.head_commit as parent_head,
+      exists (select from activity_lanes where activity_lanes.project_id = environments.project_id
+        and activity_lanes.lane = environments.id and activity_lanes.is_open) as is_dirty,
+      exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
+        and environments.id = any(activities.environments)) as has_staged_activities
+    from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
+    left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
+    where ${condition} order by environments.id`.execute(db);
+  return rows.map((row) => present(row, domain));
+}
+
+export const environmentsOf = (db: Db | Tx, domain: string, projectId: string): Promise<Environment[]> =>
+  environmentsWhere(db, domain, sql`environments.project_id = ${projectId}`);
+
+export const environmentById = async (db: Db | Tx, domain: string, projectId: string, id: string): Promise<Environment | undefined> =>
+  (await environmentsWhere(db, domain, sql`environments.project_id = ${projectId} and environments.id = ${id}`))[0];
+
+export const insertEnvironment = (tx: Tx, environment: Insertable<Database['environments']>) =>
+  tx.insertInto('environments').values(environment).returningAll().executeTakeFirstOrThrow();
+
+/** Those who would be without a parent go to the grandparent. */
+export async function deleteEnvironment(tx: Tx, projectId: string, id: string): Promise<void> {
+  await sql`update environments set parent = gone.parent, updated_at = clock_timestamp() from environments as gone
+    where gone.project_id = ${projectId} and gone.id = ${id}
+      and environments.project_id = gone.project_id and environments.parent = gone.id`.execute(tx);
+  await tx.deleteFrom('environments').where('project_id', '=', projectId).where('id', '=', id).execute();
+}
+
+/** Whether one is the other, or hangs below it. */
+export async function isBelow(tx: Tx, projectId: string, id: string, above: string): Promise<boolean> {
+  const { rows } = await sql`
+    with recursive line as (
+      select id, parent from environments where project_id = ${projectId} and id = ${id}
+      union select environments.id, environments.parent from environments join line on environments.id = line.parent
+      where environments.project_id = ${projectId})
+    select from line where id = ${above}`.execute(tx);
+  return rows.length > 0;
+}
+
+/** While the transaction lasts nobody else changes how the environments of the project hang together. */
+export const lockTree = (tx: Tx, projectId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('environments ' || ${projectId}, 0))`.execute(tx);
+
+export const hasDedicated = async (db: Db | Tx, projectId: string): Promise<boolean> => {
+  const { rows } = await sql`select from environments where project_id = ${projectId} and is_dedicated limit 1`.execute(db);
+  return rows.length > 0;
+};
+
+export const updateEnvironment = (db: Db | Tx, projectId: string, id: string, change: Updateable<Database['environments']>) =>
+  db
+    .updateTable('environments')
+    .set({ ...change, updated_at: sql<string>`clock_timestamp()` })
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();

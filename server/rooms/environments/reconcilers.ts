@@ -1,0 +1,63 @@
+/** Git and the database tell the same story about branches, whatever was killed between the two. */
+import { sql } from 'kysely';
+import type { Reconciler } from '../../kernel/reconciler.ts';
+import type { Platform } from '../../platform.ts';
+import { actorById } from '../activities/room.ts';
+import { projectById } from '../projects/room.ts';
+import { recordPush, recordUpdate, type RecordedUpdate } from './record-push.ts';
+
+/** A push between its two halves takes milliseconds; one this old was cut off. */
+const pushSecondsMax = 15;
+const pushesAtOnceMax = 100;
+
+export const finishPushes: Reconciler = {
+  name: 'finish pushes',
+  everySeconds: 10,
+  run: async (platform) => {
+    const { rows } = await sql<{ id: string }>`
+      select id from pushes where created_at < now() - make_interval(secs => ${pushSecondsMax}) order by id limit ${pushesAtOnceMax}`.execute(
+      platform.db,
+    );
+    for (const { id } of rows) await recordPush(platform, id);
+  },
+};
+
+/** Branches that moved without anybody having written it down: a repository that was restored, or changed by hand. */
+export const adoptBranches: Reconciler = {
+  name: 'adopt branches',
+  everySeconds: 600,
+  run: async (platform, signal) => {
+    const { rows } = await sql<{ id: string }>`select id from projects where status = 'active' order by id`.execute(platform.db);
+    for (const { id } of rows) {
+      if (signal.aborted) return;
+      await adoptBranchesOf(platform, id);
+    }
+  },
+};
+
+export async function adoptBranchesOf(platform: Platform, projectId: string): Promise<void> {
+  const { db, git } = platform;
+  if (!(await git.exists(projectId))) return;
+  const branches = await git.branches(projectId);
+  const { rows } = await sql<{ id: string; head_commit: string | null; is_busy: boolean }>`
+    select id, head_commit, exists (select from activity_lanes
+      where activity_lanes.project_id = environments.project_id and lane = environments.id and is_open) as is_busy
+    from environments where project_id = ${projectId}`.execute(db);
+  const known = new Map(rows.map((row) => [row.id, row]));
+  const differing: RecordedUpdate[] = [...new Set([...branches.keys(), ...known.keys()])]
+    .filter((branch) => !known.get(branch)?.is_busy)
+    .map((branch) => ({ branch, from: known.get(branch)?.head_commit ?? null, to: branches.get(branch) ?? null }))
+    .filter(({ from, to }) => from !== to);
+  if (differing.length > 0) await adopt(platform, projectId, differing);
+}
+
+/** A push that is under way explains the difference itself. */
+async function adopt(platform: Platform, projectId: string, updates: readonly RecordedUpdate[]) {
+  await platform.db.transaction().execute(async (tx) => {
+    const project = await projectById(tx, projectId);
+    const { rows } = await sql`select from pushes where project_id = ${projectId} limit 1`.execute(tx);
+    if (!project || rows.length > 0) return;
+    const actor = await actorById(tx, null);
+    for (const update of updates) await recordUpdate(tx, platform, { project, update, actor, options: {} });
+  });
+}

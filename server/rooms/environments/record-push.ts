@@ -1,0 +1,236 @@
+/**
+ * A push, in two halves. `announcePush` is asked before Git moves any branch: it refuses what the pusher may not do, and writes down what is about to
+ * happen. `recordPush` follows when the branches have moved: environments and activities are made, and the note is gone, in one transaction.
+ * Whatever happens between the two, the note and the repository together tell what to do (reconcilers.ts).
+ */
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { startActivity, type Activity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { actorById, environment as named, person, sentence, type Actor } from '../activities/room.ts';
+import { projectById, type Project } from '../projects/room.ts';
+import { deleteEnvironmentActivity, pushActivity } from './activities.ts';
+import { createEnvironment } from './create-environment.ts';
+import { isBranchName } from './names.ts';
+import { parsePushOptions, type PushOptions } from './push-options.ts';
+import { environmentById, hasDedicated, lockTree, updateEnvironment, type Environment } from './queries.ts';
+import { allowedTypes } from './types.ts';
+
+export interface BranchUpdate {
+  branch: string;
+  /** Undefined: it is new. */
+  from: string | undefined;
+  /** Undefined: it is deleted. */
+  to: string | undefined;
+  /** Whether commits are only added; true for new and for deleted branches. */
+  isFastForward: boolean;
+}
+
+export interface AnnouncedPush {
+  id: string;
+  /** Lines for the person who pushes. */
+  warnings: string[];
+}
+
+const branchesMax = 50;
+
+/** Throws a Problem with a sentence for the person who pushes. `options` are as given to `git push -o`. */
+export async function announcePush(
+  { db, config }: Platform,
+  caller: Caller,
+  project: Project,
+  updates: readonly BranchUpdate[],
+  options: readonly string[],
+): Promise<AnnouncedPush> {
+  if (project.status !== 'active') throw new Problem('conflict', 'The project is not active; nothing can be pushed to it now.');
+  if (updates.length > branchesMax) throw new Problem('too-large', `Push at most ${branchesMax} branches at once.`);
+  const parsed = parsePushOptions(options);
+  const projectIsDedicated = await hasDedicated(db, project.id);
+  if (parsed.options.parent !== undefined && !(await environmentById(db, config.domain, project.id, parsed.options.parent)))
+    throw new Problem(
+      'invalid-request',
+      `The push option environment.parent must name an environment; there is no ${JSON.stringify(parsed.options.parent)}.`,
+    );
+  for (const update of updates) {
+    const existing = await environmentById(db, config.domain, project.id, update.branch);
+    refuseUpdate(update, existing, { caller, project, options: parsed.options, projectIsDedicated });
+  }
+  const { id } = await db
+    .insertInto('pushes')
+    .values({
+      project_id: project.id,
+      user_id: caller.id,
+      updates: JSON.stringify(updates.map(({ branch, from, to }) => ({ branch, from: from ?? null, to: to ?? null }))),
+      options: JSON.stringify(parsed.options),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return { id, warnings: parsed.warnings };
+}
+
+interface Pushing {
+  caller: Caller;
+  project: Project;
+  options: PushOptions;
+  projectIsDedicated: boolean;
+}
+
+function refuseUpdate(
+  { branch, to, isFastForward }: BranchUpdate,
+  existing: Environment | undefined,
+  { caller, project, options, projectIsDedicated }: Pushing,
+) {
+  if (!isBranchName(branch))
+    throw new Problem('invalid-request', `${JSON.stringify(branch)} cannot be the name of an environment; choose another.`);
+  const allowed = allowedTypes({
+    isDefaultBranch: branch === project.default_branch,
+    isDedicated: existing?.is_dedicated ?? false,
+    projectIsDedicated,
+  });
+  const wanted = existing ? existing.type : allowed.find((type) => type === options.type);
+  if (!existing && options.type !== undefined && !wanted)
+    throw new Problem('invalid-request', `The push option environment.type must be ${allowed.join(' or ')} for ${branch}.`);
+  const environmentType = wanted ?? allowed[0];
+  const scope = { project: project.id, organization: project.organization_id, environmentType };
+  const need = (permission: 'environment:push' | 'environment:admin', to_do: string) => {
+    const hindrance = caller.hindrance(scope, permission);
+    if (hindrance) throw hindrance;
+    if (!caller.can(permission, scope))
+      throw new Problem(
+        'forbidden',
+        `You may not ${to_do} ${branch}: it is a ${environmentType} environment; ask an administrator of the project.`,
+      );
+  };
+  need('environment:push', 'push to');
+  if (!isFastForward) need('environment:admin', 'force push to');
+  if (existing?.status === 'deleting')
+    throw new Problem('conflict', `The environment ${branch} is being deleted; push again when it is gone.`);
+  if (to !== undefined) return;
+  need('environment:admin', 'delete');
+  if (branch === project.default_branch) throw new Problem('conflict', `${branch} is the default branch and cannot be deleted.`);
+  if (existing && existing.status !== 'inactive')
+    throw new Problem('conflict', `The environment ${branch} is ${existing.status}; deactivate it first, then delete its branch.`);
+}
+
+const Updates = Type.Array(
+  Type.Object({ branch: Type.String(), from: Type.Union([Type.String(), Type.Null()]), to: Type.Union([Type.String(), Type.Null()]) }),
+);
+export type RecordedUpdate = Static<typeof Updates>[number];
+
+/**
+ * Idempotent: what was recorded already is not recorded again. `moved`: the branches that Git moved, where it told; otherwise the repository is asked.
+ */
+export async function recordPush(platform: Platform, pushId: string, moved?: readonly string[]): Promise<Activity[]> {
+  const { db, git } = platform;
+  const note = await db.selectFrom('pushes').select(['project_id', 'updates']).where('id', '=', pushId).executeTakeFirst();
+  if (!note) return [];
+  const updates = Value.Parse(Updates, note.updates);
+  const branches = moved ? undefined : await git.branches(note.project_id);
+  const happened = updates.filter(({ branch, to }) => (moved ? moved.includes(branch) : (branches?.get(branch) ?? null) === to));
+  return db.transaction().execute(async (tx) => {
+    const push = await tx.deleteFrom('pushes').where('id', '=', pushId).returningAll().executeTakeFirst();
+    const project = push && (await projectById(tx, push.project_id));
+    if (!push || !project) return [];
+    const actor = await actorById(tx, push.user_id);
+    const activities: Activity[] = [];
+    for (const update of happened)
+      activities.push(...(await recordUpdate(tx, platform, { project, update, actor, options: push.options as PushOptions })));
+    return activities;
+  });
+}
+
+interface Recorded {
+  project: Project;
+  update: RecordedUpdate;
+  actor: Actor;
+  options: PushOptions;
+}
+
+/** The environment as it is after the push, and the activity that carries out the rest. */
+export async function recordUpdate(tx: Tx, { config }: Platform, { project, update, actor, options }: Recorded): Promise<Activity[]> {
+  const { branch, from, to } = update;
+  await lockTree(tx, project.id);
+  const existing = await environmentById(tx, config.domain, project.id, branch);
+  if (to === null && existing && (existing.is_main || existing.status !== 'inactive')) {
+    /** What runs, and what the project is about, is not thrown away because a branch went missing. */
+    await updateEnvironment(tx, project.id, branch, { head_commit: null });
+    return [];
+  }
+  if (to === null) return existing ? [await startDelete(tx, project, existing, actor)] : [];
+  if (existing) await updateEnvironment(tx, project.id, branch, { head_commit: to });
+  else
+    await createEnvironment(tx, {
+      ...options,
+      project,
+      id: branch,
+      parent: await parentFor(tx, project, branch, options),
+      head_commit: to,
+    });
+  const environment = await environmentById(tx, config.domain, project.id, branch);
+  if (!environment) throw new Error(`Environment ${branch} is not there after it was made`);
+  const activity = await startActivity(tx, pushActivity, {
+    project_id: project.id,
+    environments: [environment],
+    input: { from, to },
+    parameters: { user: actor.id, environment: branch, old_commit: from, new_commit: to },
+    payload: { user: actor, environment: shortly(environment), commits: [], commits_count: 0 },
+    sentence: sentence`${person(actor)} pushed to ${named(environment)}`,
+  });
+  return [activity];
+}
+
+/** Below the one that was named, else below the default branch's. */
+async function parentFor(tx: Tx, project: Project, branch: string, { parent }: PushOptions): Promise<string | null> {
+  const wanted = parent ?? project.default_branch;
+  if (branch === project.default_branch || wanted === branch) return null;
+  const found = await tx
+    .selectFrom('environments')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where('id', '=', wanted)
+    .executeTakeFirst();
+  return found?.id ?? null;
+}
+
+export async function startDelete(tx: Tx, project: { id: string }, environment: Environment, actor: Actor): Promise<Activity> {
+  await updateEnvironment(tx, project.id, environment.id, { status: 'deleting' });
+  return startActivity(tx, deleteEnvironmentActivity, {
+    project_id: project.id,
+    environments: [environment],
+    input: { environment: environment.id },
+    parameters: { user: actor.id, environment: environment.id },
+    payload: { user: actor, environment: shortly(environment) },
+    sentence: sentence`${person(actor)} deleted environment ${named(environment)}`,
+  });
+}
+
+/** What a payload tells of an environment. */
+export const shortly = ({
+  id,
+  name,
+  machine_name,
+  title,
+  type,
+  parent,
+  status,
+  is_main,
+  head_commit,
+  project,
+  created_at,
+  updated_at,
+}: Environment) => ({
+  id,
+  name,
+  machine_name,
+  title,
+  type,
+  parent,
+  status,
+  is_main,
+  head_commit,
+  project,
+  created_at,
+  updated_at,
+});

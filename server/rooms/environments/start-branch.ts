@@ -1,0 +1,42 @@
+import { startActivity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
+import { branchActivity } from './activities.ts';
+import { createEnvironment } from './create-environment.ts';
+import { environmentById, lockTree, type Environment } from './queries.ts';
+import { shortly } from './record-push.ts';
+
+interface Wanted {
+  name: string;
+  title?: string;
+  clone_parent?: boolean;
+  type?: string;
+}
+
+/** The name is taken at once; the branch follows in the activity, and if that fails the name is free again. */
+export async function startBranch(
+  { db, config }: Platform,
+  parent: Environment,
+  { name, title, clone_parent, type }: Wanted,
+  caller: Caller,
+) {
+  const { project_id, organization_id } = parent;
+  const actor = actorOf(caller.user);
+  return db.transaction().execute(async (tx) => {
+    await lockTree(tx, project_id);
+    const project = { id: project_id, default_branch: parent.default_branch };
+    await createEnvironment(tx, { project, id: name, title, type, parent: parent.id, clone_parent_on_create: clone_parent });
+    const outcome = await environmentById(tx, config.domain, project_id, name);
+    if (!outcome) throw new Problem('not-found', 'The environment that was branched is gone.');
+    const activity = await startActivity(tx, branchActivity, {
+      project_id,
+      environments: [parent, outcome],
+      input: { parent: parent.id, environment: name },
+      parameters: { user: actor.id, parent: parent.id, environment: name },
+      payload: { user: actor, parent: shortly(parent), outcome: shortly(outcome) },
+      sentence: sentence`${person(actor)} branched ${named(outcome)} from ${named(parent)}`,
+    });
+    return changed({ ...parent, is_dirty: true }, organization_id, activity);
+  });
+}

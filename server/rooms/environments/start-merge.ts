@@ -1,0 +1,75 @@
+import { startActivity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Changed } from '../../kernel/operation.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { displayName } from '../users/room.ts';
+import { mergeActivity, synchronizeActivity } from './activities.ts';
+import { environmentById, type Environment } from './queries.ts';
+import { shortly } from './record-push.ts';
+
+const signatureOf = ({ user }: Caller) => ({ name: displayName(user), email: user.email });
+
+async function parentOf({ db, config }: Platform, { project_id, parent }: Environment): Promise<Environment> {
+  const found = parent === null ? undefined : await environmentById(db, config.domain, project_id, parent);
+  if (!found) throw new Problem('conflict', 'The environment has no parent; give it one first.');
+  return found;
+}
+
+export async function startMerge(platform: Platform, child: Environment, caller: Caller): Promise<Changed<Environment>> {
+  const parent = await parentOf(platform, child);
+  const actor = actorOf(caller.user);
+  const activity = await platform.db.transaction().execute((tx) =>
+    startActivity(tx, mergeActivity, {
+      project_id: child.project_id,
+      environments: [parent, child],
+      input: { into: parent.id, from: child.id, rebase: false, by: signatureOf(caller), message: `Merge ${child.id} into ${parent.id}` },
+      parameters: { user: actor.id, into: parent.id, environment: child.id },
+      payload: { user: actor, outcome: shortly(child), environment: shortly(parent) },
+      sentence: sentence`${person(actor)} merged ${named(child)} into ${named(parent)}`,
+    }),
+  );
+  return changed({ ...child, is_dirty: true }, child.organization_id, activity);
+}
+
+interface Synchronization {
+  synchronize_code?: boolean;
+  synchronize_data?: boolean;
+  synchronize_resources?: boolean;
+  rebase?: boolean;
+}
+
+export async function startSynchronize(
+  platform: Platform,
+  child: Environment,
+  wanted: Synchronization,
+  caller: Caller,
+): Promise<Changed<Environment>> {
+  const { synchronize_code = false, synchronize_data = false, synchronize_resources = false, rebase = false } = wanted;
+  if (!synchronize_code && !synchronize_data && !synchronize_resources)
+    throw new Problem('invalid-request', 'Say what to synchronize: synchronize_code must be true.', {
+      fields: { synchronize_code: 'must be true, or nothing would be synchronized' },
+    });
+  if (synchronize_data || synchronize_resources)
+    throw new Problem('conflict', 'The environment is not active: it has neither data nor resources; synchronize its code only.');
+  const parent = await parentOf(platform, child);
+  const actor = actorOf(caller.user);
+  const activity = await platform.db.transaction().execute((tx) =>
+    startActivity(tx, synchronizeActivity, {
+      project_id: child.project_id,
+      environments: [child, parent],
+      input: { into: child.id, from: parent.id, rebase, by: signatureOf(caller), message: `Merge ${parent.id} into ${child.id}` },
+      parameters: { user: actor.id, from: parent.id, into: child.id, synchronize_code, synchronize_data, rebase },
+      payload: {
+        user: actor,
+        outcome: shortly(child),
+        environment: shortly(parent),
+        synchronize_code,
+        synchronize_data,
+        synchronization_type: 'code',
+      },
+      sentence: sentence`${person(actor)} synchronized ${named(child)}'s ${strong('code')} from ${named(parent)}`,
+    }),
+  );
+  return changed({ ...child, is_dirty: true }, child.organization_id, activity);
+}
