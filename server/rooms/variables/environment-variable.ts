@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { EnvironmentId, ProjectId } from '../../ids.ts';
+import { entity } from '../../kernel/operation.ts';
+import { environmentVariables, type StoredEnvironmentVariable } from './queries.ts';
+import { shown, variableFields, VariableId } from './variable.ts';
+
+export type EnvironmentVariable = ReturnType<typeof shown<StoredEnvironmentVariable>>;
+
+/** A variable of one environment, its own or inherited from the nearest ancestor that passes it on. */
+export const EnvironmentVariableEntity = entity({
+  name: 'environment variable',
+  path: '/projects/{projectId}/environments/{environmentId}/variables/{variableId}',
+  params: { projectId: ProjectId, environmentId: EnvironmentId, variableId: VariableId },
+  schema: Type.Object({
+    ...variableFields,
+    project: ProjectId,
+    environment: EnvironmentId,
+    inherited: Type.Boolean({ description: 'Whether it is that of an ancestor. Changing it here makes it one of this environment.' }),
+    is_enabled: Type.Boolean({ description: 'Whether it exists here; where false, no variable of its name does.' }),
+    is_inheritable: Type.Boolean({ description: 'Whether the children of the environment have it too.' }),
+  }),
+  address: ({ project, environment, name }: EnvironmentVariable) => ({
+    projectId: project,
+    environmentId: environment,
+    variableId: name,
+  }),
+  scope: ({ project, organization_id, environment_type }) => ({
+    project,
+    organization: organization_id,
+    environmentType: environment_type,
+  }),
+  view: 'variable:view',
+  load: async ({ projectId, environmentId, variableId }, { db }) => {
+    const [found] = await environmentVariables(db, projectId, environmentId, variableId);
+    return found && shown(found);
+  },
+});

@@ -1,0 +1,152 @@
+import { sql, type Insertable, type Selectable } from 'kysely';
+import type { Database } from '../../database.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { orProblem, type Db, type Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+
+/** Parents form a tree; should they ever not, the way up ends here. */
+const ancestorsMax = 1000;
+
+/** An environment and its ancestors, nearest first: one lookup by primary key for each. */
+export const lineOf = (projectId: string, environmentId: string) => sql`
+  recursive line as (
+    select id, parent, 0 as distance from environments where project_id = ${projectId} and id = ${environmentId}
+    union all
+    select environments.id, environments.parent, line.distance + 1
+    from line join environments on environments.project_id = ${projectId} and environments.id = line.parent
+    where line.distance < ${ancestorsMax})`;
+
+export type StoredProjectVariable = Selectable<Database['project_variables']> & { organization_id: string };
+
+/** Those of the project, or the one of that name. */
+export async function projectVariables(db: Db | Tx, projectId: string, name?: string): Promise<StoredProjectVariable[]> {
+  const { rows } = await sql<StoredProjectVariable>`
+    select project_variables.*, projects.organization_id
+    from project_variables join projects on projects.id = project_variables.project_id and projects.status <> 'deleted'
+    where project_variables.project_id = ${projectId} ${name === undefined ? sql`` : sql`and project_variables.name = ${name}`}
+    order by project_variables.name`.execute(db);
+  return rows;
+}
+
+type OwnEnvironmentVariable = Selectable<Database['environment_variables']>;
+
+export type StoredEnvironmentVariable = OwnEnvironmentVariable & {
+  project: string;
+  /** Where it was asked for; `environment_id` is where it is kept. */
+  environment: string;
+  inherited: boolean;
+  organization_id: string;
+  environment_type: EnvironmentType;
+  environment_title: string;
+};
+
+/**
+ * Those of an environment, its own and inherited, or the one of that name. Of a name the nearest counts as a whole; what an ancestor does not pass
+ * on is as if it were not there, so that one further up may be seen. One statement, at most over the variables of the project.
+ */
+export async function environmentVariables(
+  db: Db | Tx,
+  projectId: string,
+  environmentId: string,
+  name?: string,
+): Promise<StoredEnvironmentVariable[]> {
+  const { rows } = await sql<StoredEnvironmentVariable>`
+    with ${lineOf(projectId, environmentId)}
+    select distinct on (environment_variables.name) environment_variables.*, asked.project_id as project, asked.id as environment,
+      line.distance > 0 as inherited, projects.organization_id, asked.type as environment_type, asked.title as environment_title
+    from environments asked
+    join projects on projects.id = asked.project_id and projects.status <> 'deleted'
+    join line on true
+    join environment_variables on environment_variables.project_id = asked.project_id and environment_variables.environment_id = line.id
+    where asked.project_id = ${projectId} and asked.id = ${environmentId} and (line.distance = 0 or environment_variables.is_inheritable)
+      ${name === undefined ? sql`` : sql`and environment_variables.name = ${name}`}
+    order by environment_variables.name, line.distance`.execute(db);
+  return rows;
+}
+
+/** Until the transaction ends, nobody else changes variables of the project: what is read, checked and counted stays true. */
+export const takeVariables = (tx: Tx, projectId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('variables ' || ${projectId}, 0))`.execute(tx);
+
+export interface Usage {
+  count: number;
+  /** Of all such variables of the project. */
+  bytes: number;
+}
+
+/** Lengths are known without reading the values. */
+export async function projectUsage(tx: Tx, projectId: string): Promise<Usage> {
+  const { rows } = await sql<Usage>`
+    select count(*)::integer as count, coalesce(sum(octet_length(coalesce(value, value_sealed))), 0)::integer as bytes
+    from project_variables where project_id = ${projectId}`.execute(tx);
+  return rows[0] ?? { count: 0, bytes: 0 };
+}
+
+export async function environmentUsage(tx: Tx, projectId: string, environmentId: string): Promise<Usage> {
+  const { rows } = await sql<Usage>`
+    select count(*) filter (where environment_id = ${environmentId})::integer as count,
+      coalesce(sum(octet_length(coalesce(value, value_sealed))), 0)::integer as bytes
+    from environment_variables where project_id = ${projectId}`.execute(tx);
+  return rows[0] ?? { count: 0, bytes: 0 };
+}
+
+const taken = () =>
+  new Problem('conflict', 'There is a variable of this name already; change that one, or choose another name.', {
+    fields: { name: 'is taken' },
+  });
+
+/** What to say where the database refuses a row. */
+const refusals = {
+  project_variables_pkey: taken,
+  environment_variables_pkey: taken,
+  environment_variables_project_id_environment_id_fkey: () => new Problem('not-found', 'No such environment.'),
+};
+
+export const insertProjectVariable = (tx: Tx, row: Insertable<Database['project_variables']>) =>
+  orProblem(tx.insertInto('project_variables').values(row).returningAll().executeTakeFirstOrThrow(), refusals);
+
+export const insertEnvironmentVariable = (tx: Tx, row: Insertable<Database['environment_variables']>) =>
+  orProblem(tx.insertInto('environment_variables').values(row).returningAll().executeTakeFirstOrThrow(), refusals);
+
+const now = sql<string>`clock_timestamp()`;
+
+export const updateProjectVariable = (tx: Tx, name: string, { project_id, ...row }: Insertable<Database['project_variables']>) =>
+  orProblem(
+    tx
+      .updateTable('project_variables')
+      .set({ ...row, updated_at: now })
+      .where('project_id', '=', project_id)
+      .where('name', '=', name)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+    refusals,
+  );
+
+export const updateEnvironmentVariable = (
+  tx: Tx,
+  name: string,
+  { project_id, environment_id, ...row }: Insertable<Database['environment_variables']>,
+) =>
+  orProblem(
+    tx
+      .updateTable('environment_variables')
+      .set({ ...row, updated_at: now })
+      .where('project_id', '=', project_id)
+      .where('environment_id', '=', environment_id)
+      .where('name', '=', name)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+    refusals,
+  );
+
+export const deleteProjectVariable = (tx: Tx, projectId: string, name: string) =>
+  tx.deleteFrom('project_variables').where('project_id', '=', projectId).where('name', '=', name).returning('name').executeTakeFirst();
+
+export const deleteEnvironmentVariable = (tx: Tx, projectId: string, environmentId: string, name: string) =>
+  tx
+    .deleteFrom('environment_variables')
+    .where('project_id', '=', projectId)
+    .where('environment_id', '=', environmentId)
+    .where('name', '=', name)
+    .returning('name')
+    .executeTakeFirst();
