@@ -5,6 +5,65 @@ import type { Generated, GeneratedAlways } from 'kysely';
 type Time = string;
 
 export interface Database {
+  activities: {
+    id: string;
+    project_id: string;
+    type: string;
+    queue: string;
+    environments: Generated<string[]>;
+    environment_types: Generated<string[]>;
+    integration: string | null;
+    state: Generated<string>;
+    result: string | null;
+    failure_reason: string | null;
+    completion_percent: Generated<number>;
+    parameters: Generated<unknown>;
+    payload: Generated<unknown>;
+    description: string | null;
+    text: string | null;
+    timings: Generated<unknown>;
+    commands: Generated<unknown>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+    started_at: Time | null;
+    completed_at: Time | null;
+    cancelled_at: Time | null;
+    expires_at: Time | null;
+    position: GeneratedAlways<string>;
+    input: Generated<unknown>;
+    is_urgent: Generated<boolean>;
+    is_cancellable: Generated<boolean>;
+    is_undoing: Generated<boolean>;
+    failure: string | null;
+    cancel_requested_at: Time | null;
+    run_after: Generated<Time>;
+    runner: string | null;
+    lease_until: Time | null;
+    fence: Generated<number>;
+    attempts: Generated<number>;
+  };
+  activity_lanes: {
+    activity_id: string;
+    project_id: string;
+    lane: string;
+    position: string;
+    created_at: Time;
+    lanes: Generated<number>;
+    is_open: Generated<boolean>;
+  };
+  activity_log: {
+    activity_id: string;
+    position: number;
+    at: Time;
+    message: string;
+  };
+  activity_steps: {
+    activity_id: string;
+    name: string;
+    position: number;
+    state: string;
+    result: unknown;
+  };
   addresses: {
     user_id: string;
     country: Generated<string>;
@@ -40,6 +99,51 @@ export interface Database {
     is_mandatory: Generated<boolean>;
     subject: string;
     email_address: string;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  environment_variables: {
+    project_id: string;
+    environment_id: string;
+    name: string;
+    value: string | null;
+    value_sealed: string | null;
+    is_json: Generated<boolean>;
+    is_sensitive: Generated<boolean>;
+    visible_build: Generated<boolean>;
+    visible_runtime: Generated<boolean>;
+    application_scope: Generated<string[]>;
+    is_enabled: Generated<boolean>;
+    is_inheritable: Generated<boolean>;
+    attributes: Generated<unknown>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  environments: {
+    project_id: string;
+    id: string;
+    machine_name: string;
+    title: string;
+    attributes: Generated<unknown>;
+    type: string;
+    parent: string | null;
+    status: Generated<string>;
+    clone_parent_on_create: Generated<boolean>;
+    deployment_target: Generated<string>;
+    is_dedicated: Generated<boolean>;
+    is_pr: Generated<boolean>;
+    has_remote: Generated<boolean>;
+    http_access: Generated<unknown>;
+    enable_smtp: Generated<boolean>;
+    restrict_robots: Generated<boolean>;
+    enable_manual_deployments: Generated<boolean>;
+    default_domain: string | null;
+    max_instance_count: number | null;
+    head_commit: string | null;
+    commits_ahead: number | null;
+    commits_behind: number | null;
+    last_active_at: Time | null;
+    last_backup_at: Time | null;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
   };
@@ -150,6 +254,20 @@ export interface Database {
     marketing: Generated<boolean>;
     updated_at: Generated<Time>;
   };
+  project_variables: {
+    project_id: string;
+    name: string;
+    value: string | null;
+    value_sealed: string | null;
+    is_json: Generated<boolean>;
+    is_sensitive: Generated<boolean>;
+    visible_build: Generated<boolean>;
+    visible_runtime: Generated<boolean>;
+    application_scope: Generated<string[]>;
+    attributes: Generated<unknown>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   projects: {
     id: string;
     organization_id: string;
@@ -161,6 +279,29 @@ export interface Database {
     status: Generated<string>;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    description: Generated<string>;
+    attributes: Generated<unknown>;
+    owner_id: string | null;
+    namespace: string | null;
+    default_branch: Generated<string>;
+    default_domain: string | null;
+    timezone: Generated<string>;
+    environments_max: Generated<number>;
+    storage_mib: Generated<number>;
+    user_licenses: Generated<number>;
+    settings: Generated<unknown>;
+    client_public_key: string | null;
+    client_key_sealed: string | null;
+    build_cache_generation: Generated<number>;
+    restarted_at: Generated<Time>;
+  };
+  pushes: {
+    id: GeneratedAlways<string>;
+    project_id: string;
+    user_id: string | null;
+    updates: unknown;
+    options: Generated<unknown>;
+    created_at: Generated<Time>;
   };
   recovery_codes: {
     user_id: string;

@@ -54,6 +54,9 @@ type Role =
   | `organization:${OrganizationPermission}`
   | 'project:admin'
   | 'project:viewer'
+  /** Of a thing of the project that is not one environment's. */
+  | 'whole-project:admin'
+  | 'whole-project:viewer'
   | 'environment:admin'
   | 'environment:contributor'
   | 'environment:viewer';
@@ -84,13 +87,22 @@ const table = {
 
   'project:view': ['project:viewer', 'operator'],
   'project:admin': ['project:admin', 'operator'],
+  /** A project as its organization sees it. */
+  'contract:view': ['organization:projects:list', 'organization:plans', 'project:viewer', 'operator'],
+  'contract:edit': ['organization:plans', 'project:admin', 'operator'],
   'access:view': ['self', 'project:viewer', 'operator'],
   'access:manage': ['project:admin', 'operator'],
   'team-access:view': ['project:viewer', 'organization:projects:list', 'operator'],
 
   'environment:view': ['environment:viewer', 'operator'],
+  /** Whoever sees an environment may make their own of it. */
+  'environment:branch': ['environment:viewer', 'operator'],
   'environment:push': ['environment:contributor', 'operator'],
   'environment:admin': ['environment:admin', 'operator'],
+  'variable:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
+  'variable:manage': ['environment:admin', 'whole-project:admin', 'operator'],
+  'activity:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
+  'activity:cancel': ['environment:contributor', 'whole-project:admin', 'operator'],
 } as const satisfies Record<string, readonly Role[]>;
 
 export type Permission = keyof typeof table;
@@ -135,9 +147,11 @@ const effectivePermissions = (project: string, membership: Membership | undefine
 
 function projectRoles(held: readonly string[], environmentType: EnvironmentType | undefined): Role[] {
   if (held.length === 0) return [];
-  if (held.includes('admin')) return ['project:admin', 'project:viewer', ...(environmentType ? (environmentImplies['admin'] ?? []) : [])];
-  const onType = environmentType ? environmentRolesHeld(held, environmentType) : [];
-  return ['project:viewer', ...onType.flatMap((role) => environmentImplies[role] ?? [])];
+  const isAdmin = held.includes('admin');
+  const roles: Role[] = isAdmin ? ['project:admin', 'project:viewer'] : ['project:viewer'];
+  if (environmentType === undefined) return [...roles, 'whole-project:viewer', ...(isAdmin ? (['whole-project:admin'] as const) : [])];
+  const onType = isAdmin ? ['admin'] : environmentRolesHeld(held, environmentType);
+  return [...roles, ...onType.flatMap((role) => environmentImplies[role] ?? [])];
 }
 
 const environmentRolesHeld = (held: readonly string[], type: EnvironmentType) =>

@@ -1,5 +1,89 @@
 -- Generated from the migrations by ./offshoot schema; do not edit.
 
+create table activities (
+  id text not null,
+  project_id text not null,
+  type text not null,
+  queue text not null,
+  environments text[] not null default '{}'::text[],
+  environment_types text[] not null default '{}'::text[],
+  integration text,
+  state text not null default 'pending'::text,
+  result text,
+  failure_reason text,
+  completion_percent integer not null default 0,
+  parameters jsonb not null default '{}'::jsonb,
+  payload jsonb not null default '{}'::jsonb,
+  description text,
+  text text,
+  timings jsonb not null default '{}'::jsonb,
+  commands jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  cancelled_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  position bigint not null generated always as identity,
+  input jsonb not null default 'null'::jsonb,
+  is_urgent boolean not null default false,
+  is_cancellable boolean not null default true,
+  is_undoing boolean not null default false,
+  failure text,
+  cancel_requested_at timestamp with time zone,
+  run_after timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  runner text,
+  lease_until timestamp with time zone,
+  fence integer not null default 0,
+  attempts integer not null default 0,
+  constraint activities_pkey PRIMARY KEY (id),
+  constraint activities_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint activities_completion_percent_check CHECK (((completion_percent >= 0) AND (completion_percent <= 100))),
+  constraint activities_failure_reason_check CHECK ((failure_reason = ANY (ARRAY['error'::text, 'shell'::text]))),
+  constraint activities_result_check CHECK ((result = ANY (ARRAY['success'::text, 'failure'::text]))),
+  constraint activities_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'in_progress'::text, 'complete'::text, 'cancelled'::text, 'staged'::text, 'scheduled'::text])))
+);
+CREATE INDEX activities_expiry ON public.activities USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX activities_open ON public.activities USING btree (project_id, created_at DESC, id) WHERE (state = ANY (ARRAY['pending'::text, 'in_progress'::text, 'scheduled'::text, 'staged'::text]));
+CREATE INDEX activities_project ON public.activities USING btree (project_id, created_at DESC, id);
+CREATE INDEX activities_running ON public.activities USING btree (project_id, queue) WHERE (state = 'in_progress'::text);
+CREATE INDEX activities_type ON public.activities USING btree (project_id, type, created_at DESC, id);
+CREATE INDEX activities_waiting ON public.activities USING btree (is_urgent DESC, "position") WHERE (state = ANY (ARRAY['pending'::text, 'scheduled'::text]));
+
+create table activity_lanes (
+  activity_id text not null,
+  project_id text not null,
+  lane text not null,
+  position bigint not null,
+  created_at timestamp with time zone not null,
+  lanes integer not null default 1,
+  is_open boolean not null default true,
+  constraint activity_lanes_pkey PRIMARY KEY (activity_id, lane),
+  constraint activity_lanes_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE
+);
+CREATE INDEX activity_lanes_list ON public.activity_lanes USING btree (project_id, lane, created_at DESC, activity_id);
+CREATE INDEX activity_lanes_open ON public.activity_lanes USING btree (project_id, lane, "position") INCLUDE (activity_id, lanes) WHERE is_open;
+
+create table activity_log (
+  activity_id text not null,
+  position integer not null,
+  at timestamp with time zone not null,
+  message text not null,
+  constraint activity_log_pkey PRIMARY KEY (activity_id, "position"),
+  constraint activity_log_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE
+);
+
+create table activity_steps (
+  activity_id text not null,
+  name text not null,
+  position integer not null,
+  state text not null,
+  result jsonb,
+  constraint activity_steps_pkey PRIMARY KEY (activity_id, name),
+  constraint activity_steps_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE,
+  constraint activity_steps_state_check CHECK ((state = ANY (ARRAY['begun'::text, 'done'::text, 'undone'::text])))
+);
+
 create table addresses (
   user_id uuid not null,
   country text not null default ''::text,
@@ -52,6 +136,66 @@ create table connections (
   constraint connections_pkey PRIMARY KEY (user_id, provider),
   constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+create table environment_variables (
+  project_id text not null,
+  environment_id text not null,
+  name text not null,
+  value text,
+  value_sealed text,
+  is_json boolean not null default false,
+  is_sensitive boolean not null default false,
+  visible_build boolean not null default false,
+  visible_runtime boolean not null default true,
+  application_scope text[] not null default '{}'::text[],
+  is_enabled boolean not null default true,
+  is_inheritable boolean not null default true,
+  attributes jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint environment_variables_pkey PRIMARY KEY (project_id, environment_id, name),
+  constraint environment_variables_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
+  constraint environment_variables_check CHECK (((is_sensitive = (value IS NULL)) AND (is_sensitive = (value_sealed IS NOT NULL))))
+);
+
+create table environments (
+  project_id text not null,
+  id text not null,
+  machine_name text not null,
+  title text not null,
+  attributes jsonb not null default '{}'::jsonb,
+  type text not null,
+  parent text,
+  status text not null default 'inactive'::text,
+  clone_parent_on_create boolean not null default true,
+  deployment_target text not null default 'local'::text,
+  is_dedicated boolean not null default false,
+  is_pr boolean not null default false,
+  has_remote boolean not null default false,
+  http_access jsonb not null default '{"addresses": [], "basic_auth": {}, "is_enabled": true}'::jsonb,
+  enable_smtp boolean not null default false,
+  restrict_robots boolean not null default true,
+  enable_manual_deployments boolean not null default false,
+  default_domain text,
+  max_instance_count integer,
+  head_commit text,
+  commits_ahead integer,
+  commits_behind integer,
+  last_active_at timestamp with time zone,
+  last_backup_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
+  constraint environments_pkey PRIMARY KEY (project_id, id),
+  constraint environments_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint environments_project_id_parent_fkey FOREIGN KEY (project_id, parent) REFERENCES environments(project_id, id),
+  constraint environments_check CHECK ((parent <> id)),
+  constraint environments_head_commit_check CHECK ((head_commit ~ '^[0-9a-f]{40}$'::text)),
+  constraint environments_id_check CHECK (((length(id) >= 1) AND (length(id) <= 250))),
+  constraint environments_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text, 'paused'::text, 'deleting'::text]))),
+  constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
+);
+CREATE INDEX environments_parent ON public.environments USING btree (project_id, parent);
 
 create table installation (
   only_one boolean not null default true,
@@ -231,6 +375,24 @@ create table profiles (
   constraint profiles_ui_colorscheme_check CHECK ((ui_colorscheme = ANY (ARRAY['light'::text, 'dark'::text])))
 );
 
+create table project_variables (
+  project_id text not null,
+  name text not null,
+  value text,
+  value_sealed text,
+  is_json boolean not null default false,
+  is_sensitive boolean not null default false,
+  visible_build boolean not null default true,
+  visible_runtime boolean not null default true,
+  application_scope text[] not null default '{}'::text[],
+  attributes jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint project_variables_pkey PRIMARY KEY (project_id, name),
+  constraint project_variables_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint project_variables_check CHECK (((is_sensitive = (value IS NULL)) AND (is_sensitive = (value_sealed IS NOT NULL))))
+);
+
 create table projects (
   id text not null,
   organization_id text not null,
@@ -242,15 +404,45 @@ create table projects (
   status text not null default 'requested'::text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  description text not null default ''::text,
+  attributes jsonb not null default '{}'::jsonb,
+  owner_id uuid,
+  namespace text,
+  default_branch text not null default 'main'::text,
+  default_domain text,
+  timezone text not null default 'UTC'::text,
+  environments_max integer not null default 1000,
+  storage_mib integer not null default 5120,
+  user_licenses integer not null default 1,
+  settings jsonb not null default '{}'::jsonb,
+  client_public_key text,
+  client_key_sealed text,
+  build_cache_generation integer not null default 0,
+  restarted_at timestamp with time zone not null default now(),
   constraint projects_id_organization_id_key UNIQUE (id, organization_id),
   constraint projects_subscription_id_key UNIQUE (subscription_id),
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint projects_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint projects_id_check CHECK ((id ~ '^[a-z0-9]+$'::text)),
-  constraint projects_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'active'::text, 'failed'::text, 'suspended'::text, 'deleted'::text]))),
+  constraint projects_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'active'::text, 'failed'::text, 'suspended'::text, 'deleting'::text, 'deleted'::text]))),
   constraint projects_type_check CHECK ((type = ANY (ARRAY['grid'::text, 'dedicated'::text])))
 );
+CREATE INDEX projects_listed ON public.projects USING btree (organization_id, created_at, id) WHERE (status <> 'deleted'::text);
 CREATE INDEX projects_organization ON public.projects USING btree (organization_id);
+
+create table pushes (
+  id bigint not null generated always as identity,
+  project_id text not null,
+  user_id uuid,
+  updates jsonb not null,
+  options jsonb not null default '[]'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint pushes_pkey PRIMARY KEY (id),
+  constraint pushes_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint pushes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+CREATE INDEX pushes_project ON public.pushes USING btree (project_id);
 
 create table recovery_codes (
   user_id uuid not null,

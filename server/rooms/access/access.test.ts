@@ -387,7 +387,7 @@ describe('extended access', () => {
       subscription_id: expect.stringMatching(/^\d+$/),
       region: 'offshoot',
       title: 'Sample',
-      status: 'requested',
+      status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });
     expect((await owner.send('GET', _links['ref:organizations:0'].href)).json[organization_id]).toMatchObject({ label: 'Sample' });

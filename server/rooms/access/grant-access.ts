@@ -49,6 +49,12 @@ export const grantUsers = (db: Db, grants: readonly UserGrant[], words: Words): 
     throw refusal(grants.map(key), made.map(key), present.map(key), words);
   });
 
+/** Whoever makes a project administers it. An operator from outside the organization needs no access. */
+export const grantMaker = (tx: Tx, project: { id: string; organization_id: string }, userId: string) =>
+  sql`insert into user_access (project_id, user_id, organization_id, permissions)
+    select ${project.id}, user_id, organization_id, array['admin'] from organization_members
+    where organization_id = ${project.organization_id} and user_id = ${userId}`.execute(tx);
+
 const wantedUsers = (grants: readonly UserGrant[]) => {
   const rows = grants.map((grant) => ({ ...grant, permissions: inOrder(grant.permissions) }));
   return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)

@@ -8,6 +8,8 @@ import * as extendedAccess from './operations/extended-access.ts';
 import * as teamAccess from './operations/team-access.ts';
 import * as userAccess from './operations/user-access.ts';
 
+export { grantMaker } from './grant-access.ts';
+
 export const access: Room = {
   name: 'Access',
   about: 'Who may do what in a project: people, teams, and what the two amount to.',

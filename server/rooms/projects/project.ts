@@ -1,26 +1,132 @@
-import { Type } from 'typebox';
+import { Type, type TObject } from 'typebox';
+import type { Config } from '../../config.ts';
+import { ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
-import { Time, Ulid } from '../../kernel/schema.ts';
+import { Line, nullable, Time, Ulid } from '../../kernel/schema.ts';
 import { projectById, type Project } from './queries.ts';
 
-export const ProjectId = Type.String({ pattern: '^[a-z0-9]{1,64}$' });
+export { ProjectId };
+
+const titleCharactersMax = 250;
+const descriptionCharactersMax = 2000;
+
+/** What its administrators can say about a project. */
+export const projectFields = {
+  title: Line(titleCharactersMax, { charactersMin: 1 }),
+  description: Type.String({ maxLength: descriptionCharactersMax }),
+  attributes: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    propertyNames: { minLength: 1, maxLength: 64 },
+    additionalProperties: { type: 'string', maxLength: 1000 },
+    maxProperties: 50,
+  }),
+};
+
+const nullableNumber = nullable(Type.Number());
+const Limits = Type.Object({
+  legacy_development: Type.Boolean(),
+  max_cpu: nullableNumber,
+  max_memory: nullable(Type.Integer()),
+  max_environments: nullable(Type.Integer()),
+});
+
+/** What clients read. Rooms pass rows around; `shown` makes one into this when it is told. */
+const schema: TObject = Type.Object({
+  id: ProjectId,
+  created_at: Time,
+  updated_at: Time,
+  attributes: Type.Unsafe<unknown>({ type: 'object', additionalProperties: { type: 'string' } }),
+  title: Type.String(),
+  description: Type.String(),
+  owner: Type.String({ description: 'The user who made it.' }),
+  namespace: nullable(Type.String()),
+  organization: Ulid,
+  default_branch: Type.String({ description: 'Its environment is production.' }),
+  status: Type.Object({ code: Type.String(), message: Type.String() }),
+  timezone: Type.String(),
+  region: Type.String(),
+  repository: Type.Object({
+    url: Type.String(),
+    client_ssh_key: nullable(Type.String({ description: 'The public key with which private repositories are fetched.' })),
+  }),
+  default_domain: nullable(Type.String()),
+  subscription: Type.Object({
+    license_uri: Type.String(),
+    plan: Type.String(),
+    environments: Type.Integer(),
+    storage: Type.Integer({ description: 'MiB' }),
+    included_users: Type.Integer(),
+    subscription_management_uri: Type.String(),
+    restricted: Type.Boolean(),
+    suspended: Type.Boolean(),
+    user_licenses: Type.Integer(),
+    resources: Type.Object({ container_profiles: Type.Boolean(), production: Limits, development: Limits }),
+    image_types: Type.Object({ exclude: Type.Array(Type.String()) }),
+  }),
+  maintenance: nullable(Type.Object({ next_maintenance: Time })),
+});
 
 /** One Git repository with all its environments. */
 export const ProjectEntity = entity({
   name: 'project',
   path: '/projects/{projectId}',
   params: { projectId: ProjectId },
-  schema: Type.Object({
-    id: ProjectId,
-    organization_id: Ulid,
-    region: Type.String(),
-    title: Type.String(),
-    status: Type.String(),
-    created_at: Time,
-    updated_at: Time,
-  }),
+  schema,
   address: ({ id }: Project) => ({ projectId: id }),
   scope: ({ id, organization_id }) => ({ project: id, organization: organization_id }),
   view: 'project:view',
-  load: ({ projectId }, { db }) => projectById(db, projectId),
+  load: async ({ projectId }, { db, config }) => {
+    const project = await projectById(db, projectId);
+    return project && shown(project, config);
+  },
 });
+
+/** The row, still; written as JSON it is what clients read, with what follows from it and from the installation. */
+export function shown(project: Project, config: Pick<Config, 'domain' | 'url'>): Project & { toJSON(): unknown } {
+  const { id, organization_id, client_public_key } = project;
+  const told = () => ({
+    ...project,
+    organization: organization_id,
+    owner: project.owner_id ?? '',
+    status: statusOf(project),
+    /** As clients recognise it: they find the project's id in a clone's remote by this form. */
+    repository: { url: `${id}@git.${config.domain}:${id}.git`, client_ssh_key: client_public_key },
+    subscription: subscriptionOf(project, config),
+    /** Nothing has to be kept up to date yet. */
+    maintenance: null,
+  });
+  return { ...project, toJSON: told };
+}
+
+const unlimited = { legacy_development: false, max_cpu: null, max_memory: null, max_environments: null };
+
+/** Nothing is charged and nothing is limited; clients read the contract's id from the end of its address. */
+function subscriptionOf(
+  { organization_id, subscription_id, plan, environments_max, storage_mib, user_licenses, status }: Project,
+  { url }: Pick<Config, 'url'>,
+) {
+  const uri = `${url}/organizations/${organization_id}/subscriptions/${subscription_id}`;
+  return {
+    license_uri: uri,
+    plan,
+    environments: environments_max,
+    storage: storage_mib,
+    included_users: user_licenses,
+    subscription_management_uri: uri,
+    restricted: false,
+    suspended: status === 'suspended',
+    user_licenses,
+    resources: { container_profiles: false, production: unlimited, development: unlimited },
+    image_types: { exclude: [] },
+  };
+}
+
+const statuses: Record<string, { code: string; message: string }> = {
+  requested: { code: 'requested', message: 'The project is being created.' },
+  active: { code: 'provisioned', message: 'ok' },
+  failed: { code: 'failed', message: 'The project could not be created; delete it, and create another.' },
+  suspended: { code: 'suspended', message: 'The project is suspended.' },
+  deleting: { code: 'deleting', message: 'The project is being deleted.' },
+};
+
+const statusOf = ({ status }: Project) => statuses[status] ?? { code: status, message: '' };

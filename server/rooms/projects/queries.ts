@@ -1,5 +1,6 @@
-import { sql, type Insertable, type Selectable } from 'kysely';
+import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import type { Database } from '../../database.ts';
+import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 
 export type Project = Selectable<Database['projects']>;
@@ -9,6 +10,34 @@ export const projectById = (db: Db | Tx, id: string): Promise<Project | undefine
 
 export const insertProject = (db: Db | Tx, project: Insertable<Database['projects']>): Promise<Project> =>
   db.insertInto('projects').values(project).returningAll().executeTakeFirstOrThrow();
+
+/** Whoever decides about the end of a project holds this first. */
+export async function lockProject(tx: Tx, id: string): Promise<Project> {
+  const project = await tx
+    .selectFrom('projects')
+    .selectAll()
+    .where('id', '=', id)
+    .where('status', '<>', 'deleted')
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!project) throw projectGone();
+  return project;
+}
+
+const projectGone = () => new Problem('not-found', 'No such project.');
+
+/** As it is afterwards. */
+export async function changeProject(db: Db | Tx, id: string, changes: Updateable<Database['projects']>): Promise<Project> {
+  const project = await db
+    .updateTable('projects')
+    .set({ ...changes, updated_at: sql<string>`now()` })
+    .where('id', '=', id)
+    .where('status', '<>', 'deleted')
+    .returningAll()
+    .executeTakeFirst();
+  if (!project) throw projectGone();
+  return project;
+}
 
 /** Those of the projects that exist, each with what a person was granted in it: their own and their teams' grants, merged. */
 export async function effectivePermissions(db: Db | Tx, userId: string, projectIds: readonly string[]) {

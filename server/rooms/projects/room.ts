@@ -1,4 +1,16 @@
-/** Projects. */
-export { ProjectEntity, ProjectId } from './project.ts';
+/** Projects: what they are. How they come and go is in subscriptions. */
+import type { Room } from '../../kernel/room.ts';
+import * as activities from './activities.ts';
+import * as operations from './operations.ts';
+
+export { ProjectEntity, projectFields, ProjectId, shown } from './project.ts';
 export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './project-permissions.ts';
-export { effectivePermissions, insertProject, projectById, type Project } from './queries.ts';
+export { settingsOf } from './settings.ts';
+export { changeProject, effectivePermissions, insertProject, lockProject, projectById, type Project } from './queries.ts';
+
+export const projects: Room = {
+  name: 'Projects',
+  about: 'A project is a Git repository with all its environments, its settings and its access.',
+  operations,
+  activities,
+};

@@ -29,7 +29,8 @@ export const projectReferences = (db: Db, ids: readonly string[]) =>
       'projects.title',
       'projects.type',
       'projects.plan',
-      'projects.status',
+      /** To those outside, one that is being deleted is deleted. */
+      sql<string>`case projects.status when 'deleting' then 'deleted' else projects.status end`.as('status'),
       'projects.created_at',
       'projects.updated_at',
       'organizations.vendor',

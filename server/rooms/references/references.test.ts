@@ -91,7 +91,7 @@ test('teams, organizations, projects and regions have their short forms', async 
       title: 'Sample',
       type: 'grid',
       plan: 'flexible',
-      status: 'requested',
+      status: 'active',
       vendor: 'offshoot',
       invoiced: false,
       created_at: shortTime,

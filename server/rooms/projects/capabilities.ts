@@ -1,0 +1,75 @@
+/** What can be done in a project here. Nothing is said to be there before it is. */
+import { Type } from 'typebox';
+
+const enabled = Type.Object({ enabled: Type.Boolean() });
+
+export const Capabilities = Type.Object({
+  custom_domains: Type.Object({ enabled: Type.Boolean(), environments_with_domains_limit: Type.Integer() }),
+  source_operations: enabled,
+  runtime_operations: enabled,
+  tasks: enabled,
+  outbound_firewall: enabled,
+  egress_proxy: enabled,
+  metrics: Type.Object({ max_range: Type.String() }),
+  logs_forwarding: Type.Object({ max_extra_payload_size: Type.Integer() }),
+  guaranteed_resources: Type.Object({ enabled: Type.Boolean(), instance_limit: Type.Integer() }),
+  images: Type.Unsafe<object>({
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: { type: 'object', properties: { available: { type: 'boolean' } }, required: ['available'] },
+    },
+  }),
+  instance_limit: Type.Integer(),
+  build_resources: Type.Object({ enabled: Type.Boolean(), max_cpu: Type.Number(), max_memory: Type.Integer() }),
+  object_storage: Type.Object({
+    enabled: Type.Boolean(),
+    min_storage: Type.Integer(),
+    max_storage: Type.Integer(),
+    storage_step: Type.Integer(),
+    cpu_per_step: Type.Number(),
+    memory_per_step: Type.Integer(),
+    max_cpu: Type.Number(),
+    max_memory: Type.Integer(),
+  }),
+  data_retention: enabled,
+  autoscaling: Type.Object({ enabled: Type.Boolean(), supports_horizontal_scaling_services: Type.Boolean() }),
+  integrations: Type.Object({
+    enabled: Type.Boolean(),
+    config: Type.Unsafe<object>({
+      type: 'object',
+      additionalProperties: { type: 'object', properties: { enabled: { type: 'boolean' }, role: { type: 'string' } } },
+    }),
+    allowed_integrations: Type.Array(Type.String()),
+  }),
+});
+
+const off = { enabled: false };
+
+export const capabilities = {
+  custom_domains: { ...off, environments_with_domains_limit: 0 },
+  source_operations: off,
+  runtime_operations: off,
+  tasks: off,
+  outbound_firewall: off,
+  egress_proxy: off,
+  metrics: { max_range: '0h' },
+  logs_forwarding: { max_extra_payload_size: 0 },
+  guaranteed_resources: { ...off, instance_limit: 0 },
+  images: {},
+  instance_limit: 0,
+  build_resources: { ...off, max_cpu: 0, max_memory: 0 },
+  object_storage: {
+    ...off,
+    min_storage: 0,
+    max_storage: 0,
+    storage_step: 0,
+    cpu_per_step: 0,
+    memory_per_step: 0,
+    max_cpu: 0,
+    max_memory: 0,
+  },
+  data_retention: off,
+  autoscaling: { ...off, supports_horizontal_scaling_services: false },
+  integrations: { ...off, config: {}, allowed_integrations: [] },
+};

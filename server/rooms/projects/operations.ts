@@ -1,0 +1,108 @@
+import { startActivity } from '../../kernel/activity.ts';
+import { array, one, operation, plain, updated } from '../../kernel/operation.ts';
+import { ActivityEntity, ActivityQuery, actorOf, changed, listActivities, person, sentence } from '../activities/room.ts';
+import { clearBuildCacheActivity } from './activities.ts';
+import { Capabilities, capabilities } from './capabilities.ts';
+import { ProjectEntity } from './project.ts';
+import { changeProject } from './queries.ts';
+import { checkedChange, SettingsChange, SettingsEntity, settingsOf } from './settings.ts';
+import { SystemEntity, systemOf } from './system.ts';
+
+export const getProject = operation({
+  summary: 'Get a project',
+  endpoint: 'GET /projects/{projectId}',
+  on: ProjectEntity,
+  permission: 'project:view',
+  returns: one(ProjectEntity),
+  handle: async ({ target }) => target,
+});
+
+export const listProjectActivities = operation({
+  summary: 'List the activities of a project, the newest first',
+  endpoint: 'GET /projects/{projectId}/activities',
+  on: ProjectEntity,
+  rel: '#activities',
+  permission: 'project:view',
+  query: ActivityQuery,
+  returns: array(ActivityEntity),
+  handle: ({ target, query, caller }, { db }) => listActivities(db, target, query, caller),
+});
+
+export const getProjectCapabilities = operation({
+  summary: 'Get what can be done in a project',
+  endpoint: 'GET /projects/{projectId}/capabilities',
+  on: ProjectEntity,
+  rel: 'capabilities',
+  permission: 'project:view',
+  returns: plain(Capabilities),
+  handle: async () => capabilities,
+});
+
+export const getProjectSettings = operation({
+  summary: 'Get the settings of a project',
+  endpoint: 'GET /projects/{projectId}/settings',
+  on: ProjectEntity,
+  rel: 'settings',
+  permission: 'project:view',
+  returns: one(SettingsEntity),
+  handle: async ({ target }, { config }) => settingsOf(target, config),
+});
+
+export const updateProjectSettings = operation({
+  summary:
+    'Change the settings of a project: initialize, data_retention, build_resources and maintenance_window; the others are for operators',
+  endpoint: 'PATCH /projects/{projectId}/settings',
+  on: SettingsEntity,
+  rel: '#edit',
+  permission: 'project:admin',
+  body: SettingsChange,
+  example: { build_resources: { cpu: 2 }, maintenance_window: { recurrence: { interval: '2w', day_of_week: 0, time: '03:00' } } },
+  returns: updated(SettingsEntity),
+  handle: async ({ caller, target, body }, { db, config }) => {
+    const settings = JSON.stringify(checkedChange(target, body, caller.user.is_operator));
+    return settingsOf(await changeProject(db, target.project.id, { settings }), config);
+  },
+});
+
+export const getProjectSystem = operation({
+  summary: "Get which version serves a project's API and Git, and since when",
+  endpoint: 'GET /projects/{projectId}/system',
+  on: ProjectEntity,
+  rel: 'system',
+  permission: 'project:view',
+  returns: one(SystemEntity),
+  handle: async ({ target }) => systemOf(target),
+});
+
+export const restartProjectSystem = operation({
+  summary: "Restart a project's API and Git server",
+  endpoint: 'POST /projects/{projectId}/system/restart',
+  on: SystemEntity,
+  rel: '#restart',
+  permission: 'project:admin',
+  returns: updated(SystemEntity),
+  handle: async ({ target }, { db }) => systemOf(await changeProject(db, target.project.id, { restarted_at: new Date().toISOString() })),
+});
+
+export const clearProjectBuildCache = operation({
+  summary: 'Empty the build cache of a project',
+  endpoint: 'POST /projects/{projectId}/clear_build_cache',
+  on: ProjectEntity,
+  rel: '#clear_build_cache',
+  permission: 'project:admin',
+  allowedWhen: ({ status }) => status === 'active',
+  returns: updated(ProjectEntity),
+  handle: async ({ caller, target }, { db }) => {
+    const actor = actorOf(caller.user);
+    const started = await db.transaction().execute((tx) =>
+      startActivity(tx, clearBuildCacheActivity, {
+        project_id: target.id,
+        input: {},
+        parameters: { user: actor.id },
+        payload: { user: actor },
+        sentence: sentence`${person(actor)} cleared the build cache`,
+      }),
+    );
+    return changed(target, target.organization_id, started);
+  },
+});

@@ -1,0 +1,107 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { workThrough } from '../../test-activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { sampleProject } from '../../test-samples.ts';
+
+let home: TestPlatform;
+let owner: Person;
+let operator: Person;
+let project: string;
+
+beforeAll(async () => {
+  home = await openTestPlatform();
+  [owner, operator] = [await home.person({ strong: true }), await home.person({ is_operator: true, strong: true })];
+  project = `/projects/${(await sampleProject(owner)).projectId}`;
+});
+
+describe('the settings of a project', () => {
+  test('are what the installation does, in full', async () => {
+    const { json } = await owner.send('GET', `${project}/settings`);
+    expect(json).toMatchObject({
+      initialize: {},
+      variables_prefix: 'PLATFORM_',
+      environment_name_strategy: 'name-and-hash',
+      concurrency_limits: { internal: null, integration: 4, backup: 2, cron: 10, default: 2 },
+      build_resources: { cpu: 1, memory: 2048 },
+      data_retention: null,
+      maintenance_window: null,
+      sizing_api_enabled: false,
+      enable_guaranteed_resources: false,
+      certifier_url: home.platform.config.url,
+      _links: { '#edit': { href: `/api${project}/settings` } },
+    });
+  });
+
+  test('that are its own are changed by its administrators, and keep what was not said', async () => {
+    const window = { recurrence: { interval: '2w', day_of_week: 6, time: '23:30' } };
+    const retention = { production: { default_config: { schedule: [{ interval: '1d', count: 7 }] } } };
+    const change = {
+      build_resources: { memory: 4096 },
+      maintenance_window: window,
+      data_retention: retention,
+      initialize: { profile: 'Mine' },
+    };
+    const { status, json } = await owner.send('PATCH', `${project}/settings`, change);
+    expect(status).toBe(200);
+    expect(json._embedded).toMatchObject({ activities: [], entity: { ...change, build_resources: { cpu: 1, memory: 4096 } } });
+    await owner.send('PATCH', `${project}/settings`, { maintenance_window: null });
+    expect((await owner.send('GET', `${project}/settings`)).json).toMatchObject({ maintenance_window: null, data_retention: retention });
+  });
+
+  test('that are not are left to operators', async () => {
+    const change = { cron_minimum_interval: 1, max_allowed_routes: 10 };
+    expect(await owner.send('PATCH', `${project}/settings`, { ...change, initialize: {} })).toMatchObject({
+      status: 403,
+      json: { detail: { cron_minimum_interval: expect.any(String), max_allowed_routes: expect.any(String) } },
+    });
+    expect((await operator.send('PATCH', `${project}/settings`, change)).json._embedded.entity).toMatchObject(change);
+    expect((await owner.send('GET', `${project}/settings`)).json.cron_minimum_interval).toBe(1);
+  });
+
+  test('are refused by name where they make no sense', async () => {
+    const { json } = await owner.send('PATCH', `${project}/settings`, {
+      build_resources: { cpu: -1 },
+      maintenance_window: { recurrence: { interval: '3w', day_of_week: 7, time: '25:00' } },
+      data_retention: { production: { default_config: { schedule: [{ interval: 'often', count: 1 }] } } },
+      nonsense: true,
+    });
+    expect(Object.keys(json.detail).sort()).toEqual([
+      'build_resources.cpu',
+      'data_retention.production.default_config.schedule.0.interval',
+      'maintenance_window.recurrence.day_of_week',
+      'maintenance_window.recurrence.interval',
+      'maintenance_window.recurrence.time',
+      'nonsense',
+    ]);
+  });
+});
+
+test('what is not built yet is no capability', async () => {
+  const { json } = await owner.send('GET', `${project}/capabilities`);
+  const enabled = Object.entries(json as Record<string, { enabled?: boolean }>).filter(([, capability]) => capability.enabled);
+  expect(enabled).toEqual([]);
+  expect(json).toMatchObject({ custom_domains: { enabled: false }, integrations: { enabled: false, config: {} }, images: {} });
+});
+
+test('the servers of a project can be restarted, as far as its users can tell', async () => {
+  const { json: before } = await owner.send('GET', `${project}/system`);
+  expect(Number(before.version)).toBeGreaterThanOrEqual(12);
+  const { json } = await owner.send('POST', before._links['#restart'].href);
+  expect(json._embedded.entity.started_at > before.started_at).toBe(true);
+});
+
+test('clearing the build cache is an activity', async () => {
+  const { json } = await owner.send('POST', `${project}/clear_build_cache`);
+  const [{ id, type, _links }] = json._embedded.activities;
+  expect(type).toBe('project.clear_build_cache');
+  await workThrough(home.platform);
+  expect((await owner.send('GET', _links.self.href)).json).toMatchObject({
+    state: 'complete',
+    result: 'success',
+    log: expect.stringContaining('empty'),
+  });
+  expect((await owner.send('GET', `${project}/activities?type=${type}&state=complete&result=success&count=1`)).json).toMatchObject([
+    { id },
+  ]);
+  expect((await owner.send('GET', `${project}/activities?type=environment.push`)).json).toEqual([]);
+});

@@ -1,0 +1,199 @@
+/**
+ * The settings of a project: what the installation does, unless an operator decided otherwise for this one. All that the published API names is
+ * told; four of them are the administrators' own to change.
+ */
+import { Type, type Static, type TSchema } from 'typebox';
+import type { Config } from '../../config.ts';
+import { ProjectId } from '../../ids.ts';
+import { queueLimits } from '../../kernel/activity.ts';
+import { entity } from '../../kernel/operation.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { nullable } from '../../kernel/schema.ts';
+import { environmentTypes } from '../../permissions.ts';
+import { projectById, type Project } from './queries.ts';
+
+const sizes = ['2XL', '4XL', 'L', 'M', 'S', 'XL'];
+const text = Type.String({ maxLength: 1000 });
+const flag = Type.Boolean();
+const count = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 });
+const choice = (...values: string[]) => Type.String({ enum: values });
+const optionalText = nullable(text);
+const mapOf = (values: object) => Type.Unsafe<unknown>({ type: 'object', additionalProperties: values, maxProperties: 100 });
+const cpu = Type.Number({ minimum: 0.1, maximum: 1024 });
+const memory = Type.Integer({ minimum: 64, maximum: 2 ** 24, description: 'MiB' });
+const closed = { additionalProperties: false };
+const fields = <T extends Record<string, TSchema>>(properties: T) => Type.Object(properties, closed);
+
+const Retention = fields({
+  max_backups: Type.Optional({ ...count, default: 50 }),
+  default_config: fields({
+    manual_count: Type.Optional({ ...count, default: 2 }),
+    schedule: Type.Optional(
+      Type.Array(
+        fields({
+          interval: Type.String({ pattern: '^[1-9][0-9]{0,3}[hdwMy]$', 'x-message': 'must be a number and h, d, w, M or y, such as 1d' }),
+          count: Type.Integer({ minimum: 1, maximum: 1000 }),
+        }),
+        { maxItems: 20, default: [] },
+      ),
+    ),
+  }),
+});
+
+const MaintenanceWindow = fields({
+  recurrence: fields({
+    interval: choice('2w', '4w'),
+    day_of_week: Type.Integer({ minimum: 0, maximum: 6, description: '0 is Monday.' }),
+    time: Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', 'x-message': 'must be a time such as 23:30' }),
+  }),
+});
+
+/** What administrators of a project change themselves. */
+const ownSettings = {
+  initialize: Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, maxProperties: 20 }),
+  data_retention: nullable(Type.Object(Object.fromEntries(environmentTypes.map((type) => [type, Type.Optional(Retention)])), closed)),
+  build_resources: fields({ cpu: Type.Optional(cpu), memory: Type.Optional(memory) }),
+  maintenance_window: nullable(MaintenanceWindow),
+};
+
+type Value = string | number | boolean | null | object | ((config: Config) => string);
+
+/** What the operator decides: its shape, and what holds here. */
+const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> = {
+  product_name: [text, 'Offshoot'],
+  product_code: [text, 'offshoot'],
+  ui_uri_template: [text, ''],
+  variables_prefix: [text, 'PLATFORM_'],
+  bot_email: [text, ({ mail }) => mail.from],
+  application_config_file: [text, '.platform.app.yaml'],
+  project_config_dir: [text, '.upsun'],
+  use_drupal_defaults: [flag, false],
+  use_legacy_subdomains: [flag, false],
+  development_service_size: [choice(...sizes), 'S'],
+  development_application_size: [choice(...sizes), 'S'],
+  enable_certificate_provisioning: [flag, false],
+  certificate_style: [choice('ecdsa', 'rsa'), 'ecdsa'],
+  certificate_renewal_activity: [flag, false],
+  development_domain_template: [optionalText, null],
+  enable_state_api_deployments: [flag, false],
+  temporary_disk_size: [nullable(count), null],
+  local_disk_size: [nullable(count), null],
+  cron_minimum_interval: [count, 5],
+  cron_maximum_jitter: [count, 20],
+  cron_production_expiry_interval: [count, 30],
+  cron_non_production_expiry_interval: [count, 7],
+  concurrency_limits: [mapOf({ type: ['integer', 'null'] }), queueLimits],
+  flexible_build_cache: [flag, false],
+  strict_configuration: [flag, true],
+  has_sleepy_crons: [flag, false],
+  crons_in_git: [flag, false],
+  custom_error_template: [optionalText, null],
+  app_error_page_template: [optionalText, null],
+  environment_name_strategy: [choice('hash', 'name-and-hash'), 'name-and-hash'],
+  enable_codesource_integration_push: [flag, false],
+  enforce_mfa: [flag, false],
+  systemd: [flag, false],
+  router_gen2: [flag, false],
+  outbound_restrictions_default_policy: [choice('allow', 'deny'), 'allow'],
+  self_upgrade: [flag, false],
+  self_upgrade_latest_major: [flag, false],
+  additional_hosts: [mapOf({ type: 'string', maxLength: 253 }), {}],
+  max_allowed_routes: [count, 50_000],
+  max_allowed_redirects_paths: [count, 50_000],
+  enable_incremental_backups: [flag, false],
+  sizing_api_enabled: [flag, false],
+  enable_cache_grace_period: [flag, false],
+  enable_zero_downtime_deployments: [flag, false],
+  enable_admin_agent: [flag, false],
+  certifier_url: [text, ({ url }) => url],
+  centralized_permissions: [flag, true],
+  glue_server_max_request_size: [count, 1],
+  persistent_endpoints_ssh: [flag, false],
+  persistent_endpoints_ssl_certificates: [flag, false],
+  enable_disk_health_monitoring: [flag, false],
+  enable_paused_environments: [flag, false],
+  enable_unified_configuration: [flag, true],
+  enable_explicit_empty_routes: [flag, true],
+  enable_routes_tracing: [flag, false],
+  image_deployment_validation: [flag, false],
+  support_generic_images: [flag, false],
+  enable_github_app_token_exchange: [flag, false],
+  continuous_profiling: [fields({ supported_runtimes: Type.Array(text, { maxItems: 100 }) }), { supported_runtimes: [] }],
+  disable_agent_error_reporter: [flag, true],
+  requires_domain_ownership: [flag, false],
+  enable_guaranteed_resources: [flag, false],
+  git_server: [fields({ push_size_hard_limit: count }), { push_size_hard_limit: 2048 }],
+  activity_logs_max_size: [count, 10],
+  allow_manual_deployments: [flag, false],
+  allow_rolling_deployments: [flag, false],
+  allow_activity_reschedule: [flag, false],
+  allow_burst: [flag, false],
+  router_resources: [
+    fields({ baseline_cpu: Type.Number(), baseline_memory: count, max_cpu: Type.Number(), max_memory: count }),
+    { baseline_cpu: 0, baseline_memory: 0, max_cpu: 0, max_memory: 0 },
+  ],
+  allow_scaling_to_zero: [flag, false],
+  save_applications_vendors: [flag, false],
+  locations_script_default: [flag, false],
+  support_oci_images: [flag, false],
+};
+
+const ownDefaults = { initialize: {}, data_retention: null, build_resources: { cpu: 1, memory: 2048 }, maintenance_window: null };
+
+const isFromConfig = (value: Value): value is (config: Config) => string => typeof value === 'function';
+
+const platformShapes = Object.fromEntries(Object.entries(platformSettings).map(([name, [shape]]) => [name, shape]));
+const platformDefaults = (config: Config) =>
+  Object.fromEntries(Object.entries(platformSettings).map(([name, [, value]]) => [name, isFromConfig(value) ? value(config) : value]));
+
+const shapes: Record<string, TSchema> = { ...ownSettings, ...platformShapes };
+
+export interface ProjectSettings {
+  project: Project;
+  [setting: string]: unknown;
+}
+
+export const SettingsEntity = entity({
+  name: 'project settings',
+  path: '/projects/{projectId}/settings',
+  params: { projectId: ProjectId },
+  schema: Type.Object(shapes),
+  address: ({ project }: ProjectSettings) => ({ projectId: project.id }),
+  scope: ({ project }) => ({ project: project.id, organization: project.organization_id }),
+  view: 'project:view',
+  load: async ({ projectId }, { db, config }) => {
+    const project = await projectById(db, projectId);
+    return project && settingsOf(project, config);
+  },
+});
+
+export const SettingsChange = Type.Partial(Type.Object(shapes), { additionalProperties: false });
+
+export const settingsOf = (project: Project, config: Config): ProjectSettings => ({
+  ...ownDefaults,
+  ...platformDefaults(config),
+  ...(project.settings as Record<string, unknown>),
+  project,
+});
+
+const initializeCharactersMax = 64 * 1024;
+
+/** What is stored of a change, or a Problem that names what may not be changed. */
+export function checkedChange({ project, build_resources }: ProjectSettings, change: Static<typeof SettingsChange>, isOperator: boolean) {
+  const reserved = Object.keys(change).filter((name) => !isOperator && !Object.hasOwn(ownSettings, name));
+  if (reserved.length > 0) throw onlyForOperators(reserved);
+  if (JSON.stringify(change['initialize'] ?? null).length > initializeCharactersMax) {
+    const message = `must be at most ${initializeCharactersMax} characters of JSON`;
+    throw new Problem('invalid-request', `initialize ${message}.`, { fields: { initialize: message } });
+  }
+  const resources = change['build_resources'] as object | undefined;
+  const merged = resources && { build_resources: { ...(build_resources as object), ...resources } };
+  return { ...(project.settings as Record<string, unknown>), ...change, ...merged };
+}
+
+function onlyForOperators(names: readonly string[]) {
+  const message = 'is decided by the operator of this installation';
+  return new Problem('forbidden', names.map((name) => `${name} ${message}.`).join(' '), {
+    fields: Object.fromEntries(names.map((name) => [name, message])),
+  });
+}

@@ -1,0 +1,138 @@
+/** How projects come, are renamed, and go. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Type, type Static } from 'typebox';
+import { activity, startActivity } from '../../kernel/activity.ts';
+import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { createDefaultEnvironment, environmentById, initializeActivity, shortly } from '../environments/room.ts';
+import { projectById, type Project } from '../projects/room.ts';
+import { endCreation, forgetProject, isPushUnderWay, openActivitiesBeside } from './queries.ts';
+import { keepTombstone } from './tombstone.ts';
+
+const Initialize = Type.Object({
+  profile: Type.Optional(Type.String()),
+  repository: Type.Optional(Type.String()),
+  config: Type.Optional(Type.String()),
+});
+
+export const createProjectActivity = activity({
+  type: 'project.create',
+  queue: 'default',
+  input: Type.Object({ user_id: Type.String(), initialize: Type.Optional(Initialize) }),
+  run: async ({ activity: { project_id: id }, input, step, record, log }, { db, git, config }) => {
+    const project = await projectById(db, id);
+    if (!project) throw new Problem('not-found', 'The project is gone.');
+    log(`Creating the repository of ${project.title}`);
+    await step(
+      'create repository',
+      () => git.create(id, project.default_branch),
+      async () => {
+        await endCreation(db, id, 'failed');
+        await git.remove(id);
+      },
+    );
+    await record('create environment', async (tx) => {
+      await createDefaultEnvironment(tx, project);
+      await endCreation(tx, id, 'active');
+      if (input.initialize) await beginInitialize(tx, config.domain, project, input.initialize, input.user_id);
+    });
+    log('The project is ready');
+  },
+});
+
+/** The code follows once there is something to put it in. */
+async function beginInitialize(
+  tx: Tx,
+  domain: string,
+  project: Project,
+  { profile = '', repository, config }: Static<typeof Initialize>,
+  userId: string,
+) {
+  const environment = await environmentById(tx, domain, project.id, project.default_branch);
+  if (!environment || repository === undefined) return;
+  const [actor, user] = [
+    await actorById(tx, userId),
+    await tx.selectFrom('users').select('email').where('id', '=', userId).executeTakeFirst(),
+  ];
+  await startActivity(tx, initializeActivity, {
+    project_id: project.id,
+    environments: [environment],
+    input: {
+      environment: environment.id,
+      repository,
+      ...(config !== undefined && { config }),
+      files: [],
+      by: { name: actor.display_name, email: user?.email ?? `${actor.id}@${domain}` },
+    },
+    parameters: { user: actor.id, environment: environment.id, profile },
+    payload: { user: actor, outcome: shortly(environment), profile },
+    sentence: sentence`${person(actor)} initialized environment ${named(environment)} with profile ${strong(profile)}`,
+  });
+}
+
+/** The title is changed already; this is its place in the project's history. */
+export const renameProjectActivity = activity({
+  type: 'project.modify.title',
+  queue: 'default',
+  input: Type.Object({ title: Type.String() }),
+  run: async ({ input: { title }, log }) => log(`The project is now called ${title}`),
+});
+
+/** Clones begin with the branch that Git is told to; several changes in a row end with the last one. */
+export const moveDefaultBranchActivity = activity({
+  type: 'project.modify.default_branch',
+  queue: 'default',
+  cancellable: false,
+  input: Type.Object({}),
+  run: async ({ activity: { project_id: id }, step, log }, { db, git }) => {
+    const branch = await step('tell Git', async () => {
+      const project = await projectById(db, id);
+      if (!project) throw new Problem('not-found', 'The project is gone.');
+      await git.setDefaultBranch(id, project.default_branch);
+      return project.default_branch;
+    });
+    log(`The default branch is now ${branch}`);
+  },
+});
+
+const keptDays = 30;
+
+/**
+ * Each step bears being done again, and what is gone stays gone: there is nothing to undo. Until the last one the project is there, being deleted, so a
+ * removal that failed for good can be asked for again.
+ */
+export const deleteProjectActivity = activity({
+  type: 'project.delete',
+  /** It waits for the others, so it must not take a place that they wait for. */
+  queue: 'internal',
+  cancellable: false,
+  keptDays,
+  input: Type.Object({}),
+  run: async ({ activity: { id: removal, project_id: id }, step, record, log }, { db, git, config }) => {
+    log('Waiting for other work on the project to end');
+    await step('end other work', (signal) => endOtherWork(db, id, removal, signal));
+    const kept = await step('keep a last backup', async (signal) => (await keepTombstone(git, config.data, id, signal)) ?? null);
+    if (kept !== null) log('A last copy of the repository was kept; the operator of this installation can hand it out');
+    await step('remove repository', () => git.remove(id));
+    await record('forget', (tx) => forgetProject(tx, id, removal));
+  },
+});
+
+const otherWorkSecondsMax = 600;
+const pushSecondsMax = 30;
+const lookMilliseconds = 200;
+const atOnceMax = 100;
+
+async function endOtherWork(db: Db, projectId: string, removal: string, signal: AbortSignal): Promise<void> {
+  const until = Date.now() + otherWorkSecondsMax * 1000;
+  for (;;) {
+    const open = await openActivitiesBeside(db, projectId, removal, atOnceMax);
+    if (open.length === 0 && !(await isPushUnderWay(db, projectId, pushSecondsMax))) return;
+    if (Date.now() > until)
+      throw new Problem('conflict', 'Other work on the project does not end; cancel it, then delete the project again.');
+    for (const id of open) await db.transaction().execute(async (tx) => (await cancelWaiting(tx, id)) ?? (await askToCancel(tx, id)));
+    await sleep(lookMilliseconds, undefined, { signal });
+  }
+}

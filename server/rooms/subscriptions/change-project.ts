@@ -1,0 +1,88 @@
+/** Changing what a project is called and how it is contracted. A new title and a new default branch are activities: the history tells of them. */
+import { startActivity, type Activity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { actorOf, person, sentence, strong } from '../activities/room.ts';
+import { changeDefaultBranch } from '../environments/room.ts';
+import { changeProject, projectById, type Project } from '../projects/room.ts';
+import { moveDefaultBranchActivity, renameProjectActivity } from './activities.ts';
+
+export interface ProjectChange {
+  title?: string | undefined;
+  description?: string | undefined;
+  attributes?: Record<string, string> | undefined;
+  default_branch?: string | undefined;
+  default_domain?: string | null | undefined;
+  timezone?: string | undefined;
+  plan?: string | undefined;
+  environments?: number | undefined;
+  storage?: number | undefined;
+}
+
+export async function updateProject(
+  { db }: Pick<Platform, 'db'>,
+  caller: Caller,
+  id: string,
+  change: ProjectChange,
+): Promise<{ project: Project; activities: Activity[] }> {
+  refuseMistakes(change);
+  const { default_branch, environments, storage, attributes, default_domain: _, ...columns } = change;
+  return db.transaction().execute(async (tx) => {
+    const before = await projectById(tx, id);
+    if (!before) throw new Problem('not-found', 'No such project.');
+    if (before.status === 'deleting') throw new Problem('conflict', 'The project is being deleted.');
+    if (default_branch !== undefined) await changeDefaultBranch(tx, before, default_branch);
+    const project = await changeProject(tx, id, {
+      ...columns,
+      ...(attributes && { attributes: JSON.stringify(attributes) }),
+      ...(environments !== undefined && { environments_max: environments }),
+      ...(storage !== undefined && { storage_mib: storage }),
+    });
+    return { project, activities: await startFollowing(tx, caller, before, project) };
+  });
+}
+
+/** What others have to be told of, or Git. */
+async function startFollowing(
+  tx: Tx,
+  caller: Caller,
+  before: Project,
+  { id: project_id, title, default_branch }: Project,
+): Promise<Activity[]> {
+  const actor = actorOf(caller.user);
+  const started: Activity[] = [];
+  if (title !== before.title) {
+    const renamed = await startActivity(tx, renameProjectActivity, {
+      project_id,
+      input: { title },
+      parameters: { user: actor.id, new_title: title },
+      payload: { user: actor, new_title: title },
+      sentence: sentence`${person(actor)} changed the title of the project to ${strong(title)}`,
+    });
+    started.push(renamed);
+  }
+  if (default_branch !== before.default_branch) {
+    const moved = await startActivity(tx, moveDefaultBranchActivity, {
+      project_id,
+      input: {},
+      parameters: { user: actor.id, default_branch },
+      payload: { user: actor, default_branch },
+      sentence: sentence`${person(actor)} made ${strong(default_branch)} the default branch`,
+    });
+    started.push(moved);
+  }
+  return started;
+}
+
+const timezones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+
+function refuseMistakes({ timezone, default_domain }: ProjectChange) {
+  const fields: Record<string, string> = {};
+  if (timezone !== undefined && !timezones.has(timezone)) fields['timezone'] = 'must be a time zone such as Europe/Amsterdam';
+  if (typeof default_domain === 'string')
+    fields['default_domain'] = 'must be a valid project domain; this project has none, so it can only be null';
+  const mistakes = Object.entries(fields);
+  if (mistakes.length > 0)
+    throw new Problem('invalid-request', mistakes.map(([field, message]) => `${field} ${message}.`).join(' '), { fields });
+}

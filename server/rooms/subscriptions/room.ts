@@ -1,0 +1,16 @@
+/** How projects come, are contracted, change and go. */
+import type { Room } from '../../kernel/room.ts';
+import * as activities from './activities.ts';
+import * as organizationProjects from './operations/organization-projects.ts';
+import * as prices from './operations/prices.ts';
+import * as projects from './operations/projects.ts';
+import * as subscriptionOperations from './operations/subscriptions.ts';
+import { giveUpAbandonedCreations } from './reconcilers.ts';
+
+export const subscriptions: Room = {
+  name: 'Subscriptions',
+  about: 'How projects come, are contracted, change and go.',
+  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects },
+  activities,
+  reconcilers: [giveUpAbandonedCreations],
+};
