@@ -23,6 +23,7 @@ export type Settings = Record<string, string>;
 export interface Installation extends AsyncDisposable {
   readonly data: string;
   readonly port: number;
+  readonly sshPort: number;
   readonly url: string;
   /** Begins a start, and does not wait for it. */
   launch(settings?: Settings): RunningPlatform;
@@ -36,11 +37,12 @@ export interface Installation extends AsyncDisposable {
 
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
   const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
-  const port = await freePort();
+  const [port, sshPort] = [await freePort(), await freePort()];
   const env = (settings: Settings) => ({
     ...plainEnvironment(),
     OFFSHOOT_DATA: data,
     OFFSHOOT_PORT: String(port),
+    OFFSHOOT_SSH_PORT: String(sshPort),
     ...always,
     ...settings,
   });
@@ -55,6 +57,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
   return {
     data,
     port,
+    sshPort,
     url: `http://127.0.0.1:${port}`,
     launch,
     start,

@@ -12,11 +12,17 @@ export interface ProgramOptions {
   env: Record<string, string>;
   secondsMax: number;
   input?: string;
+  /** Where it runs; the temporary folder, unless told. */
+  folder?: string;
 }
 
-export function runProgram(program: string, args: string[], { env, secondsMax, input = '' }: ProgramOptions): Promise<Ended> {
+export function runProgram(
+  program: string,
+  args: string[],
+  { env, secondsMax, input = '', folder = tmpdir() }: ProgramOptions,
+): Promise<Ended> {
   return new Promise((settle, fail) => {
-    const child = spawn(program, args, { cwd: tmpdir(), env, timeout: secondsMax * 1000, killSignal: 'SIGKILL' });
+    const child = spawn(program, args, { cwd: folder, env, timeout: secondsMax * 1000, killSignal: 'SIGKILL' });
     const said = { stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));

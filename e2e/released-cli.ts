@@ -19,7 +19,7 @@ export interface ReleasedCli extends AsyncDisposable {
   /** A folder that is its home, for the length of the test. */
   readonly home: string;
   /** Without an API token it uses what it was told by signing in. */
-  run(args: string[], apiToken?: string): Promise<Ended>;
+  run(args: string[], apiToken?: string, folder?: string): Promise<Ended>;
   /** A command that waits for a person; it ends with the test. */
   converse(args: string[]): Conversation;
 }
@@ -31,17 +31,27 @@ export interface Conversation {
   untilEnded(): Promise<number | null>;
 }
 
-export async function openReleasedCli(url: string): Promise<ReleasedCli> {
+/** With a port for SSH, it finds the platform's Git server there, whatever the names of hosts resolve to. */
+export async function openReleasedCli(url: string, sshPort?: number): Promise<ReleasedCli> {
   const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-home-'));
   const configFile = join(home, 'config.yaml');
   await writeFile(configFile, JSON.stringify(config(url)));
   const { PATH = '' } = plainEnvironment();
-  const env = { PATH, HOME: home, LANG: 'C.UTF-8', CLI_CONFIG_FILE: configFile, UPSUN_CLI_DISABLE_CACHE: '1' };
+  const sshOptions = [`Port ${sshPort}`, 'HostName 127.0.0.1', 'StrictHostKeyChecking no', 'UserKnownHostsFile /dev/null'].join('\n');
+  const env = {
+    ...(sshPort !== undefined && { UPSUN_CLI_SSH_OPTIONS: sshOptions }),
+    PATH,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    CLI_CONFIG_FILE: configFile,
+    UPSUN_CLI_DISABLE_CACHE: '1',
+  };
   const started: number[] = [];
   return {
     home,
-    run: (args, apiToken) =>
+    run: (args, apiToken, folder) =>
       runProgram(program, args, {
+        ...(folder !== undefined && { folder }),
         env: { ...env, UPSUN_CLI_NO_INTERACTION: '1', ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) },
         secondsMax: commandSecondsMax,
       }),

@@ -38,6 +38,14 @@ export function openDataFolder(path: string): DataFolder {
   };
 }
 
+/** For a process that works beside the one that opened it: nothing is locked, and nothing made. */
+export function shareDataFolder(path: string): DataFolder {
+  const folder = resolve(path);
+  if (!existsSync(join(folder, 'secret-key')))
+    throw new Error(`There is no installation in ${folder}; start the whole platform there once, or set OFFSHOOT_DATA.`);
+  return { path: folder, secretKeys: () => readSecretKeys(join(folder, 'secret-key')), close: () => {} };
+}
+
 /** Others may pass through, to what is theirs inside, but not look around. */
 function createFolder(folder: string) {
   try {

@@ -8,7 +8,7 @@ import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
 import { openTestPlatform, type Person, type Reply, type TestPlatform } from './test-platform.ts';
-import { absentAddress, fill, sampleAddress, sampleBody, sampleEntity } from './test-samples.ts';
+import { absentAddress, fill, sampleAddress, sampleBody } from './test-samples.ts';
 
 const operations = operationsOf(rooms);
 const guarded = operations.filter(({ permission }) => permission !== 'public');
@@ -58,7 +58,7 @@ describe.for(linked)('$endpoint', (operation) => {
     for (const person of [owner, stranger, operator]) {
       const entity = operation.on;
       if (!entity) throw new Error('Only targeted operations have links');
-      const address = await sampleEntity(entity, owner);
+      const address = await sampleAddress(operation, owner);
       const { json } = await person.send('GET', fill(entity.path, address));
       const offered = json?._links?.[operation.rel ?? ''] !== undefined;
       const { status } = await perform(person, operation, owner, address);
@@ -71,7 +71,7 @@ describe.for(linked)('$endpoint', (operation) => {
 
   test('is found at the address its link gives', async () => {
     const owner = await platform.person({ strong: true });
-    const address = await sampleEntity(operation.on as NonNullable<Operation['on']>, owner);
+    const address = await sampleAddress(operation, owner);
     const { json } = await owner.send('GET', fill(operation.on?.path ?? '', address));
     const { href, method = operation.method } = json._links[operation.rel ?? ''];
     const body = await sampleBody(operation, owner, address);
@@ -107,8 +107,12 @@ test.for(operations)('$endpoint succeeds with its example and answers as documen
   const responses = document.paths[path][method.toLowerCase()].responses;
   const [documentedStatus] = Object.keys(responses);
   expect({ status: reply.status, body: reply.text }).toMatchObject({ status: Number(documentedStatus) });
-  const schema = responses[String(reply.status)].content?.['application/json'].schema;
-  expect(schema === undefined ? reply.text : mismatches(reply, schema, document)).toBe('');
+  const { content = {} } = responses[String(reply.status)];
+  const [type = ''] = Object.keys(content);
+  expect(String(reply.headers['content-type'] ?? '').split(';', 1)[0]).toBe(type);
+  /** Of text that is streamed only its kind is documented. */
+  const { schema } = content['application/json'] ?? {};
+  expect(schema ? mismatches(reply, schema, document) : type === '' ? reply.text : '').toBe('');
 });
 
 function mismatches({ json }: Reply, schema: object, { components }: { components: object }) {

@@ -1,35 +1,46 @@
 /** The control plane: `./offshoot start`. Composition root; reads as the architecture. */
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
-import { openDataFolder } from './data-folder.ts';
+import { openDataFolder, shareDataFolder } from './data-folder.ts';
+import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
 import { openPhone } from './drivers/phone/phone.ts';
-import { openEmbeddedPostgres } from './drivers/postgres/embedded.ts';
+import { openEmbeddedPostgres, sharedPostgresUrl } from './drivers/postgres/embedded.ts';
 import { ensureInstalled, showFirstCredentials } from './installation.ts';
 import { serveApi } from './kernel/http.ts';
 import { openLog } from './kernel/log.ts';
 import { migrate } from './kernel/migrate.ts';
+import { openNotices } from './kernel/notices.ts';
+import { startReconcilers } from './kernel/reconciler.ts';
+import { activitiesOf, reconcilersOf } from './kernel/room.ts';
+import { startRunner } from './kernel/runner.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { openPlatform } from './platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
+import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
+import { serveGitOverSsh } from './rooms/source/room.ts';
 
 process.on('uncaughtException', endWithSentence);
 const closings = stopOnSignal();
 
 const config = readConfig(process.env);
+const roles = readRoles(process.argv.slice(2));
+const isWhole = roles.size === allRoles.length;
 const log = openLog(config.logLevel);
 
-const data = openDataFolder(config.data);
+const data = isWhole ? openDataFolder(config.data) : shareDataFolder(config.data);
 closings.push(() => data.close());
 const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
 
-const postgres = config.databaseUrl === undefined ? await openEmbeddedPostgres(join(data.path, 'postgres')) : undefined;
+const postgresFolder = join(data.path, 'postgres');
+const postgres = config.databaseUrl === undefined && isWhole ? await openEmbeddedPostgres(postgresFolder) : undefined;
 closings.push(() => postgres?.stop());
 void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
 
-const pool = openPool(config.databaseUrl ?? postgres?.url ?? '');
+const databaseUrl = config.databaseUrl ?? postgres?.url ?? sharedPostgresUrl(postgresFolder);
+const pool = openPool(databaseUrl);
 await migrate(pool, join(import.meta.dirname, 'migrations'));
 const db = openDatabase(pool);
 closings.push(() => db.destroy());
@@ -37,12 +48,28 @@ await ensureInstalled(db, secrets, config.admin);
 
 const mail = openMail(config.mail, join(data.path, 'mail'), log);
 const phone = openPhone(config.phone.webhookUrl, join(data.path, 'phone'), log);
-const platform = await openPlatform({ config, db, log, secrets, mail, phone });
-const api = await serveApi(rooms, platform);
-closings.push(() => api.close());
-await api.listen({ host: config.host, port: config.port });
+const notices = await openNotices(databaseUrl, log);
+closings.push(() => notices.close());
+const git = await openGit(join(data.path, 'repositories'), config);
+closings.push(() => git.close());
+const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git });
+closings.push(() => platform.logs.close());
+
+if (roles.has('runner')) {
+  const runner = startRunner(activitiesOf(rooms), platform);
+  closings.push(() => runner.close());
+  const reconcilers = startReconcilers(reconcilersOf(rooms), platform);
+  closings.push(() => reconcilers.close());
+}
+if (roles.has('api')) {
+  const api = await serveApi(rooms, platform);
+  closings.push(() => api.close());
+  await api.listen({ host: config.host, port: config.port });
+  const ssh = await serveGitOverSsh(platform, config);
+  closings.push(() => ssh.close());
+}
 
 await showFirstCredentials(db, secrets, (line) => console.log(line));
-console.log(`Offshoot is ready at ${config.url} (${process.uptime().toFixed(1)} s).`);
+console.log(`Offshoot is ready ${roles.has('api') ? `at ${config.url}` : 'to work'} (${process.uptime().toFixed(1)} s).`);
 /** From here on it is a bug, and deserves its stack trace. */
 process.off('uncaughtException', endWithSentence);

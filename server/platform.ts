@@ -2,15 +2,18 @@
  * All that a handler may touch, built once in main.ts, and the product's words that the kernel's types speak of.
  */
 import type { Config } from './config.ts';
+import type { Git } from './drivers/git/git.ts';
 import type { Mail } from './drivers/mail/mail.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
+import { openLogHub, type LogHub } from './kernel/activity-log.ts';
 import type { Log } from './kernel/log.ts';
+import type { Notices } from './kernel/notices.ts';
 import type { Db } from './kernel/sql.ts';
 import type { Requirement } from './kernel/access.ts';
 import type { Problem } from './kernel/problem.ts';
 import type { Grants, Permission, Scope } from './permissions.ts';
-import { createCallerOf, openKeys, type Keys } from './rooms/sign-in/room.ts';
+import { createCallerOf, openKeys, type Credential, type Keys } from './rooms/sign-in/room.ts';
 import type { User } from './rooms/users/room.ts';
 
 export type { Permission, Scope } from './permissions.ts';
@@ -23,11 +26,18 @@ export interface Platform {
   keys: Keys;
   mail: Mail;
   phone: PhoneSender;
+  git: Git;
+  /** What the processes of this installation tell each other. */
+  notices: Notices;
+  /** The logs of activities, as they grow. */
+  logs: LogHub;
   /**
    * The bearer of an access token with what they were granted, or undefined when the token is wrong, expired or no longer honoured.
    * One query; `params` of the path say for which project grants are needed.
    */
   callerOf(accessToken: string, params?: Record<string, string>): Promise<Caller | undefined>;
+  /** The same for those who come otherwise: with an SSH key, a certificate, or an API token itself. */
+  callerBy(credential: Credential, projectId: string): Promise<Caller | undefined>;
 }
 
 /** Who is asking. `user` is read afresh for every request, so what was taken away is gone on the next one. */
@@ -36,6 +46,8 @@ export interface Caller {
   readonly user: User;
   /** The credential that the access token came from, as the token names it. */
   readonly via: string;
+  /** How they proved who they are, in the token's own words. */
+  readonly amr: readonly string[] | undefined;
   readonly grants: Grants;
   /** Whether this sign-in, or the making of this API token, took a second factor. */
   readonly hasSecondFactor: boolean;
@@ -46,7 +58,8 @@ export interface Caller {
   hindrance(scope: Scope, permission?: Requirement): Problem | undefined;
 }
 
-export async function openPlatform(parts: Pick<Platform, 'config' | 'db' | 'log' | 'secrets' | 'mail' | 'phone'>): Promise<Platform> {
+export async function openPlatform(parts: Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs'>): Promise<Platform> {
   const keys = await openKeys(parts.db, parts.secrets);
-  return { ...parts, keys, callerOf: createCallerOf({ ...parts, keys }) };
+  const logs = openLogHub(parts.db, parts.notices);
+  return { ...parts, keys, logs, ...createCallerOf({ ...parts, keys }) };
 }

@@ -1,14 +1,37 @@
 /** The product on one screen. */
 import type { Rooms } from './kernel/room.ts';
 import { access } from './rooms/access/room.ts';
+import { activities } from './rooms/activities/room.ts';
+import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
 import { profiles } from './rooms/profiles/room.ts';
+import { projects } from './rooms/projects/room.ts';
 import { references } from './rooms/references/room.ts';
 import { regions } from './rooms/regions/room.ts';
 import { security } from './rooms/security/room.ts';
 import { signIn } from './rooms/sign-in/room.ts';
+import { source } from './rooms/source/room.ts';
+import { subscriptions } from './rooms/subscriptions/room.ts';
 import { teams } from './rooms/teams/room.ts';
 import { users } from './rooms/users/room.ts';
+import { variables } from './rooms/variables/room.ts';
 
-export const rooms: Rooms = [signIn, users, profiles, security, organizations, teams, access, invitations, references, regions];
+export const rooms: Rooms = [
+  signIn,
+  users,
+  profiles,
+  security,
+  organizations,
+  teams,
+  access,
+  invitations,
+  references,
+  regions,
+  projects,
+  subscriptions,
+  activities,
+  environments,
+  source,
+  variables,
+];

@@ -9,10 +9,12 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, inject } from 'vitest';
 import { readConfig } from './config.ts';
+import { openGit } from './drivers/git/open-git.ts';
 import { openMailFolder, type Message } from './drivers/mail/mail.ts';
 import { openPhoneFolder } from './drivers/phone/phone.ts';
 import { serveApi } from './kernel/http.ts';
 import { openLog } from './kernel/log.ts';
+import { openNotices } from './kernel/notices.ts';
 import type { Rooms } from './kernel/room.ts';
 import { fingerprint, openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
@@ -40,6 +42,8 @@ export interface Person {
 
 export interface TestPlatform {
   platform: Platform;
+  /** For other processes that share its work. */
+  databaseUrl: string;
   http: FastifyInstance;
   logLines: string[];
   /** The mail sent so far, oldest first; that to one address only, if one is named. */
@@ -67,13 +71,18 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
   const logLines: string[] = [];
   const log = openLog('debug', { write: (line) => void logLines.push(line) });
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
-  const config = readConfig({});
+  const config = readConfig({ OFFSHOOT_DATA: folder });
   const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
   const phone = openPhoneFolder(join(folder, 'phone'), log);
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone });
+  const notices = await openNotices(database.url, log);
+  const git = await openGit(join(folder, 'repositories'), config);
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();
+    platform.logs.close();
+    await git.close();
+    await notices.close();
     await db.destroy();
     await database.drop();
     await rm(folder, { recursive: true, maxRetries: 5 });
@@ -113,6 +122,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
 
   const home: TestPlatform = {
     platform,
+    databaseUrl: database.url,
     http,
     logLines,
     mail: async (to) => (await readMail(join(folder, 'mail'))).filter((message) => to === undefined || message.to === to),

@@ -1,11 +1,16 @@
 /** One of everything, for the tests that try every operation. A new entity has its line here, or those tests say so. */
 import { randomBytes } from 'node:crypto';
+import { cp } from 'node:fs/promises';
+import type { Git } from './drivers/git/git.ts';
+import { startActivity } from './kernel/activity.ts';
 import { signedReference } from './kernel/hal.ts';
 import { shortId } from './kernel/id.ts';
 import type { Entity, Operation } from './kernel/operation.ts';
+import { createDefaultEnvironment, machineName, pushActivity } from './rooms/environments/room.ts';
 import { insertProject } from './rooms/projects/room.ts';
 import { identityBodies, identitySamples } from './test-identity.ts';
 import type { Person } from './test-platform.ts';
+import { commitFiles } from './test-repository.ts';
 
 type Address = Record<string, string>;
 
@@ -36,12 +41,36 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   team: sampleTeam,
   'team member': sampleTeam,
   project: sampleProject,
+  'project settings': sampleProject,
+  'system information': sampleProject,
+  'organization project': sampleProject,
+  subscription: sampleSubscription,
   'user access': sampleUserAccess,
   'project access': sampleUserAccess,
   'team access': sampleTeamAccess,
   'team project access': sampleTeamAccess,
   'access document': async ({ user }) => ({ access_id: user.id }),
   'environment type': async (owner) => ({ ...(await sampleProject(owner)), environmentTypeId: 'staging' }),
+  environment: sampleEnvironment,
+  'environment settings': sampleEnvironment,
+  activity: sampleActivity,
+  'project variable': async (owner) => {
+    const project = await sampleProject(owner);
+    await owner.send('POST', `/projects/${project.projectId}/variables`, { name: 'env:SAMPLE', value: 'one' });
+    return { ...project, projectVariableId: 'env:SAMPLE' };
+  },
+  'environment variable': async (owner) => {
+    const environment = await sampleEnvironment(owner);
+    await owner.send('POST', fill('/projects/{projectId}/environments/{environmentId}/variables', environment), {
+      name: 'env:SAMPLE',
+      value: 'one',
+    });
+    return { ...environment, variableId: 'env:SAMPLE' };
+  },
+  ref: sampleCode,
+  commit: sampleCode,
+  tree: sampleCode,
+  blob: sampleCode,
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
 
@@ -54,12 +83,77 @@ export async function sampleTeam(owner: Person) {
   return { organization_id, team_id: String(json.id), user_id };
 }
 
-/** Projects are not made over HTTP yet. */
+/** Active and without code, as one that was created; straight into the tables, because so many are needed. */
 export async function sampleProject(owner: Person, organizationId?: string) {
   const organization_id = organizationId ?? (await sampleOrganization(owner)).organization_id;
   const { platform } = owner.home;
-  const { id } = await insertProject(platform.db, { id: shortId(), organization_id, region: platform.config.region.id, title: 'Sample' });
+  const id = await platform.db.transaction().execute(async (tx) => {
+    const region = platform.config.region.id;
+    const project = await insertProject(tx, {
+      id: shortId(),
+      organization_id,
+      region,
+      title: 'Sample',
+      status: 'active',
+      owner_id: owner.user.id,
+    });
+    await createDefaultEnvironment(tx, project);
+    return project.id;
+  });
+  await sampleRepository(platform.git, id);
   return { organization_id, projectId: id, project_id: id };
+}
+
+/** A copy of an empty one: starting Git for each would take most of the time. */
+async function sampleRepository(git: Git, projectId: string) {
+  const original = 'original';
+  await git.create(original, 'main');
+  await cp(git.path(original), git.path(projectId), { recursive: true });
+}
+
+async function sampleSubscription(owner: Person) {
+  const { organization_id, project_id } = await sampleProject(owner);
+  const { json } = await owner.send('GET', `/organizations/${organization_id}/projects/${project_id}`);
+  return { organization_id, subscription_id: String(json.subscription_id), subscriptionId: String(json.subscription_id), project_id };
+}
+
+/** Two commits on the branch of a staging environment. */
+async function sampleCode(owner: Person) {
+  const { git } = owner.home.platform;
+  const environment = await sampleEnvironment(owner);
+  const { projectId, environmentId } = environment;
+  const diffBaseId = commitFiles(git.path(projectId), undefined, { 'README.md': 'one\n' });
+  const diffTargetId = commitFiles(git.path(projectId), diffBaseId, { 'README.md': 'two\n' });
+  await git.moveBranch(projectId, environmentId, undefined, diffTargetId);
+  const repositoryTreeId = (await git.commit(projectId, diffTargetId))?.tree ?? '';
+  const repositoryBlobId = (await git.tree(projectId, repositoryTreeId))?.[0]?.sha ?? '';
+  const repositoryRefId = `heads/${environmentId}`;
+  return {
+    ...environment,
+    diffBaseId,
+    diffTargetId,
+    repositoryRefId,
+    repositoryCommitId: diffTargetId,
+    repositoryTreeId,
+    repositoryBlobId,
+  };
+}
+
+/** For staging, without code, of a branch whose name has to be escaped. */
+export async function sampleEnvironment(owner: Person) {
+  const project = await sampleProject(owner);
+  const environmentId = 'feature/sample';
+  await owner.home.platform.db
+    .insertInto('environments')
+    .values({
+      project_id: project.projectId,
+      id: environmentId,
+      machine_name: machineName(environmentId),
+      title: 'Sample',
+      type: 'staging',
+    })
+    .execute();
+  return { ...project, environmentId };
 }
 
 async function sampleUserAccess(owner: Person) {
@@ -103,6 +197,11 @@ export async function sampleMember(owner: Person, organizationId: string, permis
 /** Bodies that name something: made here, because an example cannot know what exists. */
 const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknown>> = {
   ...identityBodies,
+  'POST /organizations/{organization_id}/subscriptions': async ({ home }) => ({
+    project_region: home.platform.config.region.id,
+    project_title: 'Shop',
+  }),
+  'POST /organizations/{organization_id}/projects': async ({ home }) => ({ region: home.platform.config.region.id, title: 'Shop' }),
   'POST /organizations/{organization_id}/members': async (owner) => ({ user_id: (await owner.home.person()).user.id }),
   'POST /organizations/{organization_id}/owner': async (owner, { organization_id = '' }) => ({
     user_id: await sampleMember(owner, organization_id),
@@ -156,8 +255,45 @@ const signed = ({ home, user }: Person, set: string, id: string) => ({
 
 /** Makes a fresh target for the operation; answers what fills the braces of its path. */
 export async function sampleAddress({ on, endpoint }: Operation, owner: Person): Promise<Address> {
-  if (on) return sampleEntity(on, owner);
-  return addressOf[endpoint] ? addressOf[endpoint](owner) : {};
+  if (!on) return addressOf[endpoint] ? addressOf[endpoint](owner) : {};
+  const address = await sampleEntity(on, owner);
+  await preparedFor[endpoint]?.(owner, address);
+  return address;
+}
+
+/** What has to be so with a sample for an operation to be possible. */
+const preparedFor: Record<string, (owner: Person, address: Address) => Promise<void>> = {
+  'POST /projects/{projectId}/environments/{environmentId}/branch': withCode,
+  'POST /projects/{projectId}/environments/{environmentId}/merge': withCode,
+  'POST /projects/{projectId}/environments/{environmentId}/synchronize': withCode,
+  'GET /projects/{projectId}/activities/{activityId}/log': atItsEnd,
+  'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
+};
+
+/** The log of one that waits would not end, either. */
+async function atItsEnd({ home: { platform } }: Person, { activityId = '' }: Address) {
+  await platform.db.updateTable('activities').set({ state: 'complete' }).where('id', '=', activityId).execute();
+}
+
+/** With commits, and a parent of the same type that has some, too. */
+async function withCode({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
+  const head_commit = 'a'.repeat(40);
+  const parent = { project_id: projectId, id: 'base', machine_name: machineName('base'), title: 'Base', type: 'staging', head_commit };
+  await platform.db.insertInto('environments').values(parent).execute();
+  const change = { head_commit, parent: parent.id };
+  await platform.db.updateTable('environments').set(change).where('project_id', '=', projectId).where('id', '=', environmentId).execute();
+}
+
+/** Waiting, of an environment for staging. */
+async function sampleActivity(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  const { projectId: project_id, environmentId: id } = environment;
+  const activity = await owner.home.platform.db
+    .transaction()
+    .execute((tx) =>
+      startActivity(tx, pushActivity, { project_id, environments: [{ id, type: 'staging' }], input: { from: null, to: 'a'.repeat(40) } }),
+    );
+  return { ...environment, activityId: activity.id };
 }
 
 export async function sampleEntity({ name }: Entity, owner: Person): Promise<Address> {
@@ -185,6 +321,8 @@ export const absentAddress: Address = {
   username: 'nobody',
   organization_id: absentUlid,
   team_id: absentUlid,
+  subscription_id: '999999999',
+  subscriptionId: '999999999',
   project_id: 'absent',
   environmentTypeId: 'absent',
   projectId: 'absent',

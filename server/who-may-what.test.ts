@@ -10,6 +10,16 @@ import { enrol, openCast, organizationRoles, parts, projectRoles, teamRoles, typ
 import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
 import { fill, sampleAddress, sampleBody } from './test-samples.ts';
 
+type StagingRole = 'admin' | 'contributor' | 'viewer';
+
+/** Sample environments are for staging. */
+function onStaging(...roles: StagingRole[]): Part[] {
+  return (['project', 'team'] as const).flatMap((held) => [
+    `${held} admin` as const,
+    ...roles.map((role) => `${held} staging:${role}` as const),
+  ]);
+}
+
 /** Whom each of the groups below holds. Operators are in all but the first. */
 const groups = {
   themselves: ['owner'],
@@ -28,7 +38,28 @@ const groups = {
     ...projectRoles,
     ...teamRoles,
   ],
+  'project listers': ['operator', 'owner', 'organization admin', 'organization billing', 'organization projects:list'],
+  'project creators': ['operator', 'owner', 'organization admin', 'organization projects:create'],
+  'project users, listers and planners': [
+    'operator',
+    'owner',
+    'organization admin',
+    'organization billing',
+    'organization plans',
+    'organization projects:list',
+    ...projectRoles,
+    ...teamRoles,
+  ],
+  'project admins and planners': ['operator', 'owner', 'organization admin', 'organization plans', 'project admin', 'team admin'],
   'project admins': ['operator', 'owner', 'project admin', 'team admin'],
+  'users of environments': [
+    'operator',
+    'owner',
+    ...[...projectRoles, ...teamRoles].filter((part) => !/^(project|team) viewer$/.test(part)),
+  ],
+  'contributors to staging': ['operator', 'owner', ...onStaging('admin', 'contributor')],
+  'users of staging': ['operator', 'owner', ...onStaging('admin', 'contributor', 'viewer')],
+  'admins of staging': ['operator', 'owner', ...onStaging('admin')],
   'everybody signed in': parts.filter((part) => part !== 'anonymous'),
   anyone: parts,
 } satisfies Record<string, readonly Part[]>;
@@ -115,20 +146,59 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
   ],
   members: [
     'GET /organizations/{organization_id}',
+    'GET /organizations/{organization_id}/subscriptions/can-create',
+    'GET /organizations/{organization_id}/subscriptions/estimate',
+    'GET /organizations/{organization_id}/setup/options',
     'GET /organizations/{organization_id}/mfa-enforcement',
     'GET /teams/{team_id}',
     'GET /teams/{team_id}/project-access',
   ],
+  'project listers': [
+    'GET /organizations/{organization_id}/subscriptions',
+    'GET /organizations/{organization_id}/projects',
+    'GET /organizations/{organization_id}/projects/provisioning',
+  ],
+  'project creators': ['POST /organizations/{organization_id}/subscriptions', 'POST /organizations/{organization_id}/projects'],
+  'project users, listers and planners': [
+    'GET /organizations/{organization_id}/subscriptions/{subscription_id}',
+    'GET /organizations/{organization_id}/subscriptions/{subscription_id}/estimate',
+    'GET /organizations/{organization_id}/subscriptions/{subscription_id}/current_usage',
+    'GET /organizations/{organization_id}/subscriptions/{subscription_id}/addons',
+    'GET /subscriptions/{subscriptionId}/can-update',
+    'POST /subscriptions/{subscriptionId}/can-afford',
+    'GET /organizations/{organization_id}/projects/{project_id}',
+    'GET /organizations/{organization_id}/projects/{project_id}/history',
+  ],
+  'project admins and planners': [
+    'PATCH /organizations/{organization_id}/subscriptions/{subscription_id}',
+    'PATCH /organizations/{organization_id}/projects/{project_id}',
+  ],
   'project users': [
+    'GET /projects/{projectId}/git/refs',
+    'GET /projects/{projectId}/environments',
+    'GET /projects/{projectId}',
+    'GET /projects/{projectId}/activities',
+    'GET /projects/{projectId}/capabilities',
+    'GET /projects/{projectId}/settings',
+    'GET /projects/{projectId}/system',
     'GET /projects/{project_id}/user-access',
     'GET /projects/{project_id}/user-access/{user_id}',
     'GET /users/{user_id}/project-access/{project_id}',
     'GET /projects/{project_id}/team-access',
     'GET /projects/{projectId}/environment-types',
     'GET /projects/{projectId}/environment-types/{environmentTypeId}',
+    'GET /projects/{projectId}/variables',
+    'GET /projects/{projectId}/variables/{projectVariableId}',
   ],
   'project users and listers': ['GET /projects/{project_id}/team-access/{team_id}', 'GET /teams/{team_id}/project-access/{project_id}'],
   'project admins': [
+    'PATCH /projects/{projectId}',
+    'DELETE /projects/{projectId}',
+    'PATCH /projects/{projectId}/settings',
+    'POST /projects/{projectId}/system/restart',
+    'POST /projects/{projectId}/clear_build_cache',
+    'DELETE /organizations/{organization_id}/subscriptions/{subscription_id}',
+    'DELETE /organizations/{organization_id}/projects/{project_id}',
     'POST /projects/{project_id}/user-access',
     'PATCH /projects/{project_id}/user-access/{user_id}',
     'DELETE /projects/{project_id}/user-access/{user_id}',
@@ -143,6 +213,43 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'GET /projects/{project_id}/invitations',
     'GET /projects/{project_id}/invitations/{invitation_id}',
     'DELETE /projects/{project_id}/invitations/{invitation_id}',
+    'POST /projects/{projectId}/variables',
+    'PATCH /projects/{projectId}/variables/{projectVariableId}',
+    'DELETE /projects/{projectId}/variables/{projectVariableId}',
+  ],
+  'users of environments': [
+    'GET /projects/{projectId}/git/trees/{repositoryTreeId}',
+    'GET /projects/{projectId}/git/blobs/{repositoryBlobId}',
+  ],
+  'contributors to staging': [
+    'POST /projects/{projectId}/activities/{activityId}/cancel',
+    'POST /projects/{projectId}/environments/{environmentId}/activities/{activityId}/cancel',
+  ],
+  'users of staging': [
+    'GET /projects/{projectId}/git/refs/{repositoryRefId}',
+    'GET /projects/{projectId}/git/commits/{repositoryCommitId}',
+    'GET /projects/{projectId}/git/diffs/{diffBaseId}/{diffTargetId}',
+    'GET /projects/{projectId}/environments/{environmentId}',
+    'POST /projects/{projectId}/environments/{environmentId}/branch',
+    'GET /projects/{projectId}/environments/{environmentId}/settings',
+    'GET /projects/{projectId}/environments/{environmentId}/activities',
+    'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}',
+    'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log',
+    'GET /projects/{projectId}/activities/{activityId}',
+    'GET /projects/{projectId}/activities/{activityId}/log',
+    'GET /projects/{projectId}/environments/{environmentId}/variables',
+    'GET /projects/{projectId}/environments/{environmentId}/variables/{variableId}',
+  ],
+  'admins of staging': [
+    'PATCH /projects/{projectId}/environments/{environmentId}',
+    'DELETE /projects/{projectId}/environments/{environmentId}',
+    'PATCH /projects/{projectId}/environments/{environmentId}/settings',
+    'POST /projects/{projectId}/environments/{environmentId}/initialize',
+    'POST /projects/{projectId}/environments/{environmentId}/merge',
+    'POST /projects/{projectId}/environments/{environmentId}/synchronize',
+    'POST /projects/{projectId}/environments/{environmentId}/variables',
+    'PATCH /projects/{projectId}/environments/{environmentId}/variables/{variableId}',
+    'DELETE /projects/{projectId}/environments/{environmentId}/variables/{variableId}',
   ],
 };
 

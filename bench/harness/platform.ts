@@ -4,12 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../server/config.ts';
+import { openGit } from '../../server/drivers/git/open-git.ts';
 import { openMail } from '../../server/drivers/mail/mail.ts';
 import { openPhone } from '../../server/drivers/phone/phone.ts';
 import { openEmbeddedPostgres } from '../../server/drivers/postgres/embedded.ts';
 import { serveApi } from '../../server/kernel/http.ts';
 import { openLog } from '../../server/kernel/log.ts';
 import { migrate } from '../../server/kernel/migrate.ts';
+import { openNotices } from '../../server/kernel/notices.ts';
 import { openSecrets } from '../../server/kernel/secrets.ts';
 import { openDatabase, openPool } from '../../server/kernel/sql.ts';
 import { openPlatform } from '../../server/platform.ts';
@@ -28,7 +30,10 @@ export async function openMeasuredPlatform() {
   const [config, log] = [readConfig({}), openLog('info', { write: () => {} })];
   const mail = openMail(config.mail, join(scratch, 'mail'), log);
   const phone = openPhone(config.phone.webhookUrl, join(scratch, 'phone'), log);
-  const api = await serveApi(rooms, await openPlatform({ config, db, log, secrets, mail, phone }));
+  const notices = await openNotices(postgres.url, log);
+  const git = await openGit(join(scratch, 'repositories'), config);
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git });
+  const api = await serveApi(rooms, platform);
 
   const user = await insertUser(db, { email: 'ada@example.org', username: 'ada' });
   const { token: api_token = '' } = await createApiToken(db, user, { name: 'bench' });
@@ -38,11 +43,14 @@ export async function openMeasuredPlatform() {
 
   const close = async () => {
     await api.close();
+    platform.logs.close();
+    await git.close();
+    await notices.close();
     await db.destroy();
     await postgres.stop();
     await rm(scratch, { recursive: true });
   };
-  return { api, pool, db, user, headers, close };
+  return { api, platform, pool, db, user, headers, close };
 }
 
 /** The middle one. */

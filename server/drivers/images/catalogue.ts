@@ -123,15 +123,11 @@ export const catalogue: Catalogue = {
   python: { versions: one('3.11', appTools, compilers) },
   ruby: { versions: one('3.1', appTools, compilers, packages('ruby', 'ruby-dev', 'bundler')) },
   golang: {
-    versions: [
-      ...one('1.23', appTools, compilers, backports('golang-1.23-go', 'golang-1.23-src', 'golang-go', 'golang-src')),
-      ...one('1.19', appTools, compilers, packages('golang-1.19-go', 'golang-go')),
-    ],
+    versions: [...one('1.23', appTools, compilers, backports('golang-1.23-go', 'golang-1.23-src', 'golang-go', 'golang-src'))],
   },
   java: { versions: one('17', appTools, packages('openjdk-17-jdk-headless', 'maven')) },
   elixir: { versions: one('1.14', appTools, compilers, packages('elixir', 'erlang-dev', 'erlang-xmerl', 'erlang-os-mon')) },
   rust: { versions: one('1', appTools, compilers, packages('rustc-web', 'cargo-web')) },
-  perl: { versions: one('5.36', appTools, packages('perl', 'cpanminus', 'make', 'gcc', 'libc6-dev')) },
   static: { versions: one('1') },
 
   postgresql: {

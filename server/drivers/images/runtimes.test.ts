@@ -86,12 +86,6 @@ const programs: Record<string, Program> = {
     hello: ['sh', '-c', 'cat >/tmp/hello.rs && rustc -o /tmp/hello /tmp/hello.rs && /tmp/hello'],
     source: 'fn main() { println!("hello {},{}", 2 * 7, 3 * 7) }',
   },
-  perl: {
-    version: ['perl', '--version'],
-    tools: [['cpanm', '--version']],
-    hello: ['perl', '-'],
-    source: "print 'hello ', join(',', map { $_ * 7 } 2, 3), \"\\n\"",
-  },
   static: {
     version: ['sh', '-c', 'echo version 1'],
     hello: ['sh'],

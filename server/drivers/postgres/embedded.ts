@@ -101,6 +101,13 @@ export function runningEmbeddedPostgresUrl(folder: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
+/** The same where there must be one; throws a sentence for the operator. */
+export function sharedPostgresUrl(folder: string): string {
+  const url = runningEmbeddedPostgresUrl(folder);
+  if (url === undefined) throw new Error('The embedded PostgreSQL is not running; start the whole platform first, or set DATABASE_URL.');
+  return url;
+}
+
 const urlFile = (home: string) => join(home, 'url');
 const urlOf = (socketFolder: string, database: string) =>
   `postgresql://${roleName}@localhost:${port}/${database}?host=${encodeURIComponent(socketFolder)}`;
