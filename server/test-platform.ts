@@ -90,7 +90,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
 
   const send = async (options: InjectOptions): Promise<Reply> => {
     const { statusCode, headers, payload } = await http.inject(options);
-    const isJson = String(headers['content-type']).includes('json') && payload !== '' && headers['content-encoding'] === undefined;
+    const isJson = /[/+]json/.test(String(headers['content-type'])) && payload !== '' && headers['content-encoding'] === undefined;
     return { status: statusCode, headers, text: payload, json: isJson ? JSON.parse(payload) : undefined };
   };
 

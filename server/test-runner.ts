@@ -9,7 +9,8 @@ import { startRunner } from './kernel/runner.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import type { Platform } from './platform.ts';
 
-const stepMillisecondsMax = 30;
+/** So that a storm lasts for some kills, however fast the machine. */
+const stepMillisecondsMax = 250;
 
 export const stormy = activity({
   type: 'environment.storm',

@@ -86,6 +86,8 @@ export const writtenSoFar = async (db: Db, id: string) => {
 export interface LogHub {
   /** The lines of an activity from the first on, as they come, until it has ended; then `undefined`: there will be none. */
   follow(id: string, signal: AbortSignal): AsyncGenerator<LogRow[] | undefined>;
+  /** How many activities are being watched here. */
+  watched(): number;
   close(): void;
 }
 
@@ -99,7 +101,7 @@ interface Watched {
 }
 
 const lookAnywaySeconds = 2;
-const recentRowsMax = 2000;
+const recentRowsMax = 500;
 
 /**
  * A watcher that is up to date takes its lines from `recent`, which one query per process keeps up with the database; one that lags reads for itself.
@@ -160,6 +162,7 @@ export function openLogHub(db: Db, notices: Pick<Notices, 'on'>): LogHub {
         if (entry.watchers.size === 0) watched.delete(id);
       }
     },
+    watched: () => watched.size,
     close: () => {
       clearInterval(timer);
       stopListening();

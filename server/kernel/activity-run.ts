@@ -51,15 +51,15 @@ export async function carryOut(
   signal: AbortSignal,
   faults?: Faults,
 ): Promise<void> {
-  const { db, log } = platform;
+  const { db } = platform;
   const [written, stored] = await Promise.all([writtenSoFar(db, activity.id), stepsOf(db, activity.id)]);
   const writer = openLogWriter(db, activity, written);
   const run: Run = { activity, platform, signal, writer, stored: new Map(stored.map((step) => [step.name, step])), undos: [], faults };
   try {
     await (activity.is_undoing ? goOnUndoing(run, definition) : work(run, definition));
   } catch (error) {
-    if (error instanceof LeaseLost || (error instanceof Interrupted && error.why !== 'cancelled')) await giveBack(run, error);
-    else log.error({ error, activity: activity.id, type: activity.type }, 'an activity could not be carried out');
+    if (!(error instanceof LeaseLost || (error instanceof Interrupted && error.why !== 'cancelled'))) throw error;
+    await giveBack(run, error);
   } finally {
     writer.close();
   }
@@ -135,7 +135,10 @@ async function goOnUndoing(run: Run, definition: ActivityDefinition | undefined)
 
 async function undoAll(run: Run, failure: Failure, definition: ActivityDefinition | undefined) {
   const { activity, platform, writer, undos } = run;
-  if (!activity.is_undoing) writer.log(failure.sentence);
+  if (!activity.is_undoing) {
+    writer.log(failure.sentence);
+    await writer.flush();
+  }
   for (const { step, undo } of undos.toReversed()) {
     if (step.state === 'undone') continue;
     try {

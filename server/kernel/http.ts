@@ -3,7 +3,8 @@
  * authenticate, load, permit, allow, parse, handle, present.
  */
 import compress from '@fastify/compress';
-import { Readable } from 'node:stream';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
@@ -139,22 +140,33 @@ function answer(operation: Operation, hal: Hal, platform: Platform) {
     const body = await parse.body(request);
     const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
     reply.code(status);
-    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as AsyncIterable<string>, reply);
+    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply);
     const text = present(result, { caller, target, url: request.url });
     return text === '' ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
   };
 }
 
-/** Line by line as it comes; never compressed, which would hold lines back. It ends when the server closes: clients ask again. */
-function sendStream(type: string, text: AsyncIterable<string>, reply: FastifyReply) {
-  const source = Readable.from(text);
-  const end = () => source.destroy();
-  reply.server.server.once('close-streams', end);
-  reply.raw.once('close', () => {
-    reply.server.server.off('close-streams', end);
-    source.destroy();
+type Tell = (gone: AbortSignal) => AsyncIterable<string>;
+
+/**
+ * Line by line as it comes, the headers at once: clients wait for them. Never compressed, which would hold lines back. It ends when the server
+ * closes: clients ask again.
+ */
+function sendStream(type: string, tell: Tell, reply: FastifyReply) {
+  const { raw, server } = reply.header('content-type', type).hijack();
+  const gone = new AbortController();
+  const end = () => gone.abort();
+  server.server.once('close-streams', end);
+  raw.once('close', () => {
+    server.server.off('close-streams', end);
+    end();
   });
-  return reply.header('content-type', type).header('content-encoding', 'identity').send(source);
+  raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
+  raw.flushHeaders();
+  pipeline(Readable.from(tell(gone.signal)), raw, (error) => {
+    if (error && !gone.signal.aborted) reply.log.warn({ error }, 'a stream broke off');
+  });
+  return reply;
 }
 
 async function authenticate({ permission }: Operation, request: FastifyRequest, platform: Platform): Promise<Caller | undefined> {

@@ -69,7 +69,7 @@ export const emptyOk = { kind: 'nothing' as const, status: 200 as const };
 export const array = <E extends Entity>(of: E) => ({ kind: 'array' as const, of });
 /** A page of a long list, with cursors, `sort` and `filter[…]`. */
 export const page = <E extends Entity, L extends Listing>(of: E, listing: L) => ({ kind: 'page' as const, of, listing });
-/** Text that is sent as it comes into being. */
+/** Text that is sent as it comes into being; the handler is told when nobody is there any more to read it. */
 export const stream = (type: string) => ({ kind: 'stream' as const, type });
 /** A value that is no entity: it has a shape but no address. */
 export const plain = <S extends TSchema>(schema: S, status: 200 | 201 = 200) => ({ kind: 'plain' as const, schema, status });
@@ -91,7 +91,7 @@ type Result<R extends Returns> = R extends { kind: 'one'; of: Entity<infer Row> 
     : R extends { kind: 'deleted' }
       ? void | Changed<unknown>
       : R extends { kind: 'stream' }
-        ? AsyncIterable<string>
+        ? (gone: AbortSignal) => AsyncIterable<string>
         : R extends { kind: 'array'; of: Entity<infer Row> }
           ? Row[]
           : R extends { kind: 'page'; of: Entity<infer Row> }

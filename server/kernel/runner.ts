@@ -45,10 +45,12 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
 
   const begin = (activity: Activity) => {
     const stop = new AbortController();
-    const done = carryOut(activity, byType.get(activity.type), platform, stop.signal, options.faults).finally(() => {
-      running.delete(activity.id);
-      void look();
-    });
+    const done = carryOut(activity, byType.get(activity.type), platform, stop.signal, options.faults)
+      .catch((error: unknown) => log.error({ error, activity: activity.id, type: activity.type }, 'an activity could not be carried out'))
+      .finally(() => {
+        running.delete(activity.id);
+        void look();
+      });
     running.set(activity.id, { activity, stop, done });
   };
 

@@ -53,6 +53,7 @@ const ids = (json: { id: string }[]) => json.map(({ id }) => id);
 
 beforeAll(async () => {
   home = await openTestPlatform();
+  await home.http.listen({ host: '127.0.0.1', port: 0 });
   owner = await home.person();
   const { organization_id } = await sampleOrganization(owner);
   await home.platform.db.insertInto('projects').values({ id: project_id, organization_id, region: 'here', status: 'active' }).execute();
@@ -104,7 +105,6 @@ describe('the list', () => {
 describe('a log', () => {
   test('is streamed over HTTP while it grows, from the beginning, and sealed', async () => {
     const { id } = await start([dev], { lines: ['one', 'two', 'three'], milliseconds: 300 });
-    await home.http.listen({ host: '127.0.0.1', port: 0 });
     const { port } = home.http.server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/api${at(`/${id}/log?start_at=0`)}`;
     const runner = startRunner(definitions, home.platform);
@@ -126,6 +126,21 @@ describe('a log', () => {
     expect(again.text).toBe(`${arrivals.map(({ line }) => line).join('\n')}\n`);
     expect((await owner.send('GET', at(`/${id}/log?count=1`))).status).toBe(400);
     expect((await owner.send('GET', at(`/${id}?count=1`))).json).toMatchObject({ log: 'one\ntwo\nthree\n', completion_percent: 100 });
+  });
+
+  test('is let go of when whoever watched has gone', async () => {
+    const { id } = await start([dev]);
+    const { port } = home.http.server.address() as AddressInfo;
+    const stop = new AbortController();
+    const reply = await fetch(`http://127.0.0.1:${port}${at(`/${id}/log`)}`, {
+      headers: { authorization: `Bearer ${owner.accessToken}` },
+      signal: stop.signal,
+    });
+    expect(reply.status).toBe(200);
+    await expect.poll(() => home.platform.logs.watched(), { timeout: 10_000 }).toBe(1);
+    stop.abort();
+    await expect.poll(() => home.platform.logs.watched(), { timeout: 10_000 }).toBe(0);
+    await owner.send('POST', at(`/${id}/cancel`));
   });
 
   test('cannot be made to forge markup in the sentence', () => {

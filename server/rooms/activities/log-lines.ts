@@ -12,17 +12,12 @@ export const LogQuery = closed({
   max_delay: Type.Optional(Type.Integer()),
 });
 
-export async function* logLines(logs: LogHub, id: string): AsyncGenerator<string> {
-  const gone = new AbortController();
-  try {
-    for await (const rows of logs.follow(id, gone.signal)) {
-      yield rows
-        ? rows
-            .map(({ position, at, message }) => `${JSON.stringify({ _id: `${id}-${position}`, data: { timestamp: at, message } })}\n`)
-            .join('')
-        : '{"seal":true}\n';
-    }
-  } finally {
-    gone.abort();
+export async function* logLines(logs: LogHub, id: string, gone: AbortSignal): AsyncGenerator<string> {
+  for await (const rows of logs.follow(id, gone)) {
+    yield rows
+      ? rows
+          .map(({ position, at, message }) => `${JSON.stringify({ _id: `${id}-${position}`, data: { timestamp: at, message } })}\n`)
+          .join('')
+      : '{"seal":true}\n';
   }
 }

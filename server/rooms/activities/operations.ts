@@ -32,5 +32,8 @@ export const streamProjectActivityLog = operation({
   permission: 'activity:view',
   query: LogQuery,
   returns: stream(logType),
-  handle: async ({ target }, { logs }) => logLines(logs, target.id),
+  handle:
+    async ({ target }, { logs }) =>
+    (gone) =>
+      logLines(logs, target.id, gone),
 });

@@ -12,18 +12,13 @@ const steps = [
   { stage: 'ready', label: 'Ready' },
 ];
 
-export async function* provisioningEvents(db: Db, logs: LogHub, organizationId: string): AsyncGenerator<string> {
-  const gone = new AbortController();
-  try {
-    for (const { project_id, activity_id } of await creationsIn(db, organizationId, projectsMax)) {
-      yield line({ type: 'data', project_id, ...steps[0], steps });
-      for await (const rows of logs.follow(activity_id, gone.signal)) {
-        if (rows) yield rows.map(() => line({ type: 'keep_alive', project_id })).join('');
-      }
-      yield await ending(db, project_id);
+export async function* provisioningEvents(db: Db, logs: LogHub, organizationId: string, gone: AbortSignal): AsyncGenerator<string> {
+  for (const { project_id, activity_id } of await creationsIn(db, organizationId, projectsMax)) {
+    yield line({ type: 'data', project_id, ...steps[0], steps });
+    for await (const rows of logs.follow(activity_id, gone)) {
+      if (rows) yield rows.map(() => line({ type: 'keep_alive', project_id })).join('');
     }
-  } finally {
-    gone.abort();
+    yield await ending(db, project_id);
   }
 }
 

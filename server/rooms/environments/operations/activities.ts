@@ -65,5 +65,8 @@ export const streamEnvironmentsActivityLog = operation({
   permission: 'activity:view',
   query: LogQuery,
   returns: stream(logType),
-  handle: async ({ target }, { logs }) => logLines(logs, target.id),
+  handle:
+    async ({ target }, { logs }) =>
+    (gone) =>
+      logLines(logs, target.id, gone),
 });

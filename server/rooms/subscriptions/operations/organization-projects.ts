@@ -101,7 +101,10 @@ export const streamProvisioning = operation({
   on: OrganizationEntity,
   permission: 'organization:list-projects',
   returns: stream(provisioningType),
-  handle: async ({ target }, { db, logs }) => provisioningEvents(db, logs, target.id),
+  handle:
+    async ({ target }, { db, logs }) =>
+    (gone) =>
+      provisioningEvents(db, logs, target.id, gone),
 });
 
 const UsageEvent = Type.Object({
