@@ -26,7 +26,7 @@ export interface Installation extends AsyncDisposable {
   readonly sshPort: number;
   readonly url: string;
   /** Begins a start, and does not wait for it. */
-  launch(settings?: Settings): RunningPlatform;
+  launch(settings?: Settings, args?: readonly string[]): RunningPlatform;
   /** Answers when the platform is ready. */
   start(settings?: Settings): Promise<RunningPlatform>;
   /** Stops in order what runs, and starts anew. */
@@ -48,8 +48,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
   });
   const launched: RunningPlatform[] = [];
 
-  const launch = (settings: Settings = {}) => {
-    const platform = new RunningPlatform(command, data, env(settings));
+  const launch = (settings: Settings = {}, args: readonly string[] = []) => {
+    const platform = new RunningPlatform(command, data, env(settings), args);
     launched.push(platform);
     return platform;
   };

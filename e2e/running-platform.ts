@@ -28,9 +28,9 @@ export class RunningPlatform {
   private readyAt: number | undefined;
   private closed = false;
 
-  constructor(command: string, data: string, env: Record<string, string>) {
+  constructor(command: string, data: string, env: Record<string, string>, args: readonly string[] = []) {
     this.data = data;
-    this.child = spawn(command, ['start'], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(command, ['start', ...args], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.pid = this.child.pid ?? 0;
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout = (this.stdout + text).slice(-outputCharactersMax);
@@ -43,7 +43,7 @@ export class RunningPlatform {
   }
 
   get isReady() {
-    return /^Offshoot is ready at /m.test(this.stdout);
+    return /^Offshoot is ready /m.test(this.stdout);
   }
 
   /** From the command to the word "ready". */
