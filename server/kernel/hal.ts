@@ -40,7 +40,9 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
     const presentChange = (present: Presenter, result: unknown, caller: Caller | undefined) => {
       if (!(result instanceof Changed)) return wrap(present(result, caller, 'whole'), '[]');
       const { row, activities } = result;
-      return wrap(present(row, caller, 'whole'), presentAll(activities.of, [...activities.rows], caller));
+      /** What the caller may change may set off what they may not see. */
+      const visible = activities.rows.filter((each) => isPermitted(activities.of.view, caller, activities.of.scope(each)));
+      return wrap(present(row, caller, 'whole'), presentAll(activities.of, visible, caller));
     };
     switch (returns.kind) {
       case 'one': {

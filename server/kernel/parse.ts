@@ -6,7 +6,7 @@ import addFormats from 'ajv-formats';
 import qs from 'qs';
 import secureJson from 'secure-json-parse';
 import type { TSchema } from 'typebox';
-import { Problem } from './problem.ts';
+import { invalidField, Problem } from './problem.ts';
 
 export type Parser = (value: unknown) => unknown;
 
@@ -27,7 +27,7 @@ export const compileQuery = (schema: TSchema): Parser => parserOf(queries.compil
 /** Path parameters are text; one that does not fit names nothing. */
 export const compileParams = (schema: TSchema) => {
   const fits = queries.compile(schema);
-  return (params: Record<string, string>) => Object.values(params).every((value) => !value.includes('\0')) && fits({ ...params });
+  return (params: Record<string, string>) => Object.values(params).every((value) => !flawOf(value)) && fits({ ...params });
 };
 
 function parserOf(validate: ValidateFunction, whole: string): Parser {
@@ -80,7 +80,7 @@ export function parseJson(text: string): unknown {
   if (text === '') return undefined;
   try {
     const value: unknown = secureJson.parse(text);
-    if (text.includes(String.raw`\u0000`)) refuseNul(value, '');
+    refuseUnstorable(value, 'The body');
     return value;
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
@@ -88,19 +88,30 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** PostgreSQL text holds no NUL, nor does anything a person types. */
-function refuseNul(value: unknown, path: string): void {
-  if (typeof value === 'string' && value.includes('\0')) {
-    const field = path || 'The body';
-    throw new Problem('invalid-request', `${field} must not contain NUL characters.`, {
-      fields: { [field]: 'must not contain NUL characters' },
-    });
+const nestingMax = 100;
+
+/**
+ * What PostgreSQL can keep neither as text nor as JSON, wherever in a request it is: NUL, half of a surrogate pair, nesting without end. No person
+ * types any of it, so it is refused here, once, and not by every schema.
+ */
+function refuseUnstorable(value: unknown, whole: string, path = '', depth = 0): void {
+  const field = path || whole;
+  if (depth > nestingMax) throw new Problem('invalid-request', `${whole} is nested more than ${nestingMax} levels deep.`);
+  if (typeof value === 'string') {
+    const flaw = flawOf(value);
+    if (flaw) throw invalidField(field, `must not contain ${flaw}`);
   }
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    if (key.includes('\0')) throw new Problem('invalid-request', 'A field name must not contain NUL characters.');
-    refuseNul(inner, path ? `${path}.${key}` : key);
+    const flaw = flawOf(key);
+    if (flaw) throw invalidField(field, `must not have a field name that contains ${flaw}`);
+    refuseUnstorable(inner, whole, path ? `${path}.${key}` : key, depth + 1);
   }
+}
+
+function flawOf(text: string): string | undefined {
+  if (text.includes('\0')) return 'NUL characters';
+  return text.isWellFormed() ? undefined : 'half of a surrogate pair';
 }
 
 const queryParametersMax = 200;
@@ -115,6 +126,6 @@ export function parseQueryString(text: string): Record<string, unknown> {
     plainObjects: true,
     ignoreQueryPrefix: true,
   });
-  refuseNul(query, '');
+  refuseUnstorable(query, 'The query string');
   return query;
 }

@@ -1,6 +1,6 @@
 /** The durable work on the code of environments. What runs in containers follows in the deployments. */
 import { Type } from 'typebox';
-import { MergeConflict, StaleBranch } from '../../drivers/git/git.ts';
+import { MergeConflict, StaleBranch, type CommitSummary } from '../../drivers/git/git.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
@@ -8,6 +8,9 @@ import { compareWithParents } from './compare-with-parents.ts';
 import { deleteEnvironment, updateEnvironment } from './queries.ts';
 
 const commitsToldMax = 100;
+const messageCharactersMax = 1000;
+const nameCharactersMax = 200;
+const parentsToldMax = 16;
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
 
 export const pushActivity = activity({
@@ -18,12 +21,23 @@ export const pushActivity = activity({
     const { activity: self, input, step, tell, log } = work;
     const [id = ''] = self.environments;
     const since = input.from ?? undefined;
-    const found = await step('parse commits', () => platform.git.commitsBetween(self.project_id, since, input.to, commitsToldMax));
+    const found = await step('parse commits', async () => {
+      const { commits, count } = await platform.git.commitsBetween(self.project_id, since, input.to, commitsToldMax);
+      return { commits: commits.map(inShort), count };
+    });
     tell({ commits: found.commits, commits_count: found.count });
     log(found.count === 1 ? 'Found 1 new commit' : `Found ${found.count} new commits`);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
     await tellWhetherDeployed(work, platform, id);
   },
+});
+
+/** Messages can be megabytes, and a hundred of them are told to everybody who lists activities. */
+const inShort = ({ sha, parents, author, message }: CommitSummary) => ({
+  sha,
+  parents: parents.slice(0, parentsToldMax),
+  author: { ...author, name: author.name.slice(0, nameCharactersMax), email: author.email.slice(0, nameCharactersMax) },
+  message: message.slice(0, messageCharactersMax).toWellFormed(),
 });
 
 export const branchActivity = activity({
@@ -176,7 +190,7 @@ export const initializeActivity = activity({
     const { project_id } = self;
     const { environment, repository, config, by } = input;
     const files = input.files.map(({ contents, ...file }) => ({ ...file, contents: Buffer.from(contents, 'base64') }));
-    log(repository === undefined ? 'Creating the first commit' : `Fetching ${withoutPassword(repository)}`);
+    log(repository === undefined ? 'Creating the first commit' : `Fetching ${repository}`);
     const source = { ...(repository !== undefined && { repository }), ...(config !== undefined && { config }), files };
     const commit = await step('import', (signal) => git.import(project_id, source, by, log, signal));
     await step(
@@ -227,8 +241,6 @@ async function tellWhetherDeployed(
     .executeTakeFirst();
   if (row?.status === 'inactive') log(`Environment ${id} is not active: nothing is built or deployed`);
 }
-
-const withoutPassword = (url: string) => url.replace(/\/\/[^/@]*@/, '//');
 
 async function orStale(moving: Promise<void>, words: string): Promise<void> {
   try {

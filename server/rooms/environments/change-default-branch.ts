@@ -1,4 +1,4 @@
-/** Production moves with the default branch: the old one becomes an ordinary environment below the new. */
+/** Production moves with the default branch: the old one becomes an ordinary environment. */
 import { sql } from 'kysely';
 import { invalidField } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
@@ -10,11 +10,11 @@ export async function changeDefaultBranch(tx: Tx, project: { id: string; default
   await lockTree(tx, project.id);
   const wanted = await tx
     .selectFrom('environments')
-    .select(['id', 'parent', 'is_dedicated'])
+    .select(['id', 'parent', 'is_dedicated', 'status'])
     .where('project_id', '=', project.id)
     .where('id', '=', branch)
     .executeTakeFirst();
-  if (!wanted) throw invalidField('default_branch', 'must be the name of an environment of this project');
+  if (!wanted || wanted.status === 'deleting') throw invalidField('default_branch', 'must be the name of an environment of this project');
   if (wanted.parent !== null) throw invalidField('default_branch', 'must be an environment without a parent; set its parent to null first');
   const projectIsDedicated = await hasDedicated(tx, project.id);
   const typeOf = (isDefaultBranch: boolean, isDedicated: boolean) => allowedTypes({ isDefaultBranch, isDedicated, projectIsDedicated })[0];

@@ -68,7 +68,7 @@ export async function changeEnvironment(
   const result = await db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const type = await typeAfter(tx, target, change.type, caller);
-    await checkParent(tx, target, change.parent);
+    await checkParent(tx, target, change.parent, caller);
     const { title, attributes, parent, clone_parent_on_create, enable_smtp, restrict_robots } = change;
     await updateEnvironment(tx, project_id, id, {
       ...(title !== undefined && { title }),
@@ -103,15 +103,19 @@ async function typeAfter(tx: Tx, target: Environment, wanted: string | undefined
   return type;
 }
 
-async function checkParent(tx: Tx, { project_id, id }: Environment, parent: string | null | undefined) {
+/** One that the caller may not see is as good as absent: below it they would read what it inherits. */
+async function checkParent(tx: Tx, { project_id, organization_id, id }: Environment, parent: string | null | undefined, caller: Caller) {
   if (parent === undefined || parent === null) return;
   const found = await tx
     .selectFrom('environments')
-    .select('status')
+    .select(['status', 'type'])
     .where('project_id', '=', project_id)
     .where('id', '=', parent)
     .executeTakeFirst();
-  if (!found || found.status === 'deleting') throw invalidField('parent', 'must be the name of an environment of this project, or null');
+  const isVisible = (type: string) =>
+    caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: type as EnvironmentType });
+  if (!found || found.status === 'deleting' || !isVisible(found.type))
+    throw invalidField('parent', 'must be the name of an environment of this project, or null');
   if (await isBelow(tx, project_id, parent, id)) throw invalidField('parent', 'must not be the environment itself or one below it');
 }
 

@@ -322,7 +322,7 @@ describe('merging and synchronizing', () => {
   });
 
   test('take the right to change what changes', async () => {
-    const developer = await colleague('viewer', 'development:admin');
+    const developer = await colleague('viewer', 'development:admin', 'production:viewer');
     const { json } = await developer.send('GET', at('broken'));
     expect(json._links).toHaveProperty('#synchronize');
     expect(json._links).not.toHaveProperty('#merge');
@@ -441,12 +441,68 @@ test('an empty environment is filled with files, or with the code of another rep
   const contents = Buffer.from('hello').toString('base64');
   expect((await get('main'))._links).toHaveProperty('#initialize');
   expect((await owner.send('POST', at('main', '/initialize'), { profile: 'Empty' })).status).toBe(400);
+  for (const repository of [
+    'https://ada:canary@example.org/shop.git',
+    'https:/ada:canary@example.org/x',
+    'ext::sh -c id',
+    'file:///etc',
+    '--upload-pack=x',
+  ])
+    expect((await owner.send('POST', at('main', '/initialize'), { repository })).json.detail).toHaveProperty('repository');
   await eachStepTwice(home.platform, () =>
     started('POST', at('main', '/initialize'), { profile: 'Hello', files: [{ path: 'src/hello.txt', mode: 0o644, contents }] }),
   );
   expect(git(repository(), ['show', 'main:src/hello.txt'])).toBe('hello');
   expect((await owner.send('POST', at('main', '/initialize'), { profile: 'Hello', files: [{ path: 'b', contents }] })).status).toBe(409);
   project = earlier;
+});
+
+describe('what one may not see', () => {
+  test('is not brought into what one may: neither by synchronizing nor by moving below it', async () => {
+    const developer = await colleague('viewer', 'development:admin');
+    await started('POST', at('main', '/branch'), { name: 'peek' });
+    await work();
+    expect((await developer.send('GET', at('peek'))).json._links).not.toHaveProperty('#synchronize');
+    expect((await developer.send('POST', at('peek', '/synchronize'), { synchronize_code: true })).status).toBe(409);
+    const [hidden, absent] = [
+      await developer.send('PATCH', at('peek'), { parent: 'main' }),
+      await developer.send('PATCH', at('peek'), { parent: 'nowhere' }),
+    ];
+    expect([hidden.status, hidden.json]).toEqual([400, absent.json]);
+    const to = await commit('peek', { a: '1' });
+    await expect(push('below', to, { by: developer, options: ['environment.parent=main'] })).rejects.toThrow('there is no "main"');
+    expect((await developer.send('POST', at('peek', '/branch'), { name: 'other-type', type: 'staging' })).status).toBe(403);
+  });
+
+  test('a name that would be taken for another is refused before Git moves anything', async () => {
+    const to = await commit('main', { b: '1' });
+    const [one, other] = ['a#!##%b', 'a+!+,=+b'];
+    await push(one, to);
+    await expect(push(other, to)).rejects.toThrow('cannot be the name of an environment beside');
+    await expect(push(`${one}/below`, to)).rejects.toThrow('cannot be the name of an environment beside');
+    expect(await head(other)).toBeUndefined();
+    expect((await owner.send('POST', at('main', '/branch'), { name: other })).status).toBe(409);
+    await work();
+  });
+});
+
+test('a default branch is not one that is being deleted, nor the other way round', async () => {
+  await started('POST', at('main', '/branch'), { name: 'next' });
+  await work();
+  await owner.send('PATCH', at('next'), { parent: null });
+  await started('DELETE', at('next'));
+  const refused = await owner.send('PATCH', `/projects/${project.id}`, { default_branch: 'next' });
+  expect(refused.json.detail).toHaveProperty('default_branch');
+  await work();
+  expect(await get('main')).toMatchObject({ is_main: true, type: 'production' });
+});
+
+test('commits are told of in short, however long their messages', async () => {
+  const to = commitFiles(repository(), await head('main'), { long: '1' }, 'x'.repeat(100_000));
+  const [activity] = await push('long', to);
+  await work();
+  const { payload } = await activityRow(home.platform, activity?.id ?? '');
+  expect(JSON.stringify(payload).length).toBeLessThan(5000);
 });
 
 test('members of other projects see nothing of all this', async () => {

@@ -1,5 +1,5 @@
 /** New environments: their place in the tree, their type, their names. The branch itself is Git's. */
-import { orConflict, type Tx } from '../../kernel/sql.ts';
+import { orConflict, type Db, type Tx } from '../../kernel/sql.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { isBranchName, machineName } from './names.ts';
@@ -21,7 +21,7 @@ const environmentsMax = 1000;
 export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
   const { project, id, title, parent, head_commit = null, clone_parent_on_create = true } = environment;
   if (!isBranchName(id)) throw invalidField('name', branchNameRule);
-  await refuseTooMany(tx, project.id);
+  await refuseNewNames(tx, project.id, [id]);
   const type = typeFor(environment, await hasDedicated(tx, project.id));
   const row = insertEnvironment(tx, {
     project_id: project.id,
@@ -53,14 +53,21 @@ function typeFor({ project, id, type }: NewEnvironment, projectIsDedicated: bool
 
 export const typeRule = (allowed: readonly EnvironmentType[]) => `must be ${allowed.join(' or ')} for this environment`;
 
-async function refuseTooMany(tx: Tx, projectId: string) {
-  const { count } = await tx
-    .selectFrom('environments')
-    .select(({ fn }) => fn.countAll<string>().as('count'))
-    .where('project_id', '=', projectId)
-    .executeTakeFirstOrThrow();
-  if (Number(count) >= environmentsMax) {
-    throw new Problem('conflict', `A project has at most ${environmentsMax} environments; delete one that is not needed any more.`);
+/**
+ * What no environment may be called beside those there are: Git keeps no branch `a` beside `a/b`, and no two may have one machine name. Asked before
+ * Git moves a branch, and again when the environment is made.
+ */
+export async function refuseNewNames(db: Db | Tx, projectId: string, names: readonly string[]) {
+  const rows = await db.selectFrom('environments').select(['id', 'machine_name']).where('project_id', '=', projectId).execute();
+  const there = new Map(rows.map(({ id, machine_name }) => [id, machine_name]));
+  for (const name of names.filter((each) => !there.has(each))) {
+    if (there.size >= environmentsMax)
+      throw new Problem('conflict', `A project has at most ${environmentsMax} environments; delete one that is not needed any more.`);
+    const inTheWay = [...there].find(
+      ([id, machine]) => machine === machineName(name) || id.startsWith(`${name}/`) || name.startsWith(`${id}/`),
+    );
+    if (inTheWay) throw new Problem('conflict', `${name} cannot be the name of an environment beside those there are; choose another.`);
+    there.set(name, machineName(name));
   }
 }
 

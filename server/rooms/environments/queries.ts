@@ -72,6 +72,15 @@ export const environmentById = async (db: Db | Tx, domain: string, projectId: st
 export const insertEnvironment = (tx: Tx, environment: Insertable<Database['environments']>) =>
   tx.insertInto('environments').values(environment).returningAll().executeTakeFirstOrThrow();
 
+/** False: it is not one that can be deleted. */
+export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
+  const { rows } = await sql`update environments set status = 'deleting', updated_at = clock_timestamp() from projects
+    where projects.id = environments.project_id and projects.default_branch <> environments.id
+      and environments.project_id = ${projectId} and environments.id = ${id} and environments.status = 'inactive'
+    returning environments.id`.execute(tx);
+  return rows.length > 0;
+}
+
 /** Those who would be without a parent go to the grandparent. */
 export async function deleteEnvironment(tx: Tx, projectId: string, id: string): Promise<void> {
   await sql`update environments set parent = gone.parent, updated_at = clock_timestamp() from environments as gone

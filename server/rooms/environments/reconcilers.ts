@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
+import { Problem } from '../../kernel/problem.ts';
 import { actorById } from '../activities/room.ts';
 import { projectById } from '../projects/room.ts';
 import { recordPush, recordUpdate, type RecordedUpdate } from './record-push.ts';
@@ -18,9 +19,19 @@ export const finishPushes: Reconciler = {
       select id from pushes where created_at < now() - make_interval(secs => ${pushSecondsMax}) order by id limit ${pushesAtOnceMax}`.execute(
       platform.db,
     );
-    for (const { id } of rows) await recordPush(platform, id);
+    for (const { id } of rows) await finishPush(platform, id);
   },
 };
+
+/** One that cannot be recorded must not keep the others from it: its note goes, and its branches are for `adoptBranches` to look at. */
+async function finishPush(platform: Platform, id: string) {
+  try {
+    await recordPush(platform, id);
+  } catch (error) {
+    platform.log.error({ error, push: id }, 'a push that was cut off could not be recorded');
+    if (error instanceof Problem) await platform.db.deleteFrom('pushes').where('id', '=', id).execute();
+  }
+}
 
 /** Branches that moved without anybody having written it down: a repository that was restored, or changed by hand. */
 export const adoptBranches: Reconciler = {
@@ -30,7 +41,9 @@ export const adoptBranches: Reconciler = {
     const { rows } = await sql<{ id: string }>`select id from projects where status = 'active' order by id`.execute(platform.db);
     for (const { id } of rows) {
       if (signal.aborted) return;
-      await adoptBranchesOf(platform, id);
+      await adoptBranchesOf(platform, id).catch((error: unknown) =>
+        platform.log.error({ error, project: id }, 'branches could not be compared with environments'),
+      );
     }
   },
 };

@@ -12,10 +12,11 @@ import type { Caller, Platform } from '../../platform.ts';
 import { actorById, environment as named, person, sentence, type Actor } from '../activities/room.ts';
 import { projectById, type Project } from '../projects/room.ts';
 import { deleteEnvironmentActivity, pushActivity } from './activities.ts';
-import { createEnvironment } from './create-environment.ts';
+import { createEnvironment, refuseNewNames } from './create-environment.ts';
+import { EnvironmentEntity } from './environment.ts';
 import { isBranchName } from './names.ts';
 import { parsePushOptions, type PushOptions } from './push-options.ts';
-import { environmentById, hasDedicated, lockTree, updateEnvironment, type Environment } from './queries.ts';
+import { environmentById, hasDedicated, lockTree, markDeleting, updateEnvironment, type Environment } from './queries.ts';
 import { allowedTypes } from './types.ts';
 
 export interface BranchUpdate {
@@ -48,11 +49,15 @@ export async function announcePush(
   if (updates.length > branchesMax) throw new Problem('too-large', `Push at most ${branchesMax} branches at once.`);
   const parsed = parsePushOptions(options);
   const projectIsDedicated = await hasDedicated(db, project.id);
-  if (parsed.options.parent !== undefined && !(await environmentById(db, config.domain, project.id, parsed.options.parent)))
+  const parent =
+    parsed.options.parent === undefined ? undefined : await environmentById(db, config.domain, project.id, parsed.options.parent);
+  if (parsed.options.parent !== undefined && !(parent && caller.can('environment:view', EnvironmentEntity.scope(parent))))
     throw new Problem(
       'invalid-request',
       `The push option environment.parent must name an environment; there is no ${JSON.stringify(parsed.options.parent)}.`,
     );
+  const kept = updates.filter(({ to }) => to !== undefined).map(({ branch }) => branch);
+  await refuseNewNames(db, project.id, kept.filter(isBranchName));
   for (const update of updates) {
     const existing = await environmentById(db, config.domain, project.id, update.branch);
     refuseUpdate(update, existing, { caller, project, options: parsed.options, projectIsDedicated });
@@ -194,8 +199,11 @@ async function parentFor(tx: Tx, project: Project, branch: string, { parent }: P
   return found?.id ?? null;
 }
 
+/** Guarded: what was active or became the default branch meanwhile stays. */
 export async function startDelete(tx: Tx, project: { id: string }, environment: Environment, actor: Actor): Promise<Activity> {
-  await updateEnvironment(tx, project.id, environment.id, { status: 'deleting' });
+  await lockTree(tx, project.id);
+  const marked = await markDeleting(tx, project.id, environment.id);
+  if (!marked) throw new Problem('conflict', 'Only an inactive environment can be deleted, and never that of the default branch.');
   return startActivity(tx, deleteEnvironmentActivity, {
     project_id: project.id,
     environments: [environment],

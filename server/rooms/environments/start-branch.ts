@@ -1,5 +1,6 @@
 import { startActivity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
+import { environmentTypes } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
 import { branchActivity } from './activities.ts';
@@ -14,6 +15,13 @@ interface Wanted {
   type?: string;
 }
 
+/** Into a type that one knows nothing of, nothing can be put. */
+function refuseType({ project_id, organization_id }: Environment, type: string, caller: Caller) {
+  const environmentType = environmentTypes.find((each) => each === type);
+  if (environmentType && !caller.can('environment:branch', { project: project_id, organization: organization_id, environmentType }))
+    throw new Problem('forbidden', `You have no access to ${type} environments of this project, so you cannot make one.`);
+}
+
 /** The name is taken at once; the branch follows in the activity, and if that fails the name is free again. */
 export async function startBranch(
   { db, config }: Platform,
@@ -22,6 +30,7 @@ export async function startBranch(
   caller: Caller,
 ) {
   const { project_id, organization_id } = parent;
+  refuseType(parent, type ?? 'development', caller);
   const actor = actorOf(caller.user);
   return db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);

@@ -15,6 +15,17 @@ interface Wanted {
   files?: { path: string; mode?: number; contents?: string }[];
 }
 
+/** What is asked for is kept with the activity, for everybody who sees it: a password has no place there. */
+function refuseAddress(field: string, address: string) {
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) throw invalidField(field, 'must be an address such as https://example.org/shop.git');
+  if (url.username !== '' || url.password !== '')
+    throw invalidField(
+      field,
+      'must be an address without a user name or password; push a private repository from a clone of your own instead',
+    );
+}
+
 const fileMode = 0o644;
 const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64').replaceAll('=', '') === text.replaceAll(/[=\s]/g, '');
 
@@ -29,6 +40,7 @@ export async function startInitialize(
     throw new Problem('invalid-request', 'Name a repository to begin with, or give files.', {
       fields: { repository: 'is required without files' },
     });
+  for (const [field, address] of Object.entries({ repository, config })) if (typeof address === 'string') refuseAddress(field, address);
   files.forEach(({ contents = '' }, n) => {
     if (!isBase64(contents)) throw invalidField(`files.${n}.contents`, 'must be in base64');
   });

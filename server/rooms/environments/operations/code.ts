@@ -26,10 +26,15 @@ export const branchEnvironment = operation({
     type: Type.Optional(Type.String({ enum: ['development', 'staging'] })),
     resources: Init(['default', 'minimum', 'parent']),
   }),
-  example: { name: 'feature/login', title: 'Login' },
+  example: { name: 'feature/login', title: 'Login', type: 'staging' },
   returns: updated(EnvironmentEntity),
   handle: ({ target, body, caller }, platform) => startBranch(platform, target, body, caller),
 });
+
+/** What is brought in becomes readable to everybody who sees the child. */
+const maySeeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
+  parent_type !== null &&
+  caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: parent_type });
 
 /** Merging changes the parent, so it takes the right to change that, too. */
 const mayChangeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
@@ -60,8 +65,9 @@ export const synchronizeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#synchronize',
   permission: 'environment:admin',
-  allowedWhen: ({ has_code, parent_head, is_dirty, status }) => has_code && parent_head !== null && !is_dirty && status !== 'deleting',
-  otherwise: 'Only an environment with code and a parent, to which nothing is happening, can be synchronized.',
+  allowedWhen: (target, caller) =>
+    target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && maySeeParent(target, caller),
+  otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you may see, can be synchronized.',
   body: closed({
     synchronize_code: Type.Optional(Type.Boolean()),
     synchronize_data: Type.Optional(Type.Boolean()),
