@@ -86,6 +86,29 @@ describe('the list', () => {
       expect((await owner.send('GET', at(`?${query}`))).json).toMatchObject({ detail: { [field]: expect.any(String) } });
   });
 
+  test.for([
+    '2026-02-30T00:00:00Z',
+    '2025-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '9999-01-01T00:00:00-23:59',
+    '2026-01-01T00:00:00+2359',
+    '2026-01-01T00:00:00+00:60',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01T00:00:60Z',
+  ])('does not begin at %s, which is no moment', async (moment) => {
+    const reply = await owner.send('GET', at(`?starts_at=${encodeURIComponent(moment)}`));
+    expect(reply).toMatchObject({ status: 400, json: { detail: { starts_at: expect.any(String) } } });
+  });
+
+  test.for(['2028-02-29T23:59:59.123456Z', '1970-01-01T00:00+14:00', '9998-12-31T23:59:59-1459', '2026-01-31T12:00:00 01:00'])(
+    'may begin at %s',
+    async (moment) => {
+      expect((await owner.send('GET', at(`?starts_at=${moment}`))).status).toBe(200);
+    },
+  );
+
   test('shows nobody what happens to environments that they may not see', async () => {
     const [guarded, open] = [await start([main]), await start([dev])];
     await workThrough(home.platform, undefined, definitions);

@@ -49,11 +49,18 @@ export const listActivities = (
   });
 };
 
+const momentPattern = /^(?<date>\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4]):?[0-5]\d)$/;
+
 /** Clients send the offset's plus sign unescaped, which makes a space of it. */
 function momentOf(text: string): string {
   const moment = text.replace(' ', '+');
-  const isMoment =
-    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})$/.test(moment) && !Number.isNaN(Date.parse(moment));
-  if (!isMoment) throw invalidField('starts_at', 'must be a date such as 2026-01-31T12:00:00Z');
+  const date = momentPattern.exec(moment)?.groups?.['date'];
+  if (date === undefined || !isDate(date)) throw invalidField('starts_at', 'must be a date such as 2026-01-31T12:00:00Z');
   return moment;
+}
+
+/** Whether the calendar has it, far enough from its ends that no offset leads out of what PostgreSQL can tell. JavaScript takes February 30 for March 2. */
+function isDate(date: string) {
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date) && date >= '1970' && date < '9999';
 }

@@ -3,6 +3,7 @@ import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { addressMistake } from '../projects/room.ts';
 import { displayName } from '../users/room.ts';
 import { initializeActivity } from './activities.ts';
 import type { Environment } from './queries.ts';
@@ -13,17 +14,6 @@ interface Wanted {
   repository?: string;
   config?: string | null;
   files?: { path: string; mode?: number; contents?: string }[];
-}
-
-/** What is asked for is kept with the activity, for everybody who sees it: a password has no place there. */
-function refuseAddress(field: string, address: string) {
-  const url = URL.parse(address);
-  if (!url || !/^https?:$/.test(url.protocol)) throw invalidField(field, 'must be an address such as https://example.org/shop.git');
-  if (url.username !== '' || url.password !== '')
-    throw invalidField(
-      field,
-      'must be an address without a user name or password; push a private repository from a clone of your own instead',
-    );
 }
 
 const fileMode = 0o644;
@@ -40,7 +30,10 @@ export async function startInitialize(
     throw new Problem('invalid-request', 'Name a repository to begin with, or give files.', {
       fields: { repository: 'is required without files' },
     });
-  for (const [field, address] of Object.entries({ repository, config })) if (typeof address === 'string') refuseAddress(field, address);
+  for (const [field, address] of Object.entries({ repository, config })) {
+    const mistake = typeof address === 'string' ? addressMistake(address) : undefined;
+    if (mistake !== undefined) throw invalidField(field, mistake);
+  }
   files.forEach(({ contents = '' }, n) => {
     if (!isBase64(contents)) throw invalidField(`files.${n}.contents`, 'must be in base64');
   });

@@ -58,6 +58,19 @@ describe('the settings of a project', () => {
     expect((await owner.send('GET', `${project}/settings`)).json.cron_minimum_interval).toBe(1);
   });
 
+  test('keep no credentials of repositories', async () => {
+    for (const repository of ['https://ada:hunter2@example.org/mine.git', 'https:hunter2@example.org/mine.git']) {
+      const reply = await owner.send('PATCH', `${project}/settings`, { initialize: { sources: [{ repository }] } });
+      expect(reply).toMatchObject({
+        status: 400,
+        json: { detail: { 'initialize.sources.0.repository': expect.stringContaining('password') } },
+      });
+    }
+    const initialize = { repository: 'https://example.org/mine.git@main', contact: 'ada@example.org' };
+    expect((await owner.send('PATCH', `${project}/settings`, { initialize })).json._embedded.entity).toMatchObject({ initialize });
+    expect((await owner.send('GET', `${project}/settings`)).text).not.toContain('hunter2');
+  });
+
   test('are refused by name where they make no sense', async () => {
     const { json } = await owner.send('PATCH', `${project}/settings`, {
       build_resources: { cpu: -1 },

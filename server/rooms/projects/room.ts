@@ -5,6 +5,7 @@ import * as operations from './operations.ts';
 
 export { ProjectEntity, projectFields, ProjectId, shown } from './project.ts';
 export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './project-permissions.ts';
+export { addressMistake } from './repository-address.ts';
 export { settingsOf } from './settings.ts';
 export { changeProject, effectivePermissions, insertProject, lockProject, projectById, type Project } from './queries.ts';
 

@@ -11,6 +11,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { nullable } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { projectById, type Project } from './queries.ts';
+import { refuseCredentials } from './repository-address.ts';
 
 const sizes = ['2XL', '4XL', 'L', 'M', 'S', 'XL'];
 const text = Type.String({ maxLength: 1000 });
@@ -186,6 +187,7 @@ export function checkedChange({ project, build_resources }: ProjectSettings, cha
     const message = `must be at most ${initializeCharactersMax} characters of JSON`;
     throw new Problem('invalid-request', `initialize ${message}.`, { fields: { initialize: message } });
   }
+  refuseCredentials(change['initialize'], 'initialize');
   const resources = change['build_resources'] as object | undefined;
   const merged = resources && { build_resources: { ...(build_resources as object), ...resources } };
   return { ...(project.settings as Record<string, unknown>), ...change, ...merged };

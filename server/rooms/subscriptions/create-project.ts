@@ -8,7 +8,7 @@ import { grantMaker } from '../access/room.ts';
 import { actorOf, person, sentence, strong } from '../activities/room.ts';
 import { isBranchName } from '../environments/room.ts';
 import type { Organization } from '../organizations/room.ts';
-import { insertProject, type Project } from '../projects/room.ts';
+import { addressMistake, insertProject, type Project } from '../projects/room.ts';
 import { createProjectActivity } from './activities.ts';
 import { freshClientKey } from './client-key.ts';
 import { environmentsDefault, planOffered, storageMibDefault } from './options.ts';
@@ -33,7 +33,9 @@ export interface Initialize {
 }
 
 /** What the request calls its fields, where that differs. */
-export type FieldNames = Partial<Record<keyof NewProject, string>>;
+export type FieldNames = Partial<Record<Field, string>>;
+
+type Field = keyof NewProject | 'initialize.repository' | 'initialize.config';
 
 export async function createProject(
   { db, config, secrets }: Platform,
@@ -84,7 +86,8 @@ const toStore = ({ profile, repository, config }: Initialize) => ({
 
 /** What no schema can tell, all of it at once. */
 function refuseMistakes(wanted: NewProject, organization: Organization, region: string, names: FieldNames) {
-  const mistakes: Partial<Record<keyof NewProject, string | false>> = {
+  const { repository, config } = wanted.initialize ?? {};
+  const mistakes: Partial<Record<Field, string | false | undefined>> = {
     region: wanted.region !== region && `must be ${region}, the region of this installation`,
     default_branch:
       typeof wanted.default_branch === 'string' &&
@@ -95,9 +98,11 @@ function refuseMistakes(wanted: NewProject, organization: Organization, region: 
     type: wanted.type === 'dedicated' && 'must be grid; there are no dedicated machines here',
     options_url:
       Boolean(wanted.options_url) && 'is not read here; leave it out, and name a repository in options_custom.initialize instead',
+    'initialize.repository': repository !== undefined && addressMistake(repository),
+    'initialize.config': typeof config === 'string' && config !== '' && addressMistake(config),
   };
   const fields = Object.entries(mistakes).flatMap(([field, message]) =>
-    message ? [[names[field as keyof NewProject] ?? field, message] as const] : [],
+    message ? [[names[field as Field] ?? field, message] as const] : [],
   );
   if (fields.length > 0) {
     throw new Problem('invalid-request', fields.map(([field, message]) => `${field} ${message}.`).join(' '), {

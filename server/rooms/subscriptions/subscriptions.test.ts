@@ -196,6 +196,25 @@ describe('creating a project', () => {
     ]);
   });
 
+  test.for([
+    'https://ada:hunter2@example.org/mine.git',
+    'https://hunter2@example.org/mine.git',
+    'https:ada:hunter2@example.org/mine.git',
+    'https://ada:hunter2@example.org:99999/mine.git',
+    'https://ada:hun/ter2@example.org/mine.git',
+    'https://example.org/mine.git?token=hunter2',
+    'ssh://git:hunter2@example.org/mine.git',
+  ])('is not begun with %s: nothing may be kept that opens a private repository', async (address) => {
+    const ids = () => home.platform.db.selectFrom('projects').select('id').orderBy('id').execute();
+    const before = await ids();
+    const initialize = { profile: 'Mine', repository: address, config: address };
+    const reply = await owner.send('POST', at('/subscriptions'), { project_region: region, options_custom: { initialize } });
+    expect(reply.status).toBe(400);
+    expect(Object.keys(reply.json.detail)).toEqual(['options_custom.initialize.repository', 'options_custom.initialize.config']);
+    expect(reply.text).not.toContain('hunter2');
+    expect(await ids()).toEqual(before);
+  });
+
   test('is for those who may, and makes them its administrators', async () => {
     const [maker, member] = [await home.person(), await home.person()];
     await owner.send('POST', at('/members'), { user_id: maker.user.id, permissions: ['projects:create'] });

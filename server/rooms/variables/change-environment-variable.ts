@@ -5,7 +5,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { changed } from '../activities/room.ts';
 import type { Environment } from '../environments/room.ts';
 import { tellEnvironment, type Place } from './activities.ts';
-import type { EnvironmentVariable } from './environment-variable.ts';
+import { maySeeOrigin, type EnvironmentVariable } from './environment-variable.ts';
 import { refuseTooMuch } from './limits.ts';
 import {
   deleteEnvironmentVariable,
@@ -37,7 +37,14 @@ export const addEnvironmentVariable = (
     const row = await insertEnvironmentVariable(tx, { ...columns, environment_id: id });
     refuseTooMuch('environment', await environmentUsage(tx, project_id, id));
     const activity = await tellEnvironment(tx, 'added', caller, { id, title, type }, row);
-    const about = { project: project_id, environment: id, environment_title: title, environment_type: type, organization_id };
+    const about = {
+      project: project_id,
+      environment: id,
+      environment_title: title,
+      environment_type: type,
+      origin_type: type,
+      organization_id,
+    };
     return changed(shown({ ...row, ...about, inherited: false }), organization_id, activity);
   });
 
@@ -47,12 +54,15 @@ export const changeEnvironmentVariable = ({ db, secrets }: Hands, caller: Caller
     await takeVariables(tx, project);
     const [stored] = await environmentVariables(tx, project, environment, name);
     if (!stored) throw gone();
+    if (change.value === undefined && !maySeeOrigin(caller, stored)) {
+      throw invalidField('value', 'is required: the variable is inherited from an environment that you may not see');
+    }
     const { is_enabled = stored.is_enabled, is_inheritable = stored.is_inheritable, ...common } = change;
     const columns = { ...amendedColumns(secrets, stored, common), environment_id: environment, is_enabled, is_inheritable };
     const row = stored.inherited ? await override(tx, stored, columns) : await updateEnvironmentVariable(tx, name, columns);
     refuseTooMuch('environment', await environmentUsage(tx, project, environment));
     const activity = await tellEnvironment(tx, 'modified', caller, placeOf(target), row);
-    return changed(shown({ ...stored, ...row, inherited: false }), organization_id, activity);
+    return changed(shown({ ...stored, ...row, inherited: false, origin_type: stored.environment_type }), organization_id, activity);
   });
 
 function override(tx: Tx, inherited: StoredEnvironmentVariable, columns: Parameters<typeof insertEnvironmentVariable>[1]) {

@@ -3,7 +3,7 @@ import { array, created, deleted, one, operation, updated } from '../../kernel/o
 import { closed } from '../../kernel/schema.ts';
 import { EnvironmentEntity } from '../environments/room.ts';
 import { addEnvironmentVariable, changeEnvironmentVariable, removeEnvironmentVariable } from './change-environment-variable.ts';
-import { EnvironmentVariableEntity } from './environment-variable.ts';
+import { EnvironmentVariableEntity, seenBy } from './environment-variable.ts';
 import { environmentVariables } from './queries.ts';
 import { nameAndValue, shown, variableInput } from './variable.ts';
 
@@ -20,7 +20,8 @@ export const listEnvironmentVariables = operation({
   rel: '#variables',
   permission: 'variable:view',
   returns: array(EnvironmentVariableEntity),
-  handle: async ({ target }, { db }) => (await environmentVariables(db, target.project_id, target.id)).map(shown),
+  handle: async ({ target, caller }, { db }) =>
+    (await environmentVariables(db, target.project_id, target.id)).map((variable) => seenBy(caller, shown(variable))),
 });
 
 export const createEnvironmentVariable = operation({
@@ -41,7 +42,7 @@ export const getEnvironmentVariable = operation({
   on: EnvironmentVariableEntity,
   permission: 'variable:view',
   returns: one(EnvironmentVariableEntity),
-  handle: async ({ target }) => target,
+  handle: async ({ target, caller }) => seenBy(caller, target),
 });
 
 export const updateEnvironmentVariable = operation({

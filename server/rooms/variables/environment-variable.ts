@@ -1,10 +1,24 @@
 import { Type } from 'typebox';
 import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
+import type { Caller } from '../../platform.ts';
 import { environmentVariables, type StoredEnvironmentVariable } from './queries.ts';
 import { shown, variableFields, VariableId } from './variable.ts';
 
 export type EnvironmentVariable = ReturnType<typeof shown<StoredEnvironmentVariable>>;
+
+type Kept = Pick<StoredEnvironmentVariable, 'project' | 'organization_id' | 'origin_type'>;
+
+/** Whether the caller may read the value where it is kept: all branches come from production, but not all who work on them may look into it. */
+export const maySeeOrigin = (caller: Caller, { project, organization_id, origin_type }: Kept) =>
+  caller.can('variable:view', { project, organization: organization_id, environmentType: origin_type });
+
+/** Of what comes from an environment that the caller may not see, only that it is there. */
+export function seenBy(caller: Caller, variable: EnvironmentVariable): EnvironmentVariable {
+  if (maySeeOrigin(caller, variable)) return variable;
+  const { value: _hidden, ...others } = variable;
+  return others;
+}
 
 /** A variable of one environment, its own or inherited from the nearest ancestor that passes it on. */
 export const EnvironmentVariableEntity = entity({

@@ -10,9 +10,9 @@ const ancestorsMax = 1000;
 /** An environment and its ancestors, nearest first: one lookup by primary key for each. */
 export const lineOf = (projectId: string, environmentId: string) => sql`
   recursive line as (
-    select id, parent, 0 as distance from environments where project_id = ${projectId} and id = ${environmentId}
+    select id, parent, type, 0 as distance from environments where project_id = ${projectId} and id = ${environmentId}
     union all
-    select environments.id, environments.parent, line.distance + 1
+    select environments.id, environments.parent, environments.type, line.distance + 1
     from line join environments on environments.project_id = ${projectId} and environments.id = line.parent
     where line.distance < ${ancestorsMax})`;
 
@@ -38,6 +38,8 @@ export type StoredEnvironmentVariable = OwnEnvironmentVariable & {
   organization_id: string;
   environment_type: EnvironmentType;
   environment_title: string;
+  /** Of the environment where it is kept. */
+  origin_type: EnvironmentType;
 };
 
 /**
@@ -53,7 +55,8 @@ export async function environmentVariables(
   const { rows } = await sql<StoredEnvironmentVariable>`
     with ${lineOf(projectId, environmentId)}
     select distinct on (environment_variables.name) environment_variables.*, asked.project_id as project, asked.id as environment,
-      line.distance > 0 as inherited, projects.organization_id, asked.type as environment_type, asked.title as environment_title
+      line.distance > 0 as inherited, projects.organization_id, asked.type as environment_type, asked.title as environment_title,
+      line.type as origin_type
     from environments asked
     join projects on projects.id = asked.project_id and projects.status <> 'deleted'
     join line on true

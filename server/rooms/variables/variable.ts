@@ -26,16 +26,13 @@ export const VariableName = Type.String({
 /** In an address: what is no name is simply nobody's. */
 export const VariableId = Type.String({ minLength: 1, maxLength: nameCharactersMax });
 
-/** Half a character could be stored as something else only. */
-const wellFormed = { pattern: String.raw`^\P{Cs}*$`, 'x-message': 'must be whole characters; it holds half of a surrogate pair' };
-
-const Value = Type.String({ maxLength: valueBytesMax, description: 'At most 64 KiB. Never shown of a sensitive variable.', ...wellFormed });
+const Value = Type.String({ maxLength: valueBytesMax, description: 'At most 64 KiB. Never shown of a sensitive variable.' });
 
 const Attributes = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: attributesMax,
-  propertyNames: { minLength: 1, maxLength: 100, ...wellFormed },
-  additionalProperties: { type: 'string', maxLength: 1000, ...wellFormed },
+  propertyNames: { minLength: 1, maxLength: 100 },
+  additionalProperties: { type: 'string', maxLength: 1000 },
 });
 
 const ApplicationName = Type.String({
@@ -60,7 +57,9 @@ export const variableInput = Type.Partial(Type.Object({ name: VariableName, valu
 export const variableFields = {
   id: Type.String(),
   name: Type.String(),
-  value: Type.Optional(Type.String({ description: 'Absent where it is sensitive.' })),
+  value: Type.Optional(
+    Type.String({ description: 'Absent where it is sensitive, or inherited from an environment that the caller may not see.' }),
+  ),
   ...settings,
   application_scope: Type.Array(Type.String()),
   attributes: Type.Unsafe<unknown>({ type: 'object', additionalProperties: { type: 'string' } }),

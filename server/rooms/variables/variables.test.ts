@@ -463,6 +463,47 @@ test('who may see an environment of the type sees its variables; only its admini
   expect(await of(administrator, projectAt())).toEqual([200, false, 403, 403]);
 });
 
+test('the value of an inherited variable is shown to those who may see where it comes from, and copied for nobody else', async () => {
+  const production = await plant(null, 'production');
+  const [child, canary] = [await plant(await plant(production)), `canary-${crypto.randomUUID()}`];
+  await add(production.at, 'shared', canary);
+  const person = await home.person();
+  const grant = (...permissions: string[]) =>
+    ada.send('POST', `/projects/${projectId}/user-access`, [{ user_id: person.user.id, permissions, auto_add_member: true }]);
+  const replies: string[] = [];
+  const send = async (...[method, url, body]: Parameters<Person['send']>) => {
+    const reply = await person.send(method, url, body);
+    replies.push(JSON.stringify(reply.json));
+    return reply;
+  };
+
+  await grant('development:admin');
+  expect((await send('GET', child.at)).json).toMatchObject([{ name: 'shared', inherited: true, environment: child.id }]);
+  expect((await send('GET', `${child.at}/shared`)).json).toMatchObject({ name: 'shared', inherited: true });
+  for (const change of [{}, { is_enabled: false }, { is_sensitive: true }, { name: 'other' }]) {
+    expect(await send('PATCH', `${child.at}/shared`, change)).toMatchObject({
+      status: 400,
+      json: { detail: { value: expect.stringContaining('is required') } },
+    });
+  }
+  expect((await send('GET', child.at)).json).toMatchObject([{ inherited: true }]);
+  expect(replies.filter((text) => text.includes(canary))).toEqual([]);
+  expect((await effective(child)).find(({ name }) => name === 'shared')?.value).toBe(canary);
+
+  const own = await send('PATCH', `${child.at}/shared`, { value: 'own' });
+  expect(own.json._embedded.entity).toMatchObject({ value: 'own', inherited: false });
+  expect((await send('PATCH', `${child.at}/shared`, { visible_build: true })).json._embedded.entity).toMatchObject({ value: 'own' });
+  expect((await send('GET', `${child.at}/shared`)).json.value).toBe('own');
+  expect((await send('DELETE', `${child.at}/shared`)).status).toBe(200);
+  expect(replies.filter((text) => text.includes(canary))).toEqual([]);
+
+  const onlooker = await home.person();
+  const permissions = ['development:viewer', 'production:viewer'];
+  await ada.send('POST', `/projects/${projectId}/user-access`, [{ user_id: onlooker.user.id, permissions, auto_add_member: true }]);
+  expect((await onlooker.send('GET', child.at)).json).toMatchObject([{ inherited: true, value: canary }]);
+  expect((await onlooker.send('GET', `${child.at}/shared`)).json.value).toBe(canary);
+});
+
 test('a sealed value opens nowhere but in its project and under its name', async () => {
   const branch = await plant();
   await add(branch.at, 'sealed', 'x', { is_sensitive: true });

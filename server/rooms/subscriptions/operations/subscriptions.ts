@@ -34,6 +34,13 @@ export const listSubscriptions = operation({
 const addressCharactersMax = 2000;
 const optional = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: T) => Type.Optional(nullable(schema));
 
+const fieldNames = {
+  region: 'project_region',
+  title: 'project_title',
+  'initialize.repository': 'options_custom.initialize.repository',
+  'initialize.config': 'options_custom.initialize.config',
+};
+
 export const createSubscription = operation({
   summary: 'Create a project',
   endpoint: 'POST /organizations/{organization_id}/subscriptions',
@@ -69,7 +76,7 @@ export const createSubscription = operation({
   handle: async ({ caller, target, body }, platform) => {
     const { project_region, project_title, options_custom, ...others } = body;
     const wanted = { ...others, region: project_region, title: project_title, initialize: options_custom?.initialize };
-    const { project } = await createProject(platform, caller, target, wanted, { region: 'project_region', title: 'project_title' });
+    const { project } = await createProject(platform, caller, target, wanted, fieldNames);
     await learnProjects(platform.db, caller, [project.id]);
     return asSubscription(project.id, platform);
   },
