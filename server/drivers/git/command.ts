@@ -1,8 +1,10 @@
 /**
  * Runs the system's `git`, always with the same hardened settings and an environment of our own: what the machine, the operator's account or a
- * repository has configured has no say. Output, time and the number of commands at once are bounded.
+ * repository has configured has no say. Output, time and the number of commands at once are bounded; questions that anybody may ask have places of
+ * their own, so that merges and pushes do not wait for them.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { Problem } from '../../kernel/problem.ts';
 
 /** A setting may have several values. */
 export type Settings = Readonly<Record<string, string | readonly string[]>>;
@@ -77,6 +79,8 @@ export interface Outcome {
   code: number;
   stdout: Buffer;
   stderr: string;
+  /** It did not end by itself: it took too long, or somebody stopped it. */
+  wasKilled: boolean;
 }
 
 /** Git said no where it should have said yes. */
@@ -95,20 +99,24 @@ const outputBytesMax = 64 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 const commandsAtOnceMax = 16;
 
-let underWay = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= commandsAtOnceMax) await new Promise<void>((resolve) => waiting.push(resolve));
-  else underWay += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else underWay -= 1;
-  }
+/** So many at once; the others wait, and come in the order in which they came. */
+export function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let underWay = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (underWay >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else underWay += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else underWay -= 1;
+    }
+  };
 }
+
+const inTurn = turns(commandsAtOnceMax);
 
 /** Whatever the exit code. */
 export const tryGit = (gitDir: string, args: readonly string[], call: Call = {}): Promise<Outcome> =>
@@ -124,6 +132,77 @@ export async function runGit(gitDir: string, args: readonly string[], call: Call
 export const gitText = async (gitDir: string, args: readonly string[], call: Call = {}): Promise<string> =>
   (await runGit(gitDir, args, call)).toString('utf8').trim();
 
+const readSecondsMax = 10;
+const readsAtOnceMax = 12;
+const readsPerRepositoryMax = 2;
+const readsWaitingPerRepositoryMax = 20;
+
+interface Reads {
+  underWay: number;
+  waiting: (() => void)[];
+}
+const reads = new Map<string, Reads>();
+let readsUnderWay = 0;
+
+/** For questions of people that may be expensive: few at once, soon given up, and then answered in words. Throws a Problem or GitFailed. */
+export async function readGit(gitDir: string, args: readonly string[], call: Pick<Call, 'input' | 'bytesMax'> = {}): Promise<string> {
+  const until = Date.now() + readSecondsMax * 1000;
+  await placeToRead(gitDir);
+  try {
+    const secondsMax = (until - Date.now()) / 1000;
+    if (secondsMax <= 0) throw tooBusy();
+    const outcome = await start(gitDir, args, { ...call, secondsMax });
+    if (outcome.wasKilled)
+      throw new Problem('unavailable', 'This takes too long to work out here; fetch the repository and look there.', {
+        internal: `git ${args[0] ?? ''} was stopped`,
+      });
+    if (outcome.code !== 0) throw new GitFailed(args, outcome);
+    return outcome.stdout.toString('utf8');
+  } finally {
+    leavePlace(gitDir);
+  }
+}
+
+const tooBusy = () => new Problem('unavailable', 'Too much is being read from this repository just now; try again in a moment.');
+
+const mayStart = ({ underWay: here }: Reads) => here < readsPerRepositoryMax && readsUnderWay < readsAtOnceMax;
+
+async function placeToRead(gitDir: string) {
+  const here = reads.get(gitDir) ?? { underWay: 0, waiting: [] };
+  reads.set(gitDir, here);
+  if (here.waiting.length >= readsWaitingPerRepositoryMax) throw tooBusy();
+  if (!mayStart(here)) return new Promise<void>((resolve) => here.waiting.push(resolve));
+  here.underWay += 1;
+  readsUnderWay += 1;
+}
+
+/** Repositories take turns: the one that was just served goes to the end. */
+function leavePlace(gitDir: string) {
+  readsUnderWay -= 1;
+  const left = reads.get(gitDir);
+  if (!left) return;
+  left.underWay -= 1;
+  reads.delete(gitDir);
+  if (left.underWay > 0 || left.waiting.length > 0) reads.set(gitDir, left);
+  for (const here of reads.values()) {
+    const next = mayStart(here) ? here.waiting.shift() : undefined;
+    if (!next) continue;
+    here.underWay += 1;
+    readsUnderWay += 1;
+    next();
+  }
+}
+
+/** With all that it has started: what fetches over HTTP is a process of a process. */
+function killGroup({ pid }: ChildProcess) {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    /** It has ended already. */
+  }
+}
+
 function start(gitDir: string, args: readonly string[], call: Call): Promise<Outcome> {
   const { input, settings, env, secondsMax = commandSecondsMax, bytesMax = outputBytesMax, signal } = call;
   return new Promise((resolve, reject) => {
@@ -131,29 +210,40 @@ function start(gitDir: string, args: readonly string[], call: Call): Promise<Out
       cwd: '/',
       env: { ...environmentOf(settings), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: secondsMax * 1000,
+      detached: true,
       killSignal: 'SIGKILL',
       ...(signal && { signal }),
+    });
+    const stop = () => killGroup(child);
+    const late = setTimeout(stop, secondsMax * 1000);
+    signal?.addEventListener('abort', stop, { once: true });
+    child.once('exit', () => {
+      clearTimeout(late);
+      signal?.removeEventListener('abort', stop);
     });
     const [out, complaints]: Buffer[][] = [[], []];
     let [bytes, errorBytes] = [0, 0];
     child.stdout.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > bytesMax) child.kill('SIGKILL');
+      if (bytes > bytesMax) stop();
       else out?.push(chunk);
     });
     child.stderr.on('data', (chunk: Buffer) => {
       errorBytes += chunk.length;
       if (errorBytes <= errorBytesMax) complaints?.push(chunk);
     });
-    child.on('error', reject);
+    child.on('error', (error) => {
+      clearTimeout(late);
+      reject(error);
+    });
     child.stdin.on('error', () => {});
     child.stdin.end(input);
-    child.on('close', (code) => {
+    child.on('close', (code, killedBy) => {
       if (bytes > bytesMax) reject(new TooMuchOutput(`git ${args[0] ?? ''} said more than ${bytesMax} bytes`));
       else
         resolve({
           code: code ?? 128,
+          wasKilled: killedBy !== null,
           stdout: Buffer.concat(out ?? []),
           stderr: Buffer.concat(complaints ?? [])
             .toString('utf8')

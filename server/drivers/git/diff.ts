@@ -1,6 +1,6 @@
 /** What differs between two commits, file by file, as patches. */
 import { Problem } from '../../kernel/problem.ts';
-import { runGit, TooMuchOutput } from './command.ts';
+import { readGit, TooMuchOutput } from './command.ts';
 import type { FileDiff } from './git.ts';
 
 const diffBytesMax = 8 * 1024 * 1024;
@@ -22,7 +22,7 @@ export async function diff(gitDir: string, base: string, target: string): Promis
     '--',
   ];
   try {
-    return parseDiff((await runGit(gitDir, args, { bytesMax: diffBytesMax })).toString('utf8'));
+    return parseDiff(await readGit(gitDir, args, { bytesMax: diffBytesMax }));
   } catch (error) {
     if (!(error instanceof TooMuchOutput)) throw error;
     throw new Problem(

@@ -1,13 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitFiles, git } from '../../test-repository.ts';
 import { isPublicAddress } from './addresses.ts';
+import { readGit } from './command.ts';
 import { MergeConflict, StaleBranch, type Git } from './git.ts';
+import { parseOrigin } from './import.ts';
 import { openGit } from './open-git.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'offshoot-git-'));
@@ -38,6 +40,11 @@ describe('a repository', () => {
     await driver.setDefaultBranch('second', 'feature/x');
     expect(git(driver.path('second'), ['symbolic-ref', 'HEAD'])).toBe('refs/heads/feature/x');
     await driver.remove('second');
+    await driver.remove('second');
+    expect(await driver.exists('second')).toBe(false);
+    for (const name of readdirSync(folder).filter((entry) => entry.startsWith('scratch-'))) rmSync(join(folder, name), { recursive: true });
+    await driver.create('second', 'main');
+    for (const name of readdirSync(folder).filter((entry) => entry.startsWith('scratch-'))) rmSync(join(folder, name), { recursive: true });
     await driver.remove('second');
     expect(await driver.exists('second')).toBe(false);
     expect(() => driver.path('../etc')).toThrow('not the id');
@@ -151,7 +158,24 @@ describe('objects', () => {
     ]);
     expect(await driver.isReachable(project, changed, ['diffed'])).toBe(true);
     expect(await driver.isReachable(project, changed, ['main'])).toBe(false);
+    git(driver.path(project), ['update-ref', 'refs/heads/folder/diffed', commit(changed, { z: 'z' })]);
+    expect(await driver.isReachable(project, changed, ['folder', 'main'])).toBe(false);
   });
+});
+
+describe('expensive questions', () => {
+  test('are given up in words, and neither merges nor other repositories wait for them', async () => {
+    const stuck = join(folder, 'stuck.git');
+    execFileSync('git', ['init', '--quiet', '--bare', stuck]);
+    const sleeping = () => readGit(stuck, ['-c', 'alias.wait=!sleep 60', 'wait']);
+    const asked = Array.from({ length: 30 }, () => sleeping().catch((error: unknown) => error));
+    const before = Date.now();
+    expect(await driver.isReachable(project, first, ['main'])).toBe(true);
+    expect(await driver.merge(project, first, first, 'x', by)).toBe(first);
+    expect(Date.now() - before).toBeLessThan(5000);
+    for (const problem of await Promise.all(asked)) expect(problem).toMatchObject({ kind: 'unavailable' });
+    expect(Date.now() - before).toBeLessThan(15_000);
+  }, 20_000);
 });
 
 describe('importing', () => {
@@ -224,6 +248,8 @@ describe('importing', () => {
       'https://x/y?z',
     ])
       await expect(attempt(address)).rejects.toThrow('must be an address such as');
+    for (const host of ['-x.example', 'example.org.', '.example'])
+      await expect(attempt(`http://${host}/y.git`)).rejects.toThrow('must be an address such as');
     await expect(attempt(`${origin}@--upload-pack=x`)).rejects.toThrow('not the name of a branch');
   });
 
@@ -280,6 +306,32 @@ describe('importing', () => {
     const sha = await pinned.import(project, { repository: `http://nowhere.invalid:${port}/origin.git`, files: [] }, by, silent, never);
     expect(sha).toMatch(/^[0-9a-f]{40}$/);
     await pinned.close();
+  });
+
+  test.each([
+    ['https://ada:secret@example.org/shop.git@feature/one', 'https://example.org/shop.git', 'feature/one', 'ada:secret'],
+    ['https://example.org/@scope/shop.git', 'https://example.org/@scope/shop.git', undefined, undefined],
+    ['https://example.org/@scope/shop.git@v1', 'https://example.org/@scope/shop.git', 'v1', undefined],
+  ])('understands %s', (text, href, branch, credentials) => {
+    expect(parseOrigin(text)).toMatchObject({ url: { href }, branch, credentials });
+  });
+
+  test('measures what comes object by object, too', async () => {
+    const path = join(folder, 'origin.git');
+    git(path, ['update-server-info']);
+    const plain = createServer((request, response) => {
+      const file = join(path, (request.url ?? '').split('?')[0]?.replace('/origin.git', '') ?? '');
+      if (existsSync(file)) response.end(readFileSync(file));
+      else response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+    const repository = `http://127.0.0.1:${(plain.address() as AddressInfo).port}/origin.git`;
+    expect(await driver.import(project, { repository, files: [] }, by, silent, never)).toMatch(/^[0-9a-f]{40}$/);
+    const small = await openGit(join(folder, 'small-plain'), { allowPrivateAddresses: true, bytesMax: 100 });
+    await small.create(project, 'main');
+    await expect(small.import(project, { repository, files: [] }, by, silent, never)).rejects.toThrow('the most that is imported');
+    await small.close();
+    plain.close();
   });
 
   test('has a limit to its size', async () => {

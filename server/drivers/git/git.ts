@@ -113,6 +113,8 @@ export interface ImportSource {
 }
 
 export interface Conversation {
+  /** Whose it is; each has a share of those that can be held at once. */
+  user: string;
   service: 'upload-pack' | 'receive-pack';
   /** `advertisement`: only what there is to ask for. `request`: one question and its answer. `whole`: as over SSH, all on one line. */
   part: 'advertisement' | 'request' | 'whole';
@@ -120,6 +122,8 @@ export interface Conversation {
   protocol: string | undefined;
   /** As in Git's setting `transfer.hideRefs`. */
   hiddenRefs: readonly string[];
+  /** Whether it must be possible to tell what came with a push from what was there. */
+  keepsWhatCame: boolean;
   /** How large a pack may be. */
   packBytesMax: number;
   hooks: PushHooks | undefined;
@@ -128,11 +132,16 @@ export interface Conversation {
 /** What a conversation asks of the platform when something is pushed. */
 export interface PushHooks {
   /** Before anything moves. Lines for the person who pushes; throws to refuse all of it. */
-  before(updates: readonly RefUpdate[], options: readonly string[]): Promise<readonly string[]>;
+  before(updates: readonly RefUpdate[], options: readonly string[], pushed: Pushed): Promise<readonly string[]>;
   /** When refs have moved: lines, as they come. */
   after(updates: readonly RefUpdate[]): AsyncIterable<string>;
   /** The conversation is over, however it went. */
   ended(): Promise<void>;
+}
+
+export interface Pushed {
+  /** Whether all that is pushed came with this push or is part of these commits. Throws a Problem when it cannot be found out. */
+  isOwnOr(shown: readonly string[]): Promise<boolean>;
 }
 
 export interface RefUpdate {

@@ -4,7 +4,7 @@
  * whole and well-formed then goes into the project's.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
@@ -21,6 +21,8 @@ export interface ImportLimits {
 }
 
 const importBytesMax = 2 * 1024 ** 3;
+/** An old server gives out objects one by one, each of which becomes a file. */
+const importFilesMax = 50_000;
 const importSecondsMax = 30 * 60;
 const stalledSecondsMax = 30;
 const watchEveryMilliseconds = 250;
@@ -61,21 +63,27 @@ export async function importCommit(
 }
 
 export interface Origin {
-  /** Without credentials. */
+  /** Without credentials and branch: its `href` is fit for logs. */
   url: URL;
   branch: string | undefined;
   credentials: string | undefined;
 }
 
-/** `https://user:password@example.org/shop.git@branch`. Throws a Problem. */
+/** What is pinned by name (see `visiting`) must be a name to curl, too. */
+const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/;
+
+/**
+ * `https://user:password@example.org/shop.git@branch`. An `@` at the beginning of a part of the path belongs to the path, as in
+ * `https://example.org/@scope/shop.git`; the first other one begins the branch. Visits nobody. Throws a Problem.
+ */
 export function parseOrigin(text: string): Origin {
   const url = text.length <= urlCharactersMax ? URL.parse(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '' || url.search !== '' || url.hash !== '')
+  if (!url || !/^https?:$/.test(url.protocol) || !hostPattern.test(url.hostname) || url.search !== '' || url.hash !== '')
     throw new Problem(
       'invalid-request',
       'The repository must be an address such as https://example.org/shop.git, or https://example.org/shop.git@branch.',
     );
-  const at = url.pathname.indexOf('@');
+  const at = url.pathname.search(/(?<=[^/])@/);
   const branch = at < 0 ? undefined : decode(url.pathname.slice(at + 1));
   if (branch !== undefined && !/^[\p{L}\p{N}][\p{L}\p{N}._/+-]{0,249}$/u.test(branch))
     throw new Problem('invalid-request', `${JSON.stringify(branch)} is not the name of a branch.`);
@@ -140,7 +148,7 @@ function unreachable(url: URL, branch: string | undefined, internal: string) {
     ? branch === undefined
       ? 'it is empty'
       : `it has no branch ${branch}`
-    : /could not read Username|Authentication failed|403|401/.test(internal)
+    : /could not read Username|Authentication failed|returned error: 40[13]/.test(internal)
       ? 'it asks for a password: put one into the address, as in https://user:token@example.org/shop.git'
       : 'there is no Git repository that answers; check the address (redirects are not followed)';
   return new Problem('invalid-request', `${url.href} cannot be imported: ${why}.`, { internal });
@@ -164,25 +172,33 @@ function visiting(url: URL, addresses: readonly string[], credentials: string | 
   };
 }
 
-/** Git has no limit of its own for what it fetches; the packs that grow are looked at while they do. */
+/** Git has no limit of its own for what it fetches; what grows is looked at while it does, be it packs or, from old servers, single objects. */
 function watchSize({ gitDir, limits }: Scratch) {
   const stop = new AbortController();
   const look = async () => {
-    const folder = join(gitDir, 'objects', 'pack');
-    const names = await readdir(folder).catch(() => []);
-    const sizes = await Promise.all(
-      names.map((name) =>
-        stat(join(folder, name)).then(
-          ({ size }) => size,
-          () => 0,
-        ),
-      ),
-    );
-    if (sizes.reduce((sum, size) => sum + size, 0) > sizeOf(limits)) stop.abort();
+    const objects = join(gitDir, 'objects');
+    let [bytes, files] = [0, 0];
+    for (const folder of await readdir(objects).catch(() => [])) {
+      const names = await readdir(join(objects, folder)).catch(() => []);
+      files += names.length;
+      if (files > importFilesMax) return stop.abort();
+      const sizes = await Promise.all(names.map((name) => sizeOfFile(join(objects, folder, name))));
+      bytes += sizes.reduce((sum, size) => sum + size, 0);
+    }
+    if (bytes > sizeOf(limits)) stop.abort();
   };
-  const timer = setInterval(() => void look(), watchEveryMilliseconds);
+  let looking: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    looking ??= look().finally(() => (looking = undefined));
+  }, watchEveryMilliseconds);
   return { signal: stop.signal, look, close: () => clearInterval(timer) };
 }
+
+const sizeOfFile = (path: string) =>
+  lstat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
 
 /** The commit as it is where nothing is laid over it; else a new one after it. */
 async function layOver(

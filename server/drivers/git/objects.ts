@@ -3,6 +3,7 @@
  * What an object is and how large is asked first, so that nothing larger than wanted is ever read.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { Problem } from '../../kernel/problem.ts';
 import { environmentOf } from './command.ts';
 
 export interface GitObject {
@@ -14,7 +15,8 @@ export interface GitObject {
 
 const readersMax = 16;
 const idleSeconds = 30;
-const answerSecondsMax = 30;
+const answerSecondsMax = 10;
+const waitingMax = 200;
 const lineBytesMax = 1024;
 
 const isObjectId = (text: string) => /^[0-9a-f]{40}$/.test(text);
@@ -141,14 +143,22 @@ export function openObjects(pathOf: (projectId: string) => string) {
     return reader;
   };
 
+  const ask = async (projectId: string, sha: string, bytesMax: number) => {
+    const reader = readerFor(projectId);
+    if (reader.waiting >= waitingMax) throw busy('too many are waiting');
+    return reader.read(sha, bytesMax);
+  };
+
   return {
     async read(projectId: string, sha: string, bytesMax: number): Promise<GitObject | undefined> {
       if (!isObjectId(sha)) return undefined;
       try {
-        return await readerFor(projectId).read(sha, bytesMax);
+        return await ask(projectId, sha, bytesMax);
       } catch (error) {
         if (!(error instanceof ReaderDied)) throw error;
-        return readerFor(projectId).read(sha, bytesMax);
+        return await ask(projectId, sha, bytesMax).catch((again: unknown) => {
+          throw again instanceof ReaderDied ? busy('its reader died twice') : again;
+        });
       }
     },
     forget: drop,
@@ -160,5 +170,8 @@ export function openObjects(pathOf: (projectId: string) => string) {
 }
 
 export type Objects = ReturnType<typeof openObjects>;
+
+const busy = (internal: string) =>
+  new Problem('unavailable', 'The repository cannot be read just now; try again in a moment.', { internal });
 
 const isIdle = ({ waiting }: Reader) => waiting === 0;

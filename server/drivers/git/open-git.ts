@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { isAncestor, merge, rebase } from './combine.ts';
-import { gitText, GitFailed, runGit, tryGit } from './command.ts';
+import { gitText, GitFailed, readGit, runGit, tryGit } from './command.ts';
 import { diff } from './diff.ts';
 import { StaleBranch, type Git, type Ref } from './git.ts';
 import { importCommit, type ImportLimits } from './import.ts';
@@ -23,6 +23,8 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
   await removeLeftovers(folder);
   const scratch = join(folder, `scratch-${randomBytes(8).toString('hex')}`);
   await mkdir(scratch, { mode: 0o700 });
+  /** Whoever starts meanwhile sees that somebody works here. */
+  const alive = setInterval(() => void utimes(scratch, new Date(), new Date()).catch(() => {}), aliveEveryMinutes * 60 * 1000).unref();
   const path = (projectId: string) => {
     if (!/^[a-z0-9]{1,64}$/.test(projectId)) throw new Error(`${JSON.stringify(projectId)} is not the id of a project`);
     return join(folder, `${projectId}.git`);
@@ -40,6 +42,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     serve: (projectId, conversation) => serve(path(projectId), conversation),
     tidy: tidying.tidy,
     close: async () => {
+      clearInterval(alive);
       objects.close();
       await tidying.close();
       await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
@@ -48,12 +51,13 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
 }
 
 const leftoverHours = 24;
+const aliveEveryMinutes = 60;
 
 /** What a process that was killed left behind, once nobody can be working on it any more. */
 async function removeLeftovers(folder: string) {
   for (const name of await readdir(folder)) {
     if (!name.startsWith('scratch-')) continue;
-    const { mtimeMs } = await lstat(join(folder, name));
+    const { mtimeMs } = await lstat(join(folder, name)).catch(() => ({ mtimeMs: Date.now() }));
     if (Date.now() - mtimeMs > leftoverHours * 3600 * 1000) await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 });
   }
 }
@@ -67,6 +71,7 @@ const keeping = (path: PathOf, scratch: string, objects: Objects): Pick<Git, 'cr
     /** Appears whole or not at all. */
     async create(projectId, defaultBranch) {
       if (await exists(projectId)) return;
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
       const fresh = join(scratch, `new-${randomBytes(8).toString('hex')}.git`);
       await runGit(fresh, ['init', '--quiet', '--bare', `--initial-branch=${defaultBranch}`]);
       await rename(fresh, path(projectId)).catch(async (error: unknown) => {
@@ -77,11 +82,12 @@ const keeping = (path: PathOf, scratch: string, objects: Objects): Pick<Git, 'cr
     /** Out of sight first, so that nobody meets half of it. */
     async remove(projectId) {
       objects.forget(projectId);
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
       const doomed = join(scratch, `old-${randomBytes(8).toString('hex')}.git`);
       const found = await rename(path(projectId), doomed).then(
         () => true,
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') throw error;
+        async (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT' || (await exists(projectId))) throw error;
           return false;
         },
       );
@@ -93,8 +99,12 @@ const keeping = (path: PathOf, scratch: string, objects: Objects): Pick<Git, 'cr
 
 const headsPrefix = 'refs/heads/';
 
-async function refsUnder(gitDir: string, ...prefixes: string[]): Promise<Ref[]> {
-  const text = await gitText(gitDir, ['for-each-ref', '--format=%(objectname) %(objecttype) %(refname)', ...prefixes]);
+const refsArgs = ['for-each-ref', '--format=%(objectname) %(objecttype) %(refname)'];
+
+const refsUnder = async (gitDir: string, ...prefixes: string[]): Promise<Ref[]> =>
+  parseRefs(await gitText(gitDir, [...refsArgs, ...prefixes]));
+
+function parseRefs(text: string): Ref[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -111,7 +121,7 @@ const branching = (path: PathOf): Pick<Git, 'branches' | 'branch' | 'moveBranch'
     branch,
     branches: async (projectId) =>
       new Map((await refsUnder(path(projectId), headsPrefix)).map(({ name, sha }) => [name.slice(headsPrefix.length), sha])),
-    refs: (projectId) => refsUnder(path(projectId), headsPrefix, 'refs/tags/'),
+    refs: async (projectId) => parseRefs(await readGit(path(projectId), [...refsArgs, headsPrefix, 'refs/tags/'])),
     async moveBranch(projectId, name, from, to) {
       const ref = `${headsPrefix}${name}`;
       const args = to === undefined ? ['update-ref', '-d', ref, from ?? absent] : ['update-ref', ref, to, from ?? absent];
@@ -131,10 +141,10 @@ const branching = (path: PathOf): Pick<Git, 'branches' | 'branch' | 'moveBranch'
     isAncestor: (projectId, commit, of) => isAncestor(path(projectId), commit, of),
     async isReachable(projectId, commit, branches) {
       if (branches.length === 0) return false;
-      const heads = branches.map((name) => `${headsPrefix}${name}`);
-      return (
-        (await gitText(path(projectId), ['for-each-ref', '--count=1', '--format=%(refname)', `--contains=${commit}`, ...heads])) !== ''
-      );
+      const heads = new Set(branches.map((name) => `${headsPrefix}${name}`));
+      const found = await readGit(path(projectId), ['for-each-ref', '--format=%(refname)', `--contains=${commit}`, ...heads]);
+      /** Git takes a name for a folder, too: what is below it was not asked for. */
+      return found.split('\n').some((name) => heads.has(name));
     },
   };
 };

@@ -2,19 +2,55 @@
  * Conversations with Git clients. `git upload-pack` and `git receive-pack` do the talking; when something is pushed, their hooks ask the platform
  * through a socket that they inherit (hooks/pre-receive), so that nobody else can speak in their name.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../kernel/problem.ts';
 import { environmentOf, type Settings } from './command.ts';
-import type { Conversation, PushHooks, RefUpdate, Served } from './git.ts';
+import type { Conversation, Pushed, PushHooks, RefUpdate, Served } from './git.ts';
+import { isOwnOrShown } from './pushed-objects.ts';
 
 const conversationsMax = 100;
+const conversationsPerRepositoryMax = 40;
+const conversationsPerUserMax = 8;
 const stopSecondsMax = 5;
+/** While it works for somebody who fetches, Git says something every few seconds. */
+const quietSecondsMax = 120;
 const hooksFolder = join(import.meta.dirname, 'hooks');
 
-let underWay = 0;
+/** How many are under way: of all, in a repository, of a user. */
+const underWay = new Map<string, number>();
+
+/** Nobody takes the places of all others. */
+const sharesOf = (gitDir: string, user: string) => [
+  {
+    of: `user ${user}`,
+    most: conversationsPerUserMax,
+    sentence: 'You are fetching and pushing too often at once; wait for some to end.',
+  },
+  { of: `repository ${gitDir}`, most: conversationsPerRepositoryMax, sentence: tooMany },
+  { of: 'all', most: conversationsMax, sentence: tooMany },
+];
+type Shares = ReturnType<typeof sharesOf>;
+
+function refuseTooMany(shares: Shares) {
+  for (const { of, most, sentence } of shares) if ((underWay.get(of) ?? 0) >= most) throw new Problem('unavailable', sentence);
+}
+
+function takePlace(shares: Shares): () => void {
+  for (const { of } of shares) underWay.set(of, (underWay.get(of) ?? 0) + 1);
+  return () => {
+    for (const { of } of shares) {
+      const left = (underWay.get(of) ?? 1) - 1;
+      if (left > 0) underWay.set(of, left);
+      else underWay.delete(of);
+    }
+  };
+}
+
+const tooMany = 'Too many are fetching and pushing just now; try again in a moment.';
 
 const argumentsOf: Record<Conversation['part'], readonly string[]> = {
   advertisement: ['--stateless-rpc', '--http-backend-info-refs'],
@@ -23,28 +59,21 @@ const argumentsOf: Record<Conversation['part'], readonly string[]> = {
 };
 
 export function serve(gitDir: string, conversation: Conversation): Served {
-  if (underWay >= conversationsMax) throw new Problem('unavailable', 'Too many are fetching and pushing just now; try again in a moment.');
-  const { service, part, protocol, hooks } = conversation;
-  const child = spawn(
-    'git',
-    [service, '--strict', ...argumentsOf[part], gitDir].filter((arg) => service === 'upload-pack' || arg !== '--strict'),
-    {
-      cwd: '/',
-      env: { ...environmentOf(settingsOf(conversation)), ...(protocol !== undefined && { GIT_PROTOCOL: protocol }) },
-      stdio: ['pipe', 'pipe', 'pipe', hooks ? 'pipe' : 'ignore'],
-    },
-  );
-  underWay += 1;
+  const { service, hooks, user } = conversation;
+  const shares = sharesOf(gitDir, user);
+  refuseTooMany(shares);
+  const child = start(gitDir, conversation);
+  const leavePlace = takePlace(shares);
   const [, , , socket] = child.stdio;
   const gone = new AbortController();
-  const talk = hooks && socket ? answerHooks(socket as Duplex, hooks, gone.signal) : undefined;
+  const talk = hooks && socket ? answerHooks(gitDir, socket as Duplex, hooks, gone.signal) : undefined;
   child.stdin?.on('error', () => {});
   const ended = (async () => {
     const code = await new Promise<number>((resolve) => {
       child.once('error', () => resolve(127));
       child.once('exit', (exit) => resolve(exit ?? 128));
     });
-    underWay -= 1;
+    leavePlace();
     gone.abort();
     await talk?.ended;
     await hooks?.ended();
@@ -61,13 +90,41 @@ export function serve(gitDir: string, conversation: Conversation): Served {
     child.kill('SIGTERM');
     setTimeout(() => child.kill('SIGKILL'), stopSecondsMax * 1000).unref();
   };
+  if (service === 'upload-pack') void ended.finally(whenQuiet(child, abandon));
   return { stdin, stdout, stderr, ended, abandon };
 }
 
-const settingsOf = ({ hiddenRefs, packBytesMax, hooks }: Conversation): Settings => ({
+const start = (gitDir: string, conversation: Conversation): ChildProcess => {
+  const { service, part, protocol, hooks } = conversation;
+  return spawn(
+    'git',
+    [service, '--strict', ...argumentsOf[part], gitDir].filter((arg) => service === 'upload-pack' || arg !== '--strict'),
+    {
+      cwd: '/',
+      env: { ...environmentOf(settingsOf(conversation)), ...(protocol !== undefined && { GIT_PROTOCOL: protocol }) },
+      stdio: ['pipe', 'pipe', 'pipe', hooks ? 'pipe' : 'ignore'],
+    },
+  );
+};
+
+/** Calls when nothing has gone either way for too long. Returns how to stop looking. */
+function whenQuiet({ stdin, stdout }: ChildProcess, call: () => void): () => void {
+  const passed = () => (stdin instanceof Socket ? stdin.bytesWritten : 0) + (stdout instanceof Socket ? stdout.bytesRead : 0);
+  let before = -1;
+  const timer = setInterval(() => {
+    const now = passed();
+    if (now === before) call();
+    before = now;
+  }, quietSecondsMax * 1000);
+  return () => clearInterval(timer);
+}
+
+const settingsOf = ({ hiddenRefs, keepsWhatCame, packBytesMax, hooks }: Conversation): Settings => ({
   'core.hooksPath': hooks ? hooksFolder : '/dev/null',
   'receive.maxInputSize': String(packBytesMax),
   'receive.keepAlive': '5',
+  /** A pack is kept as it came; unpacked, it would lose what the repository has already. */
+  ...(keepsWhatCame && { 'receive.unpackLimit': '1' }),
   ...(hiddenRefs.length > 0 && { 'transfer.hideRefs': hiddenRefs }),
 });
 
@@ -75,13 +132,13 @@ const linesMax = 3000;
 const lineCharactersMax = 20_000;
 
 /** A hook tells what it is about, line by line up to `end`, and then copies the lines it is told until `+` or `-`, which says how it ends. */
-function answerHooks(socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
+function answerHooks(gitDir: string, socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
   let begun = false;
   const say = (text: string) => new Promise<void>((resolve) => socket.write(text, () => resolve()));
   socket.on('error', () => {});
 
   const answer = async (told: readonly string[]) => {
-    const { name, updates, options } = parseTold(told);
+    const { name, updates, options, quarantine } = parseTold(told);
     if (name === 'post-receive') {
       for await (const line of hooks.after(updates)) {
         if (gone.aborted) break;
@@ -89,7 +146,7 @@ function answerHooks(socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
       }
       return say('+\n');
     }
-    const lines = await hooks.before(updates, options);
+    const lines = await hooks.before(updates, options, pushedTo(gitDir, quarantine, updates));
     begun = true;
     return say(`${lines.map((line) => `=${oneLine(line)}\n`).join('')}+\n`);
   };
@@ -108,6 +165,14 @@ function answerHooks(socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
   return { ended, hasBegun: () => begun };
 }
 
+const pushedTo = (gitDir: string, quarantine: string | undefined, updates: readonly RefUpdate[]): Pushed => ({
+  async isOwnOr(shown) {
+    const tips = updates.map(({ to }) => to).filter((to) => to !== undefined);
+    if (tips.length === 0) return true;
+    return quarantine !== undefined && isOwnOrShown(gitDir, quarantine, tips, shown);
+  },
+});
+
 const sentenceOf = (error: unknown) => {
   if (error instanceof Problem) return error.message;
   return 'Something went wrong on our side; push again, and tell the operator if it stays so.';
@@ -115,16 +180,18 @@ const sentenceOf = (error: unknown) => {
 
 /** It ends up in a terminal: no line breaks, and nothing that moves its cursor. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is left out
-const oneLine = (text: string) => text.replaceAll(/[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f]/g, ' ');
+const oneLine = (text: string) => text.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, ' ');
 
 const nothing = /^0+$/;
 
 function parseTold([name = '', ...lines]: readonly string[]) {
   const updates: RefUpdate[] = [];
   const options: string[] = [];
+  let quarantine: string | undefined;
   for (const line of lines) {
     const [kind = '', ...fields] = line.split(' ');
     if (kind === 'option') options.push(fromHex(fields[0]));
+    if (kind === 'quarantine') quarantine = fromHex(fields[0]);
     if (kind !== 'ref') continue;
     const [from = '', to = '', isFastForward = '', ref] = fields;
     updates.push({
@@ -134,7 +201,7 @@ function parseTold([name = '', ...lines]: readonly string[]) {
       isFastForward: isFastForward === '1',
     });
   }
-  return { name, updates, options };
+  return { name, updates, options, quarantine };
 }
 
 const fromHex = (text = '') => Buffer.from(text, 'hex').toString('utf8');

@@ -40,9 +40,17 @@ export interface Talk extends Served {
   hurry(): void;
 }
 
+export interface Partner {
+  caller: Caller;
+  /** The same person as they are now; undefined: what they came with is no longer accepted. */
+  callerNow(): Promise<Caller | undefined>;
+}
+
+const conversationMinutesMax = 60;
+
 export async function converse(
   platform: Platform,
-  caller: Caller,
+  { caller, callerNow }: Partner,
   project: Project,
   { service, part, protocol, isWaiting }: Asked,
 ): Promise<Talk> {
@@ -53,23 +61,30 @@ export async function converse(
   const isPush = service === 'receive-pack' && part !== 'advertisement';
   /** The newer protocol gives out whatever is asked for by its id; the older one only what is shown. */
   const spoken = visibility.isWhole && service === 'upload-pack' ? protocolOf(protocol) : undefined;
+  /** A push may take long: what counts is what the pusher may do when it has come. */
+  const admitAgain = async () => {
+    const now = await callerNow();
+    if (!now) throw new Problem('unauthenticated', 'What you signed in with is no longer accepted; sign in again, and push again.');
+    return { caller: now, project: await admit(platform, now, project.id, service) };
+  };
+  const present = visibility.isWhole ? [] : [...(await git.branches(project.id)).keys()];
   const served = git.serve(project.id, {
+    user: caller.id,
     service,
     part,
     protocol: spoken,
-    hiddenRefs: hiddenRefs(visibility, service, project),
+    hiddenRefs: hiddenRefs(visibility, service, project, present),
+    keepsWhatCame: !visibility.isWhole,
     packBytesMax: pushBytesMax(project, config),
-    hooks: isPush ? pushHooks(platform, { caller, project, isWaiting, gone: gone.signal }) : undefined,
+    hooks: isPush ? pushHooks(platform, { admitAgain, projectId: project.id, isWaiting, gone: gone.signal }) : undefined,
   });
-  return {
-    ...served,
-    protocol: spoken,
-    hurry: () => gone.abort(),
-    leave: () => {
-      gone.abort();
-      served.abandon();
-    },
+  const leave = () => {
+    gone.abort();
+    served.abandon();
   };
+  const old = setTimeout(leave, conversationMinutesMax * 60 * 1000);
+  void served.ended.finally(() => clearTimeout(old));
+  return { ...served, protocol: spoken, hurry: () => gone.abort(), leave };
 }
 
 const protocolOf = (text: string | undefined) => (text !== undefined && /^version=[0-2]$/.test(text) ? text : undefined);

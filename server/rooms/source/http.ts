@@ -7,15 +7,17 @@ import { PassThrough, Transform, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Problem } from '../../kernel/problem.ts';
 import { leaveBodiesUnread } from '../../kernel/upload.ts';
-import type { Caller, Platform } from '../../platform.ts';
+import type { Platform } from '../../platform.ts';
 import { addAttempts, countAttempts, failedExchangeWeight, networkOf } from '../sign-in/room.ts';
-import { admit, converse, pushBytesMax, type Talk } from './converse.ts';
+import { admit, converse, pushBytesMax, type Partner, type Talk } from './converse.ts';
 
 type Service = 'upload-pack' | 'receive-pack';
 const services: Record<string, Service> = { 'git-upload-pack': 'upload-pack', 'git-receive-pack': 'receive-pack' };
 
 /** What a client may say to ask for something, beside packs. */
 const questionBytesMax = 32 * 1024 * 1024;
+/** How long we wait for more of a request. Whoever pushes may still be packing. */
+const stalledSecondsMax: Record<Service, number> = { 'upload-pack': 20, 'receive-pack': 120 };
 
 interface Route {
   Params: { repository: string };
@@ -28,21 +30,21 @@ export function mountGit(http: FastifyInstance, platform: Platform) {
   const options = { compress: false, config: { mayTakeLong: true } } as const;
   http.get<Route>('/git/:repository/info/refs', options, async (request, reply) => {
     const service = services[new URLSearchParams(request.url.split('?', 2)[1]).get('service') ?? ''];
-    const { caller, projectId } = await signIn(request, platform);
+    const { projectId, ...partner } = await signIn(request, platform);
     if (!service) throw new Problem('forbidden', 'Only the smart protocol is spoken here; use a newer Git.');
-    const project = await admit(platform, caller, projectId, service);
+    const project = await admit(platform, partner.caller, projectId, service);
     const protocol = protocolOf(request);
-    const talk = await converse(platform, caller, project, { service, part: 'advertisement', protocol, isWaiting: false });
+    const talk = await converse(platform, partner, project, { service, part: 'advertisement', protocol, isWaiting: false });
     talk.stdin.end();
     return answer(reply, talk, `application/x-git-${service}-advertisement`, announced(talk, service));
   });
   for (const [name, service] of Object.entries(services)) {
     http.post<Route>(`/git/:repository/${name}`, options, async (request, reply) => {
-      const { caller, projectId } = await signIn(request, platform);
-      const project = await admit(platform, caller, projectId, service);
+      const { projectId, ...partner } = await signIn(request, platform);
+      const project = await admit(platform, partner.caller, projectId, service);
       const body = bodyOf(request, questionBytesMax + (service === 'receive-pack' ? 2 * pushBytesMax(project, platform.config) : 0));
-      const talk = await converse(platform, caller, project, { service, part: 'request', protocol: protocolOf(request), isWaiting: true });
-      feed(body, talk, request);
+      const talk = await converse(platform, partner, project, { service, part: 'request', protocol: protocolOf(request), isWaiting: true });
+      feed(body, talk, request, stalledSecondsMax[service]);
       return answer(reply, talk, `application/x-git-${service}-result`);
     });
   }
@@ -52,15 +54,16 @@ const protocolOf = ({ headers }: FastifyRequest) => [headers['git-protocol']].fl
 
 const projectPattern = /^([a-z0-9]{1,64})(?:\.git)?$/;
 
-async function signIn(request: FastifyRequest<Route>, platform: Platform): Promise<{ caller: Caller; projectId: string }> {
+async function signIn(request: FastifyRequest<Route>, platform: Platform): Promise<Partner & { projectId: string }> {
   const projectId = projectPattern.exec(request.params.repository)?.[1] ?? '';
   const token = tokenOf(request.headers.authorization);
   if (token === undefined) throw askFor('Use your API token as the password.');
   const from = { limit: 'token exchange from address', of: networkOf(request.ip) } as const;
   const isAccessToken = token.split('.').length === 3;
   if (!isAccessToken) await countAttempts(platform.db, [from]);
-  const caller = await (isAccessToken ? platform.callerOf(token, { projectId }) : platform.callerBy({ apiToken: token }, projectId));
-  if (caller) return { caller, projectId };
+  const callerNow = () => (isAccessToken ? platform.callerOf(token, { projectId }) : platform.callerBy({ apiToken: token }, projectId));
+  const caller = await callerNow();
+  if (caller) return { caller, callerNow, projectId };
   await addAttempts(platform.db, [{ ...from, weight: failedExchangeWeight }]);
   throw askFor('The token is wrong or has expired. Use an API token as the password; the user name does not matter.');
 }
@@ -97,7 +100,11 @@ function bodyOf({ raw, headers }: FastifyRequest<Route>, bytesMax: number): Read
 }
 
 /** Git may have seen enough before all has come; the rest is let go by, so that the client gets to read why. */
-function feed(body: Readable, talk: Talk, { raw }: FastifyRequest<Route>) {
+function feed(body: Readable, talk: Talk, { raw }: FastifyRequest<Route>, secondsMax: number) {
+  const stalled = setTimeout(() => raw.complete || raw.destroy(), secondsMax * 1000);
+  raw.on('data', () => stalled.refresh());
+  for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(stalled));
+  void talk.ended.finally(() => clearTimeout(stalled));
   body.on('error', () => {
     talk.leave();
     raw.destroy();

@@ -2,23 +2,25 @@
  * What a push sets off. Before anything moves it is announced, which may refuse it; when branches have moved it is recorded, and the person who
  * pushed is shown how the activities go. They may stop looking: what was recorded goes on.
  */
-import type { PushHooks, RefUpdate } from '../../drivers/git/git.ts';
+import type { Pushed, PushHooks, RefUpdate } from '../../drivers/git/git.ts';
 import type { Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { announcePush, isBranchName, recordPush, type BranchUpdate } from '../environments/room.ts';
 import type { Project } from '../projects/room.ts';
+import { visibilityFor } from './visibility.ts';
 
 export interface Pushing {
-  caller: Caller;
-  project: Project;
+  /** The pusher and the project as they are now; throws a Problem when they may not push any more. */
+  admitAgain(): Promise<{ caller: Caller; project: Project }>;
+  projectId: string;
   /** Whether to show the activities to the end. */
   isWaiting: boolean;
   /** Aborted when nobody looks any more. */
   gone: AbortSignal;
 }
 
-export function pushHooks(platform: Platform, { caller, project, isWaiting, gone }: Pushing): PushHooks {
+export function pushHooks(platform: Platform, { admitAgain, projectId, isWaiting, gone }: Pushing): PushHooks {
   let announced: string | undefined;
   let isFollowed = isWaiting;
   const record = async (moved?: readonly string[]) => {
@@ -27,9 +29,11 @@ export function pushHooks(platform: Platform, { caller, project, isWaiting, gone
     return id === undefined ? [] : recordPush(platform, id, moved);
   };
   return {
-    async before(updates, options) {
+    async before(updates, options, pushed) {
+      const { caller, project } = await admitAgain();
       const branches = updates.filter(({ ref }) => !isTag(ref)).map(branchUpdate);
       for (const tag of updates.filter(({ ref }) => isTag(ref))) refuseTag(tag, caller, project);
+      await refuseHidden(platform, caller, project, pushed);
       if (options.includes(noWait)) isFollowed = false;
       if (branches.length === 0) return [];
       const others = options.filter((option) => option !== noWait);
@@ -49,9 +53,9 @@ export function pushHooks(platform: Platform, { caller, project, isWaiting, gone
     /** Where Git was stopped between the two, the repository knows what has moved. */
     async ended() {
       await record().catch((error: unknown) =>
-        platform.log.error({ err: error, project: project.id }, 'a push was left to be recorded later'),
+        platform.log.error({ err: error, project: projectId }, 'a push was left to be recorded later'),
       );
-      platform.git.tidy(project.id);
+      platform.git.tidy(projectId);
     },
   };
 }
@@ -79,6 +83,19 @@ function refuseTag({ ref, from }: RefUpdate, caller: Caller, project: Project) {
       'forbidden',
       `The tag ${ref.slice(tagsPrefix.length)} exists; only administrators of the project change or delete tags.`,
     );
+}
+
+/** A ref to what one may not see would show it. */
+async function refuseHidden(platform: Platform, caller: Caller, project: Project, pushed: Pushed) {
+  const visibility = await visibilityFor(platform, caller, project);
+  if (visibility.isWhole) return;
+  const branches = await platform.git.branches(project.id);
+  const shown = visibility.visible.map((branch) => branches.get(branch)).filter((sha) => sha !== undefined);
+  if (await pushed.isOwnOr([...new Set(shown)])) return;
+  throw new Problem(
+    'forbidden',
+    'You push commits or files that this repository has, but that are not on a branch you may see; push what you have fetched or made yourself.',
+  );
 }
 
 async function* shown({ logs }: Platform, { id, text, type }: Activity, gone: AbortSignal): AsyncGenerator<string> {

@@ -1,5 +1,5 @@
 /** Git over HTTP, and the repository over the API. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest';
 import type { PushHooks } from '../../drivers/git/git.ts';
 import { commit, git, good, openSource, run } from '../../test-git.ts';
 import { sampleProject } from '../../test-samples.ts';
+import { hiddenRefs } from './visibility.ts';
 
 const { folder, home, port, owner, organization_id, project, urlFor, workingCopy, colleague, filledProject, activitiesIn } =
   await openSource();
@@ -159,6 +160,104 @@ describe('who may push', () => {
     expect((await at(`commits/${await good(copy, 'rev-parse', 'dev')}`)).status).toBe(200);
   });
 
+  test('a ref to what one may not see is refused, however it is reached; what one sends or sees is accepted', async () => {
+    const { id, copy } = await filledProject();
+    const dev = await colleague(id, 'development:contributor');
+    const line = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`;
+    /** Without what a well-behaved client would send along. */
+    const pushAlone = async (sha: string, ref: string, ...sent: string[]) => {
+      const pack = execFileSync('git', ['pack-objects', '--stdout', '--quiet'], {
+        cwd: copy,
+        input: sent.map((one) => `${one}\n`).join(''),
+      });
+      const { text } = await home.send({
+        method: 'POST',
+        url: `/git/${id}.git/git-receive-pack`,
+        headers: { authorization: `Bearer ${dev.accessToken}`, 'content-type': 'application/x-git-receive-pack-request' },
+        payload: Buffer.concat([Buffer.from(`${line(`${'0'.repeat(40)} ${sha} ${ref}\0report-status side-band-64k`)}0000`), pack]),
+      });
+      return text;
+    };
+    const [hidden, shown] = [await good(copy, 'rev-parse', 'stage'), await good(copy, 'rev-parse', 'dev')];
+    const child = await good(copy, 'commit-tree', 'dev^{tree}', '-p', hidden, '-m', 'On top of it');
+    const sameTree = await good(copy, 'commit-tree', 'stage^{tree}', '-p', shown, '-m', 'With its files');
+    const refused = 'not on a branch you may see';
+    expect(await pushAlone(hidden, 'refs/heads/stolen')).toContain(refused);
+    expect(await pushAlone(hidden, 'refs/tags/stolen')).toContain(refused);
+    expect(await pushAlone(child, 'refs/heads/stolen', child)).toContain(refused);
+    expect(await pushAlone(sameTree, 'refs/heads/stolen', sameTree)).toContain(refused);
+    expect(await pushAlone(await good(copy, 'rev-parse', 'stage:stage.txt'), 'refs/tags/stolen')).toContain(refused);
+    expect((await home.platform.git.refs(id)).map(({ name }) => name)).not.toContainEqual(expect.stringContaining('stolen'));
+    expect(await pushAlone(shown, 'refs/heads/copied')).toContain('ok refs/heads/copied');
+    const remote = urlFor(dev.apiToken, id);
+    await commit(copy, { 'dev.txt': 'other' });
+    await good(copy, 'push', '-o', 'no-wait', remote, 'dev');
+    const old = await good(copy, 'commit-tree', `${shown}^{tree}`, '-p', 'dev', '-m', 'As it was');
+    expect(await pushAlone(old, 'refs/heads/reverted', old)).toContain('ok refs/heads/reverted');
+    expect(await git(copy, 'push', '-o', 'no-wait', remote, 'stage:refs/heads/mine')).toMatchObject({ code: 0 });
+  });
+
+  test('what is taken away while a push is under way counts', async () => {
+    const { id, copy } = await filledProject();
+    const contributor = await colleague(id, 'development:contributor', 'production:viewer', 'staging:viewer');
+    const { git: driver } = home.platform;
+    const { serve } = driver;
+    driver.serve = (projectId, conversation) => {
+      const { hooks } = conversation;
+      const before: PushHooks['before'] = async (...told) => {
+        await owner.send('DELETE', `/projects/${id}/user-access/${contributor.user.id}`);
+        return hooks?.before(...told) ?? [];
+      };
+      return serve(projectId, { ...conversation, hooks: hooks && { ...hooks, before } });
+    };
+    try {
+      await commit(copy, { 'dev.txt': 'late' });
+      expect((await git(copy, 'push', urlFor(contributor.apiToken, id), 'dev')).said).toContain('No such project, or you have no access');
+    } finally {
+      driver.serve = serve;
+    }
+    expect(await home.platform.git.branch(id, 'dev')).not.toBe(await good(copy, 'rev-parse', 'dev'));
+  });
+
+  test('nobody takes the places of others', async () => {
+    const { id } = await filledProject();
+    const greedy = await colleague(id, 'development:viewer', 'production:viewer', 'staging:viewer');
+    const sockets = Array.from({ length: 8 }, () => createConnection(port, '127.0.0.1'));
+    for (const socket of sockets)
+      socket.write(
+        `POST /git/${id}.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${greedy.accessToken}\r\nContent-Length: 100\r\n\r\n00`,
+      );
+    const listed = async (token: string) => (await git(folder, 'ls-remote', urlFor(token, id))).code;
+    await expect.poll(() => listed(greedy.apiToken), { timeout: 10_000 }).not.toBe(0);
+    expect(await listed(owner.apiToken)).toBe(0);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => listed(greedy.apiToken), { timeout: 10_000 }).toBe(0);
+  });
+
+  test('a name in front of hidden branches does not show them', async () => {
+    const { id, copy } = await filledProject();
+    const dev = await colleague(id, 'development:contributor');
+    await good(copy, 'push', 'origin', 'stage:release/secret', '-o', 'environment.type=staging');
+    await good(copy, 'push', 'origin', 'dev:reserved');
+    await home.platform.db
+      .updateTable('environments')
+      .set({ id: 'release' })
+      .where('project_id', '=', id)
+      .where('id', '=', 'reserved')
+      .execute();
+    expect((await git(folder, 'ls-remote', urlFor(dev.apiToken, id))).said.match(/refs\/\S+/g)).toEqual(['refs/heads/dev']);
+    const secret = await good(copy, 'rev-parse', 'stage');
+    expect((await dev.send('GET', `/projects/${id}/git/commits/${secret}`)).status).toBe(404);
+    const visibility = { isWhole: false as const, visible: ['a', 'b/c/d'], hidden: ['a/x', 'b'] };
+    expect(hiddenRefs(visibility, 'receive-pack', { default_branch: 'a' }, [])).toEqual([
+      'refs/tags',
+      '!refs/heads/a',
+      'refs/heads/b',
+      'refs/heads/a/x',
+      '!refs/heads/b/c/d',
+    ]);
+  });
+
   test('an organization that asks for a second factor asks for it here too', async () => {
     const { id } = await filledProject();
     const person = await colleague(id, 'development:contributor');
@@ -275,8 +374,8 @@ describe('what cannot be pushed', () => {
     };
     const before = await pushWith((hooks, id) => ({
       ...hooks,
-      before: async (updates, options) => {
-        const lines = await hooks.before(updates, options);
+      before: async (...told) => {
+        const lines = await hooks.before(...told);
         await kill(id);
         return lines;
       },

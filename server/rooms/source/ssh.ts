@@ -67,11 +67,13 @@ async function run(platform: Platform, { who, user, line, variables, channel }: 
     if (service !== 'upload-pack' && service !== 'receive-pack') return refuse(channel, noShell);
     if (/^[a-z0-9]+$/.test(user) && user !== 'git' && user !== projectId)
       return refuse(channel, `You came as ${user}, but asked for ${projectId}; use ${projectId}@ in front of the host.`);
-    const caller = await platform.callerBy(who, projectId);
+    const callerNow = () => platform.callerBy(who, projectId);
+    const caller = await callerNow();
     if (!caller) return refuse(channel, 'Your key is no longer accepted.');
     const project = await admit(platform, caller, projectId, service);
     const isWaiting = !variables.has(noWait) || variables.get(noWait) === '0';
-    const talk = await converse(platform, caller, project, { service, part: 'whole', protocol: variables.get(gitProtocol), isWaiting });
+    const protocol = variables.get(gitProtocol);
+    const talk = await converse(platform, { caller, callerNow }, project, { service, part: 'whole', protocol, isWaiting });
     channel.once('close', () => talk.leave());
     channel.pipe(talk.stdin);
     talk.stdout.pipe(channel, { end: false });

@@ -28,12 +28,23 @@ export const mayPushSomewhere = (caller: Caller, project: Project) => typesWith(
 
 export const mayReadSomething = (caller: Caller, project: Project) => typesWith(caller, project, 'environment:view').length > 0;
 
-/** In the form of Git's setting. Fetching starts from nothing; pushing must be able to add a branch, so there only what is known is hidden. */
-export function hiddenRefs(visibility: Visibility, service: 'upload-pack' | 'receive-pack', { default_branch }: Project): string[] {
+/**
+ * In the form of Git's setting, where a name stands for all that is below it, too, and the last that fits counts: the longest goes last. Fetching
+ * starts from nothing; pushing must be able to add a branch, so there only what is known is hidden. `present`: the branches that Git has.
+ */
+export function hiddenRefs(
+  visibility: Visibility,
+  service: 'upload-pack' | 'receive-pack',
+  { default_branch }: Pick<Project, 'default_branch'>,
+  present: readonly string[],
+): string[] {
   if (visibility.isWhole) return [];
-  if (service === 'receive-pack') return ['refs/tags', ...visibility.hidden.map((branch) => `refs/heads/${branch}`)];
-  const shown = visibility.visible.map((branch) => `!refs/heads/${branch}`);
-  return ['refs', ...(visibility.visible.includes(default_branch) ? [] : ['HEAD']), ...shown];
+  const visible = new Set(visibility.visible);
+  const known = [...new Set([...visible, ...visibility.hidden, ...(service === 'upload-pack' ? present : [])])]
+    .toSorted((a, b) => a.length - b.length)
+    .map((branch) => `${visible.has(branch) ? '!' : ''}refs/heads/${branch}`);
+  if (service === 'receive-pack') return ['refs/tags', ...known];
+  return ['refs', ...(visible.has(default_branch) ? [] : ['HEAD']), ...known];
 }
 
 export const isShown = (visibility: Visibility, ref: string) =>

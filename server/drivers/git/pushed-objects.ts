@@ -1,0 +1,68 @@
+/**
+ * What a push is made of. Git accepts a new ref to anything that the repository has, whoever may see it; for those who may not see everything, each
+ * object behind what they push must have come with the push, which is what quarantine holds, or be part of what they are shown.
+ */
+import { Problem } from '../../kernel/problem.ts';
+import { GitFailed, runGit, TooMuchOutput, turns } from './command.ts';
+
+const idBytes = 41;
+const objectsMax = 1_000_000;
+const checksAtOnceMax = 4;
+const checkSecondsMax = 120;
+
+/** These may take long: other commands have places left. */
+const inTurn = turns(checksAtOnceMax);
+
+/** `tips` and `shown` are ids; `quarantine` is where Git has put what came. Throws a Problem when it cannot be found out. */
+export const isOwnOrShown = (gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> =>
+  inTurn(() => check(gitDir, quarantine, tips, shown));
+
+async function check(gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
+  const withQuarantine = { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(`${gitDir}/objects`) };
+  const alone = { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: '' };
+  const brought = await objectsBehind(gitDir, tips, shown, withQuarantine);
+  const unsent = await missing(gitDir, brought, alone);
+  if (unsent.length === 0) return true;
+  /** What is left out as shown is exact for commits, but not for the files of older ones, which a client need not send either. */
+  const types = await runGit(gitDir, ['cat-file', '--batch-check=%(objecttype)'], { input: lines(unsent), env: withQuarantine });
+  if (/^(commit|tag)$/m.test(types.toString('latin1'))) return false;
+  const all = new Set(await objectsBehind(gitDir, shown, [], {}));
+  return unsent.every((sha) => all.has(sha));
+}
+
+async function objectsBehind(gitDir: string, tips: readonly string[], without: readonly string[], env: Record<string, string>) {
+  const input = lines([...tips, ...without.map((sha) => `^${sha}`)]);
+  const args = ['rev-list', '--objects', '--no-object-names', '--stdin'];
+  try {
+    const listed = await runGit(gitDir, args, { input, env, bytesMax: objectsMax * idBytes, secondsMax: checkSecondsMax });
+    return idsIn(listed);
+  } catch (error) {
+    if (!(error instanceof TooMuchOutput) && !(error instanceof GitFailed && error.outcome.wasKilled)) throw error;
+    throw new Problem(
+      'too-large',
+      'Too much is pushed at once for somebody who does not see all branches; ask an administrator to push it.',
+    );
+  }
+}
+
+/** Those that are not in this one place. */
+async function missing(gitDir: string, ids: readonly string[], env: Record<string, string>): Promise<string[]> {
+  const bytesMax = ids.length * 2 * idBytes + 1;
+  const answers = await runGit(gitDir, ['cat-file', '--batch-check=%(objectname)'], { input: lines(ids), env, bytesMax });
+  return answers
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line.endsWith(' missing'))
+    .map((line) => line.slice(0, idBytes - 1));
+}
+
+/** Otherwise a colon would end it. */
+const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, '\\$&')}"`;
+
+const lines = (texts: readonly string[]) => texts.map((text) => `${text}\n`).join('');
+
+const idsIn = (output: Buffer) =>
+  output
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line !== '');
