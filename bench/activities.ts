@@ -15,6 +15,8 @@ const perSecondMin = 200;
 const [latencies, shortOnes, environments] = [50, 2000, 100];
 const [many, few] = [1_000_000, 1000];
 const listRatioMax = 2;
+const partRows = 100_000;
+const lanesEach = 20;
 
 const { api, db, headers, platform, close } = await openMeasuredPlatform();
 const { id: organization_id } = (await api.inject({ method: 'POST', url: '/organizations', headers, payload: { label: 'Bench' } })).json();
@@ -81,13 +83,18 @@ for (const [project, count] of [
   ['small', few],
   ['large', many],
 ] as const) {
-  await sql`insert into activities (id, project_id, type, queue, environments, environment_types, state, result, completion_percent, created_at)
+  /** In parts, each within the time that a statement has. */
+  for (let from = 0; from < count; from += partRows)
+    await sql`insert into activities (id, project_id, type, queue, environments, environment_types, state, result, completion_percent, created_at)
     select ${project} || n, ${project}, (array['environment.push', 'environment.cron', 'environment.backup'])[1 + n % 3], 'default',
-      array['e' || n % 20], '{development}', 'complete', 'success', 100, now() - n * interval '1 second' from generate_series(1, ${count}::int) n`.execute(
-    db,
-  );
-  await sql`insert into activity_lanes (activity_id, project_id, lane, position, created_at, is_open)
-    select id, project_id, environments[1], position, created_at, false from activities where project_id = ${project}`.execute(db);
+      array['e' || n % ${lanesEach}::int], '{development}', 'complete', 'success', 100, now() - n * interval '1 second' from generate_series(${from + 1}::int, ${Math.min(from + partRows, count)}::int) n`.execute(
+      db,
+    );
+  for (let lane = 0; lane < lanesEach; lane += 1)
+    await sql`insert into activity_lanes (activity_id, project_id, lane, position, created_at, is_open)
+    select id, project_id, environments[1], position, created_at, false from activities where project_id = ${project} and environments[1] = ${`e${lane}`}`.execute(
+      db,
+    );
 }
 await sql`vacuum analyze`.execute(db);
 

@@ -39,6 +39,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
 
     /** A driver that cannot do something has to say so to whoever relies on it. */
     const unless = (reason: string | undefined, says: (volumes: Volumes) => boolean, sentence: string, check: () => Promise<void>) =>
+      // oxlint-disable-next-line vitest/expect-expect, vitest/valid-title -- both are handed in
       reason === undefined ? test(sentence, check) : test(`${sentence} (not here: ${reason})`, () => expect(says(volumes)).toBe(false));
 
     test('a volume is an empty folder, made once, that goes away with everything in it', async () => {

@@ -15,6 +15,8 @@ shift 4
 cd -- "$bundle"
 name=${bundle##*/}
 runc_root=../../runc
+runc=/usr/sbin/runc # where Debian has it; looking it up takes a process
+[ -x $runc ] || runc=$(command -v runc)
 
 wanted() { [ "$(cat token 2>/dev/null)" = "$token" ]; }
 
@@ -44,12 +46,13 @@ keep_last_end() {
   ! grep -qs '^oom_kill [1-9]' memory-events || : >durable/previous-out-of-memory
 }
 
+# runc lives for milliseconds: collecting its garbage is not worth the time.
 monitored_create() {
   if [ "$restart" = never ]; then set --; else
     set -- --exit-command /bin/sh
     for word in "$PWD/../../launch.sh" again "$bundle" "$token" "$restart"; do set -- "$@" --exit-command-arg "$word"; done
   fi
-  _OCI_SYNCPIPE=5 conmon --api-version 1 --cid "$name" --cuuid "$name" --name "$name" --runtime "$(command -v runc)" \
+  GOGC=off _OCI_SYNCPIPE=5 conmon --api-version 1 --cid "$name" --cuuid "$name" --name "$name" --runtime "$runc" \
     --runtime-arg --root --runtime-arg "$bundle/$runc_root" --bundle "$bundle" --container-pidfile pid --conmon-pidfile monitor-pid \
     --log-path "k8s-file:$bundle/durable/log" --log-size-max $log_bytes_max --no-sync-log --no-new-keyring --full-attach \
     --exit-dir "$bundle/durable/exit" "$@" 5>&1 >/dev/null 2>&1 </dev/null 3>&- 9>&- | { IFS= read -r reply || true; printf '%s' "$reply"; }

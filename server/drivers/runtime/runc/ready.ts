@@ -14,7 +14,7 @@ type Probe = NonNullable<Description['probe']>;
 type Finding = string | undefined;
 
 /** Most are ready within a second, and somebody waits for it. */
-const pauseMilliseconds = { first: 5, later: 200 };
+const pauseMilliseconds = { first: 2, later: 200 };
 const impatientMilliseconds = 1500;
 const attemptMillisecondsMax = 5000;
 const lastLinesMax = 10;
