@@ -62,7 +62,8 @@ async function bareStart(): Promise<number> {
 async function containerStart(): Promise<number> {
   const probe = { kind: 'http', port: 8080, path: '/', secondsMax: 30 } as const;
   const container = describeContainer(machine.layers, 'web', { argv: ['/usr/bin/node', ...server(8080)], limits, probe });
-  const milliseconds = await measured(async () => firstReply(`http://${(await runtime.ensure(container)).address}:8080/`));
+  /** The probe is what asks first, and `ensure` ends with the reply to it. */
+  const milliseconds = await measured(() => runtime.ensure(container));
   await runtime.remove('web');
   return milliseconds;
 }
