@@ -126,11 +126,12 @@ const addressesOf = (path: string) => {
 
 /** The life of every request, in order. */
 function answer(operation: Operation, hal: Hal, platform: Platform) {
-  const parse = compileParse(operation);
-  const present = hal(operation);
+  /** Compiled with the first request: all of them at once would take most of a start. */
+  let compiled: { parse: ReturnType<typeof compileParse>; present: ReturnType<Hal> } | undefined;
   const status = statusOf(operation.returns, operation.family);
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { parse, present } = (compiled ??= { parse: compileParse(operation), present: hal(operation) });
     const params = request.params as Record<string, string>;
     const caller = await authenticate(operation, request, platform);
     const target = await load(operation, parse.params(params), caller, platform);

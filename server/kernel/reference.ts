@@ -25,15 +25,20 @@ interface Document {
 
 export function publishReference(http: FastifyInstance, description: Record<string, unknown>) {
   const json = JSON.stringify(description);
-  const yaml = stringify(JSON.parse(json), { aliasDuplicateObjects: false });
-  const page = referencePage(JSON.parse(json) as Document).html;
+  /** Made when first asked for: both take longer than everything else here. */
+  let yaml: string | undefined;
+  let page: string | undefined;
   http.get(documentPath, (_request, reply) => reply.header('content-type', 'application/json; charset=utf-8').send(json));
-  http.get('/openapi.yaml', (_request, reply) => reply.header('content-type', 'application/yaml; charset=utf-8').send(yaml));
+  http.get('/openapi.yaml', (_request, reply) =>
+    reply
+      .header('content-type', 'application/yaml; charset=utf-8')
+      .send((yaml ??= stringify(JSON.parse(json), { aliasDuplicateObjects: false }))),
+  );
   http.get('/docs', (_request, reply) =>
     reply
       .header('content-type', 'text/html; charset=utf-8')
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-      .send(page),
+      .send((page ??= referencePage(JSON.parse(json) as Document).html)),
   );
 }
 

@@ -112,7 +112,7 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
 
   test(
     `killed at ${chaosKills} random moments of ensuring and removing, what should exist does, and nothing else`,
-    { timeout: 300_000 },
+    { timeout: 600_000 },
     async () => {
       runtime = await openRuncRuntime(machine.options);
       const kept = await runtime.ensure(idle('kept'));
