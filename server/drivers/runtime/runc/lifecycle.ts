@@ -52,7 +52,8 @@ export async function startContainer(machine: Machine, description: Description)
   makeFolder(bundle, 0o711);
   symlinkSync(durableOf(places, name), join(bundle, 'durable'));
   symlinkSync(outOfMemoryFile(cgroupOf(places, name)), join(bundle, 'memory-events'));
-  const attachment = reserveAddress(places, description);
+  // In turn: a network that is just being taken down would take the place that was reserved along.
+  const attachment = await machine.turns.take(networksTurn, async () => reserveAddress(places, description));
   const token = randomBytes(8).toString('hex');
   const monitors = ensureMonitorsCgroup(`${cgroupParentOf(places)}-monitors`);
   const launch = ['sh', places.launcher, 'first', bundle, token, description.restart, ...monitors];

@@ -70,7 +70,11 @@ link set ${bridge} up
 
 /** Of a container that is gone: its name, and the network where it was the last. Callers take turns. */
 export async function leaveNetwork(places: Places, programs: Programs, { network, slot }: Attachment) {
-  if (attachments(places).some((other) => other.network === network)) return writeNames(places, network);
+  if (attachments(places).some((other) => other.network === network)) {
+    // One that has only reserved its place writes the names itself, when it makes the network.
+    if (existsSync(namesFolder(places, network))) writeNames(places, network);
+    return;
+  }
   if (bridgeExists(places, slot)) await programs.run('ip', ['link', 'delete', bridgeOf(places, slot)]);
   rmSync(join(places.networks, network), { recursive: true, force: true });
   releaseSlot(slot);
