@@ -177,7 +177,12 @@ function openWorld(instance: string) {
   const remove = () => {
     server.kill('SIGKILL');
     ip('netns', 'delete', namespace);
-    if (existsSync(`/sys/class/net/${link}`)) ip('link', 'delete', link);
+    // It goes with the namespace at its other end, if the kernel is quick.
+    try {
+      ip('link', 'delete', link);
+    } catch (error) {
+      if (existsSync(`/sys/class/net/${link}`)) throw error;
+    }
   };
   return { ready: once(server.stdout!, 'data'), remove };
 }

@@ -82,7 +82,9 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     runtime = undefined;
     await expect.poll(() => reply().catch(() => ''), waiting).toBe('web');
     runtime = await openRuncRuntime(machine.options);
-    expect(await runtime.state('web')).toMatchObject({ status: 'running', restarts: 1 });
+    // It answers a moment before its monitor has written down that it runs.
+    const again = runtime;
+    await expect.poll(() => again.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
     expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
   });
 
