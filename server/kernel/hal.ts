@@ -1,5 +1,5 @@
 /**
- * How rows become HAL. All that does not depend on the row is rendered to strings once at boot: serialisers compiled from the schemas
+ * How rows become HAL. All that does not depend on the row is rendered to strings once, with the first request that needs it: serialisers compiled from the schemas
  * (which are thereby an allow-list: a column that is not in the schema cannot leak), link templates, and link `meta`.
  * A link is shown exactly when following it would be let through.
  */

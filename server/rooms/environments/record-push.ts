@@ -214,31 +214,20 @@ export async function startDelete(tx: Tx, project: { id: string }, environment: 
   });
 }
 
+const toldFields = [
+  'id',
+  'name',
+  'machine_name',
+  'title',
+  'type',
+  'parent',
+  'status',
+  'is_main',
+  'head_commit',
+  'project',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof Environment)[];
+
 /** What a payload tells of an environment. */
-export const shortly = ({
-  id,
-  name,
-  machine_name,
-  title,
-  type,
-  parent,
-  status,
-  is_main,
-  head_commit,
-  project,
-  created_at,
-  updated_at,
-}: Environment) => ({
-  id,
-  name,
-  machine_name,
-  title,
-  type,
-  parent,
-  status,
-  is_main,
-  head_commit,
-  project,
-  created_at,
-  updated_at,
-});
+export const shortly = (environment: Environment) => Object.fromEntries(toldFields.map((field) => [field, environment[field]]));
