@@ -14,6 +14,8 @@ import { inventoryOf, makeTestMachine } from '../server/drivers/runtime/runc/tes
 import { median } from './harness/platform.ts';
 
 const rounds = 15;
+/** What the start before left to be done, such as getting ready for the next one, is not to slow this one down. */
+const pauseMilliseconds = 300;
 const ratioMax = 2;
 const idleCount = 100;
 const atATime = 4;
@@ -73,7 +75,10 @@ async function compareStarts() {
   await runtime.ensure(idle('neighbour'));
   const times: Record<'bare' | 'contained', number[]> = { bare: [], contained: [] };
   for (let round = 0; round <= rounds; round++) {
-    const [bare, contained] = [await bareStart(), await containerStart()];
+    await sleep(pauseMilliseconds);
+    const bare = await bareStart();
+    await sleep(pauseMilliseconds);
+    const contained = await containerStart();
     if (round === 0) continue;
     times.bare.push(bare);
     times.contained.push(contained);

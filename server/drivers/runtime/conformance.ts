@@ -3,7 +3,7 @@
  * `/usr/bin/node`.
  */
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -164,6 +164,27 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
         expect(readFileSync(join(folder, 'two'), 'utf8')).toBe('two\n');
       } finally {
         for (const name of ['one', 'two']) await runtime.remove(name);
+        rmSync(folder, { recursive: true });
+      }
+    });
+
+    test('a folder inside a mounted one is made where it is missing; links that stand in the way are refused', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'offshoot-mount-'));
+      try {
+        chownSync(folder, 1000, 1000);
+        const below = (path: string) => idle('web', { mounts: [{ from: folder, below: path, at: '/data', writable: true }] });
+        await runtime.ensure(below('files/public'));
+        const { out } = await runShell(runtime, 'web', 'echo here >/data/file; stat -c %u:%g /data /data/file');
+        expect(out).toBe('1000:1000\n1000:1000\n');
+        expect(readFileSync(join(folder, 'files/public/file'), 'utf8')).toBe('here\n');
+        symlinkSync('/etc', join(folder, 'planted'));
+        mkdirSync(join(folder, 'deeper'));
+        symlinkSync('..', join(folder, 'deeper', 'up'));
+        for (const path of ['planted', 'planted/ssl', 'deeper/up', 'files/public/file'])
+          await expect(runtime.ensure(below(path))).rejects.toThrow(/is not a folder, or a link that leads elsewhere/);
+        await expect(runtime.ensure(below('../other'))).rejects.toThrow(/not inside/);
+      } finally {
+        await runtime.remove('web');
         rmSync(folder, { recursive: true });
       }
     });

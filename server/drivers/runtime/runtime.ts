@@ -56,6 +56,11 @@ export interface Container {
 /** A folder of the machine inside the container. Files belong inside to the users they belong to in `from`, whichever range the network has. */
 export interface Mount {
   from: string;
+  /**
+   * A folder inside `from`, made where it is missing, which belongs to whom `from` belongs to. Whoever writes to a volume may leave links in
+   * it; no link is followed on the way, and one that stands in it is refused.
+   */
+  below?: string;
   at: string;
   writable: boolean;
 }

@@ -3,6 +3,7 @@
  * read what they count, freeze them, and make a place for the monitors, so that stopping the platform's own service does not stop them.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats } from '../runtime.ts';
 import { readText } from './places.ts';
@@ -83,9 +84,9 @@ export function cgroupsIn(parent: string): string[] {
 
 /** Those still in use stay. */
 export function removeCgroup(cgroup: string) {
-  for (const hierarchy of hierarchies.all) {
+  for (const folder of hierarchies.all.map((hierarchy) => join(hierarchy, cgroup)).filter((folder) => existsSync(folder))) {
     try {
-      rmdirSync(join(hierarchy, cgroup));
+      rmdirSync(folder);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && ['ENOENT', 'EBUSY', 'ENOTEMPTY', 'ENOTDIR'].includes(String(error.code))))
         throw error;
@@ -93,16 +94,18 @@ export function removeCgroup(cgroup: string) {
   }
 }
 
-/** The files to write a process number to: where systemd looks when it stops everything of a service. */
-export function ensureMonitorsCgroup(cgroup: string): string[] {
+/**
+ * Out of where systemd looks when it stops everything of a service. The kernel takes up to some twenty milliseconds for it, during which others get on
+ * with their work.
+ */
+export async function joinMonitors(cgroup: string, pid: number | undefined) {
   const named = join(mountPoint, 'systemd');
-  const trees = [hierarchies.unifiedFolder, existsSync(join(named, 'cgroup.procs')) ? named : undefined];
-  return trees
-    .filter((tree) => tree !== undefined)
-    .map((tree) => {
-      mkdirSync(join(tree, cgroup), { recursive: true });
-      return join(tree, cgroup, 'cgroup.procs');
-    });
+  const trees = [hierarchies.unifiedFolder, existsSync(join(named, 'cgroup.procs')) ? named : undefined].filter(
+    (tree) => tree !== undefined,
+  );
+  for (const tree of trees) mkdirSync(join(tree, cgroup), { recursive: true });
+  // A machine that does not let us loses its containers with the platform, and is a machine still.
+  for (const tree of trees) await writeFile(join(tree, cgroup, 'cgroup.procs'), String(pid)).catch(() => {});
 }
 
 type Counters = Pick<ContainerStats, 'cpuSeconds' | 'memoryBytes' | 'pids' | 'diskReadBytes' | 'diskWrittenBytes' | 'pressure'>;

@@ -10,6 +10,7 @@ import { type Places, durableOf, readText, writeWhole } from './places.ts';
 
 const name = Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' });
 const path = Type.String({ pattern: '^(/[^/\\x00]+)+$', maxLength: 1000 });
+const pathInside = Type.String({ pattern: '^[^/\\x00]+(/[^/\\x00]+)*$', maxLength: 1000 });
 const text = Type.String({ pattern: '^[^\\x00]*$' });
 const count = Type.Integer({ minimum: 0 });
 const id = Type.Integer({ minimum: 0, maximum: 65_533 });
@@ -27,7 +28,7 @@ const schema = Type.Object({
   user: Type.Object({ uid: id, gid: id }),
   workingFolder: Type.Union([Type.Literal('/'), path]),
   writable: Type.Array(path, { maxItems: 30 }),
-  mounts: Type.Array(Type.Object({ from: path, at: path, writable: Type.Boolean() }), { maxItems: 30 }),
+  mounts: Type.Array(Type.Object({ from: path, below: Type.Optional(pathInside), at: path, writable: Type.Boolean() }), { maxItems: 30 }),
   limits,
   network: name,
   names: Type.Array(Type.String({ pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$' }), { maxItems: 100 }),
@@ -53,16 +54,19 @@ const limitsMin: Limits = { cpu: 0.01, memoryBytes: 6 * 1024 * 1024, pids: 4, di
 /** Ours, in every container. */
 const taken = ['/proc', '/dev', '/sys', '/etc', '/.offshoot'];
 
+const leadsElsewhere = (part: string) => part === '.' || part === '..';
+
 /** Throws a Problem that says what cannot be. */
 export function checkDescription(container: Container): Description {
   const description = parse(structuredClone(container)) as Description;
   checkLimits(description.limits);
   const places = [...description.writable, ...description.mounts.map(({ at }) => at)];
+  const outside = description.mounts.find(({ below }) => below?.split('/').some(leadsElsewhere));
+  if (outside)
+    throw new Problem('invalid-request', `${outside.below} is not inside of what is to be mounted at ${outside.at}; name a folder of it.`);
   const bad =
     places.find(
-      (at) =>
-        at.split('/').some((part) => part === '.' || part === '..') ||
-        taken.some((its) => at === its || (its !== '/etc' && at.startsWith(`${its}/`))),
+      (at) => at.split('/').some(leadsElsewhere) || taken.some((its) => at === its || (its !== '/etc' && at.startsWith(`${its}/`))),
     ) ?? places.find((at, index) => places.indexOf(at) !== index);
   if (bad !== undefined)
     throw new Problem('invalid-request', `Nothing can be mounted at ${bad} in ${container.name}: it is taken; choose another folder.`);

@@ -3,7 +3,7 @@
 # is how a container is started again, also while the platform is down. Not so without the right word in `token`: the platform writes it once
 # the container is ready, and takes it away before it stops the container.
 #
-#   launch.sh first <bundle> <token> <restart> [file to write our process number to]...
+#   launch.sh first <bundle> <token> <restart>
 #   launch.sh again <bundle> <token> <restart>
 set -eu
 streak_seconds=60 # who ran for so long has not failed again, but anew
@@ -11,7 +11,6 @@ delay_max=60
 log_bytes_max=8388608
 
 step=$1 bundle=$2 token=$3 restart=$4
-shift 4
 cd -- "$bundle"
 name=${bundle##*/}
 runc_root=../../runc
@@ -70,7 +69,6 @@ await_links() {
   [ "$word" = done ] || { echo 'the network could not be set up' >&2; exit 1; }
 }
 
-for monitors; do echo $$ >"$monitors" || true; done
 if [ "$step" = again ]; then
   # Once it is our turn we go through with it: what is half started could not be told from what is whole.
   trap 'exit 0' TERM

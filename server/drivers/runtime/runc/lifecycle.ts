@@ -8,15 +8,16 @@ import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
 import { bundleConfig } from './bundle.ts';
-import { cgroupsIn, ensureMonitorsCgroup, outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
+import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
-import { ensureNetwork, leaveNetwork, readAttachment, reserveAddress } from './networks.ts';
+import { type Attachment, ensureNetwork, leaveNetwork, readAttachment, reserveAddress } from './networks.ts';
 import {
   type Places,
   bundleOf,
   cgroupOf,
   cgroupParentOf,
   durableOf,
+  entriesOf,
   makeFolder,
   netnsOf,
   readText,
@@ -26,7 +27,8 @@ import {
   vethOf,
   writeWhole,
 } from './places.ts';
-import { firstStepsOf, preparationOf, preparer } from './prepare.ts';
+import { lastSteps, linkSteps, mountSteps, namespaceSteps, rootSteps } from './prepare.ts';
+import type { Preparers } from './preparers.ts';
 import { type Programs, processStart, signalProcess, waitUntil } from './processes.ts';
 import { exitFile, outOfMemoryMark, previousExit, previousOutOfMemory, runningOf, tokenFile } from './state.ts';
 import type { Turns } from './turns.ts';
@@ -34,18 +36,20 @@ import type { Turns } from './turns.ts';
 export interface Machine {
   places: Places;
   programs: Programs;
+  preparers: Preparers;
   volumes: Volumes;
   turns: Turns;
 }
 
 const networksTurn = '/networks';
+export const monitorsOf = (places: Places) => `${cgroupParentOf(places)}-monitors`;
 const killMillisecondsMax = 10_000;
 const restarterMillisecondsMax = 20_000;
 const monitorMillisecondsMax = 10_000;
 
 /** Starts it and returns; whether it is ready is another question. */
 export async function startContainer(machine: Machine, description: Description): Promise<void> {
-  const { places, programs } = machine;
+  const { places } = machine;
   const { name } = description;
   const bundle = bundleOf(places, name);
   forgetLastEnd(places, name);
@@ -55,20 +59,33 @@ export async function startContainer(machine: Machine, description: Description)
   // In turn: a network that is just being taken down would take the place that was reserved along.
   const attachment = await machine.turns.take(networksTurn, async () => reserveAddress(places, description));
   const token = randomBytes(8).toString('hex');
-  const monitors = ensureMonitorsCgroup(`${cgroupParentOf(places)}-monitors`);
-  const launch = ['sh', places.launcher, 'first', bundle, token, description.restart, ...monitors];
-  const { code, said } = await programs.attempt('perl', [preparer, process.arch, ...launch], async (write) => {
-    write(firstStepsOf(places, description, attachment));
-    const [scratch] = await Promise.all([
-      ensureScratch(machine, description),
-      machine.turns.take(networksTurn, () => ensureNetwork(places, programs, attachment)),
-    ]);
-    const plan = preparationOf(places, description, attachment, scratch);
-    writeConfig(places, description, attachment.slot);
+  const launch = ['sh', places.launcher, 'first', bundle, token, description.restart];
+  const preparer = machine.preparers.take();
+  const { code, said } = await preparer.tell(async (write) => {
+    write(namespaceSteps(places, description, attachment));
+    await together(preparer.joined, prepare(machine, description, attachment, write));
     writeFileSync(join(bundle, 'launched'), `${hashOf(description)} ${token}`);
-    write(plan);
+    write(lastSteps(launch));
   });
   if (code !== 0) throw failedLaunch(description, said);
+}
+
+async function prepare(machine: Machine, description: Description, attachment: Attachment, write: (steps: string) => void) {
+  const { places, programs } = machine;
+  const joinNetwork = async () => {
+    await machine.turns.take(networksTurn, () => ensureNetwork(places, programs, attachment));
+    write(linkSteps(places, description, attachment));
+    write(rootSteps(places, description, attachment));
+    writeConfig(places, description, attachment.slot);
+  };
+  const [scratch] = await together(ensureScratch(machine, description), joinNetwork());
+  write(mountSteps(description, scratch));
+}
+
+/** Like Promise.all, but when it fails nothing of it is still going on, for what was done is taken back then. */
+async function together<First, Second>(first: Promise<First>, second: Promise<Second>): Promise<[First, Second]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
 }
 
 export function writeConfig(places: Places, description: Description, slot: number) {
@@ -174,7 +191,10 @@ export async function clearContainer(machine: Machine, name: string, stop: Descr
   removeBundle(places, name);
   removeCgroup(cgroupOf(places, name));
   removeCgroup(cgroupParentOf(places));
-  if (cgroupsIn(cgroupParentOf(places)).length === 0) removeCgroup(`${cgroupParentOf(places)}-monitors`);
+  // One that is about to start has its bundle already.
+  const isLast = () => entriesOf(places.runContainers).length === 0;
+  if (isLast()) await machine.preparers.close();
+  if (isLast()) removeCgroup(monitorsOf(places));
   await Promise.all([
     volumes.remove(scratchOf(places, name)),
     attachment && machine.turns.take(networksTurn, () => leaveNetwork(places, programs, attachment)),

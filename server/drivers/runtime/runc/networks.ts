@@ -129,14 +129,13 @@ function writeNames(places: Places, network: string) {
     .filter((attachment) => attachment.network === network && attachment.names.length > 0)
     .map((attachment) => `${attachedAddress(attachment)} ${attachment.names.join(' ')}`);
   const folder = namesFolder(places, network);
-  writeWhole(join(folder, 'hosts'), ['127.0.0.1 localhost', ...lines, ''].join('\n'), 0o644);
-  writeWhole(
-    join(folder, 'resolv.conf'),
-    machineResolvers()
+  const files = {
+    hosts: ['127.0.0.1 localhost', ...lines, ''].join('\n'),
+    'resolv.conf': machineResolvers()
       .map((address) => `nameserver ${address}\n`)
       .join(''),
-    0o644,
-  );
+  };
+  for (const [file, text] of Object.entries(files)) if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
 }
 
 function allowForwarding() {

@@ -1,12 +1,12 @@
 # Makes the root file system and the network namespace of one container, in one process: what takes system calls that neither Node nor Debian's
-# mount(8) offer. The plan comes on standard input, words ended by NUL, and is carried out as it comes; see prepare.ts. At its last word, `go`, the
-# program in the arguments follows in the same process. Dies with a sentence when something cannot be done.
+# mount(8) offer. The plan comes on standard input, words ended by NUL, and is carried out as it comes; see prepare.ts. Its last step, `go`, names the
+# program that follows in the same process. Dies with a sentence when something cannot be done.
 #
 # Mount points are walked to without following a symbolic link: what is in a volume was written by its tenants, and must lead nowhere.
 use strict;
 use warnings;
 
-my %arity = (namespaces => 3, links => 4, overlay => 2, make => 2, mount => 3, show => 2);
+my %arity = (namespaces => 3, links => 4, overlay => 2, make => 2, mount => 3, 'mount-below' => 4, show => 2);
 my ($open_tree, $move_mount, $openat2, $mount_setattr) = (428, 429, 437, 442);
 my %old_calls = (x64 => { mount => 165, unshare => 272 }, arm64 => { mount => 40, unshare => 97 });
 my $call = $old_calls{ $ARGV[0] } or die "unknown architecture\n";
@@ -89,15 +89,46 @@ sub make {
     }
 }
 
+# A folder of a volume: on the way to it no link is followed. What is missing is made, and belongs to whom the volume belongs to.
+sub below {
+    my ($from, $path) = @_;
+    my $at = folder($here, $from);
+    my ($user, $group) = (stat "/proc/self/fd/$at/.")[4, 5];
+    for my $part (split m{/}, $path) {
+        my $made = mkdir "/proc/self/fd/$at/$part", 0755;
+        $made or $! == $exists or die "$path: $!\n";
+        my $next = eval { folder($at, "$part") };
+        defined $next && -d "/proc/self/fd/$next/." or die "$path cannot be mounted: $part is not a folder, or a link that leads elsewhere\n";
+        chown $user, $group, "/proc/self/fd/$next" if $made;
+        $at = $next;
+    }
+    return $at;
+}
+
 sub mount_with {
     my ($from, $at, $flags, $users_fd) = @_;
     my $tree = syscall($open_tree, $here, $from, $clone | $cloexec);
     $tree >= 0 or die "$from: $!\n";
+    place_tree($tree, $from, $at, $flags, $users_fd);
+}
+
+sub mount_below {
+    my ($from, $path, $at, $flags, $users_fd) = @_;
+    my $tree = syscall($open_tree, below($from, $path), $empty, $clone | $cloexec | $empty_path);
+    $tree >= 0 or die "$path: $!\n";
+    place_tree($tree, $path, $at, $flags, $users_fd);
+}
+
+sub place_tree {
+    my ($tree, $from, $at, $flags, $users_fd) = @_;
     my $attributes = pack 'QQQQ', $flags, 0, 0, $users_fd;
     syscall($mount_setattr, $tree, $empty, $empty_path, $attributes, 32) == 0 or die "$from cannot be mounted for a range of users: $!\n";
     my $to = folder($root, $at);
     syscall($move_mount, $tree, $empty, $to, $empty, 0x44) == 0 or die "$at: $!\n";
 }
+
+# How a volume is mounted for the users of the container.
+sub for_users { my ($mode) = @_; return $idmap | $nosuid_nodev | ($mode eq 'ro' ? $read_only : 0) }
 
 sub run_ip {
     my ($batch, @options) = @_;
@@ -127,12 +158,13 @@ sub word {
 }
 my %steps = (
     namespaces => \&namespaces, links => \&links, overlay => \&overlay, make => \&make,
-    mount => sub { my ($from, $at, $mode) = @_; mount_with($from, $at, $idmap | $nosuid_nodev | ($mode eq 'ro' ? $read_only : 0), fileno $users) },
+    mount => sub { my ($from, $at, $mode) = @_; mount_with($from, $at, for_users($mode), fileno $users) },
+    'mount-below' => sub { my ($from, $path, $at, $mode) = @_; mount_below($from, $path, $at, for_users($mode), fileno $users) },
     show => sub { my ($from, $at) = @_; mount_with($from, $at, $nosuid_nodev | $read_only, 0) },
 );
 while ((my $step = word()) ne 'go') {
     my $arity = $arity{$step} or die "unknown step $step\n";
     $steps{$step}->(map { word() } 1 .. $arity);
 }
-my (undef, @next) = @ARGV;
+my @next = map { word() } 1 .. word();
 exec @next or die "$next[0]: $!\n";

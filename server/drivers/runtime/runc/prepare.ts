@@ -24,8 +24,6 @@ import { type Attachment, linkBatches, namesFolder } from './networks.ts';
 import { type Places, bundleOf, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
 
 const init = '/usr/bin/tini-static';
-/** Takes the plan as its input, and the program that follows as arguments behind the architecture. */
-export const preparer = join(import.meta.dirname, 'prepare.pl');
 const namesAt = '.offshoot/names';
 /** A page of the kernel, which is what mount options may take. */
 const optionsBytesMax = 4000;
@@ -46,14 +44,24 @@ export function ensureBaseLayer(places: Places) {
 
 interface Place {
   from: string;
+  below?: string | undefined;
   at: string;
   writable: boolean;
 }
 
-/** What can begin before the rest is known, and takes longest: namespaces, and links between them. */
-export function firstStepsOf(places: Places, { name }: Description, attachment: Attachment): string {
-  return written([['namespaces', String(firstUserOf(attachment.slot)), usersOf(places, name), netnsOf(places, name)]]);
+/** What can begin before anything else is there. */
+export const namespaceSteps = (places: Places, { name }: Description, { slot }: Attachment): string =>
+  written([['namespaces', String(firstUserOf(slot)), usersOf(places, name), netnsOf(places, name)]]);
+
+/** Once there is a network. */
+export function linkSteps(places: Places, { name }: Description, attachment: Attachment): string {
+  const netns = basename(netnsOf(places, name));
+  const { inside, outside } = linkBatches(places, netns, attachment);
+  return written([['links', outside, netns, inside, join(bundleOf(places, name), 'links')]]);
 }
+
+/** The program that starts the container follows. */
+export const lastSteps = (argv: readonly string[]): string => written([['go', String(argv.length), ...argv]]);
 
 const written = (steps: readonly string[][]) =>
   steps
@@ -61,33 +69,36 @@ const written = (steps: readonly string[][]) =>
     .map((word) => `${word}\0`)
     .join('');
 
-/** Makes what files can make, and gives the plan for the rest. `scratch` is the folder that those that can be written to share. */
-export function preparationOf(places: Places, description: Description, attachment: Attachment, scratch: string | undefined): string {
+/** Makes what files can make of the root, and gives the steps for the rest. */
+export function rootSteps(places: Places, description: Description, { network, slot }: Attachment): string {
   const { name } = description;
   const layers = checkedLayers(description);
   const top = join(bundleOf(places, name), 'top');
-  const mounts = [...scratchFolders(description, scratch), ...description.mounts]
-    .map((mount) => ({ ...mount, at: resolveInside(layers, mount.at) }))
-    .sort((a, b) => a.at.split('/').length - b.at.split('/').length);
+  const mountPoints = [...description.writable, ...description.mounts.map(({ at }) => at)].map((at) => resolveInside(layers, at));
   const root = rootOf(places, name);
   mkdirSync(root, { recursive: true });
-  const first = firstUserOf(attachment.slot);
+  const first = firstUserOf(slot);
   chownSync(dirname(root), first, first);
   chmodSync(dirname(root), 0o700);
   makeFolder(top, 0o755);
-  for (const { at } of mounts) if (!mounts.some((other) => isBelow(at, other.at))) makeMountPoint(layers, top, at);
+  for (const at of mountPoints) if (!mountPoints.some((other) => isBelow(at, other))) makeMountPoint(layers, top, at);
   writeNameFiles(description, layers, top);
   const lower = [top, places.baseLayer, ...layers].map(escapeOption).join(':');
   if (Buffer.byteLength(lower) > optionsBytesMax)
     throw new Problem('unavailable', `The image of ${name} has too many layers, or paths too long.`);
-  const { inside, outside } = linkBatches(places, basename(netnsOf(places, name)), attachment);
   return written([
-    ['links', outside, basename(netnsOf(places, name)), inside, join(bundleOf(places, name), 'links')],
     ['overlay', root, lower],
-    ['show', namesFolder(places, attachment.network), namesAt],
-    ...mounts.flatMap((mount) => [nestedStep(mounts, mount), ['mount', mount.from, mount.at.slice(1), mount.writable ? 'rw' : 'ro']]),
-    ['go'],
+    ['show', namesFolder(places, network), namesAt],
   ]);
+}
+
+/** `scratch` is the folder that those that can be written to share. */
+export function mountSteps(description: Description, scratch: string | undefined): string {
+  const layers = description.layers.toReversed();
+  const mounts = [...scratchFolders(description, scratch), ...description.mounts]
+    .map((mount) => ({ ...mount, at: resolveInside(layers, mount.at) }))
+    .sort((a, b) => a.at.split('/').length - b.at.split('/').length);
+  return written(mounts.flatMap((mount) => [nestedStep(mounts, mount), mountStep(mount)]));
 }
 
 function checkedLayers({ name, layers, mounts }: Description): string[] {
@@ -116,7 +127,12 @@ const isBelow = (at: string, other: string) => at.startsWith(`${other}/`);
 /** A mount point inside another mount is made in what is mounted there. */
 function nestedStep(mounts: readonly Place[], { at }: Place): string[] {
   const around = mounts.findLast((other) => isBelow(at, other.at));
-  return around ? ['make', around.from, at.slice(around.at.length + 1)] : [];
+  return around ? ['make', around.from, join(around.below ?? '', at.slice(around.at.length + 1))] : [];
+}
+
+function mountStep({ from, below, at, writable }: Place): string[] {
+  const mode = writable ? 'rw' : 'ro';
+  return below === undefined ? ['mount', from, at.slice(1), mode] : ['mount-below', from, below, at.slice(1), mode];
 }
 
 const topmost = (layers: readonly string[], path: string) =>

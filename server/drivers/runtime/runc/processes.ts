@@ -11,17 +11,32 @@ const lockSecondsMax = 30;
 
 type Input = string | ((write: (text: string) => void) => Promise<void>);
 
+/** Its exit code and what it said, whatever the code. */
+interface Ended {
+  code: number;
+  said: string;
+}
+
+/** A program that waits to be told something. */
+export interface Started {
+  pid: number | undefined;
+  alive(): boolean;
+  /** What it is told may come bit by bit; if that fails, its input just ends, and so does this. */
+  tell(input: Input): Promise<Ended>;
+}
+
 /** Runs programs while holding the lock of the runtime: what is still running after a kill -9 of this process keeps the next one out until it is done. */
 export interface Programs {
   run(program: string, args: readonly string[], input?: string): Promise<void>;
-  /** Its exit code and what it said, whatever the code. What it is told may come bit by bit; if that fails, its input just ends, and so does this. */
-  attempt(program: string, args: readonly string[], input?: Input): Promise<{ code: number; said: string }>;
+  attempt(program: string, args: readonly string[], input?: string): Promise<Ended>;
+  start(program: string, args: readonly string[]): Started;
   close(): void;
 }
 
 export async function openPrograms(lockFile: string): Promise<Programs> {
   const lock = openSync(lockFile, 'a', 0o600);
-  const attempt = (program: string, args: readonly string[], input?: Input) => runOnce(program, args, input, lock);
+  const start = (program: string, args: readonly string[]) => startProgram(program, args, lock);
+  const attempt = (program: string, args: readonly string[], input = '') => start(program, args).tell(input);
   const { code } = await attempt('flock', ['--exclusive', '--timeout', String(lockSecondsMax), '3']);
   if (code !== 0) {
     closeSync(lock);
@@ -30,6 +45,7 @@ export async function openPrograms(lockFile: string): Promise<Programs> {
   const open = { now: true };
   return {
     attempt,
+    start,
     run: async (program, args, input) => {
       const { code, said } = await attempt(program, args, input);
       if (code !== 0) throw new Error(`${program} ${args.slice(0, 4).join(' ')} ended with ${code}: ${said.trim()}`);
@@ -41,37 +57,40 @@ export async function openPrograms(lockFile: string): Promise<Programs> {
   };
 }
 
-function runOnce(
-  program: string,
-  args: readonly string[],
-  input: Input | undefined,
-  lock: number,
-): Promise<{ code: number; said: string }> {
-  return new Promise((settle, fail) => {
-    const child = spawn(program, args, {
-      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', lock],
-      timeout: secondsMax * 1000,
-    });
-    let said = '';
-    const listen = (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputBytesMax));
-    child.stdout?.on('data', listen);
-    child.stderr?.on('data', listen);
-    child.stdin?.on('error', () => {});
-    const told = tell(child.stdin, input);
+function startProgram(program: string, args: readonly string[], lock: number): Started {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe', lock] });
+  let said = '';
+  const listen = (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputBytesMax));
+  child.stdout?.on('data', listen);
+  child.stderr?.on('data', listen);
+  child.stdin?.on('error', () => {});
+  const ended = new Promise<Ended>((settle, fail) => {
     child.once('error', (cause) => fail(new Error(`${program} could not be started: ${cause.message}`, { cause })));
-    child.once('close', (code, signal) => void told.then(() => settle({ said, code: code ?? (signal === null ? 1 : 137) }), fail));
+    child.once('close', (code, signal) => settle({ said, code: code ?? (signal === null ? 1 : 137) }));
   });
+  // Whoever tells it something hears of it; nobody else asks.
+  ended.catch(() => {});
+  const tell = async (input: Input) => {
+    const timer = setTimeout(() => child.kill(), secondsMax * 1000);
+    try {
+      return await tellAndWait(child.stdin, input, ended);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  // Its end may not have been told to us yet.
+  const alive = () => child.exitCode === null && child.signalCode === null && processStart(child.pid ?? 0) !== undefined;
+  return { pid: child.pid, alive, tell };
 }
 
 /** A failure is kept until the program has ended, or it might go on behind the back of whoever hears of it. */
-function tell(stdin: Writable | null, input: Input | undefined): Promise<void> {
-  const telling =
-    typeof input === 'function'
-      ? input((text) => void stdin?.write(text))
-      : Promise.resolve(void (input !== undefined && stdin?.write(input)));
+async function tellAndWait(stdin: Writable | null, input: Input, ended: Promise<Ended>): Promise<Ended> {
+  const telling = typeof input === 'function' ? input((text) => void stdin?.write(text)) : Promise.resolve(void stdin?.write(input));
   const told = telling.finally(() => stdin?.end());
   told.catch(() => {});
-  return told;
+  const end = await ended;
+  await told;
+  return end;
 }
 
 /** When a process started, in ticks since boot: together with its number it is that process and no other. Undefined: it has ended. */

@@ -20,11 +20,12 @@ import {
 } from './description.ts';
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { type Machine, clearContainer, launchedAs, removeBundle, startContainer, writeConfig } from './lifecycle.ts';
+import { type Machine, clearContainer, launchedAs, monitorsOf, removeBundle, startContainer, writeConfig } from './lifecycle.ts';
 import { keepLogsShort, readLogs } from './logs.ts';
 import { readAttachment } from './networks.ts';
 import { type Places, cgroupOf, durableOf, entriesOf, openPlaces, readText, scratchOf } from './places.ts';
 import { ensureBaseLayer } from './prepare.ts';
+import { Preparers } from './preparers.ts';
 import { openPrograms, waitUntil } from './processes.ts';
 import { waitUntilReady } from './ready.ts';
 import { bootedSince, noteBoot } from './slots.ts';
@@ -54,7 +55,9 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
   for (const name of entriesOf(places.runContainers)) endOldExecutions(places, name);
   const stopRotating = keepLogsShort(places);
   const turns = new Turns();
-  const machine: Machine = { places, programs, volumes, turns };
+  const preparers = new Preparers(programs, monitorsOf(places));
+  const machine: Machine = { places, programs, preparers, volumes, turns };
+  if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
 
@@ -80,6 +83,7 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
       stopRotating();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
+      await preparers.close();
       programs.close();
     },
   };
@@ -105,6 +109,7 @@ async function ensure(machine: Machine, container: Container, waiting: Map<strin
       return stateOf(places, name);
     } finally {
       waiting.delete(name);
+      if (runningOf(places, name)) machine.preparers.startAhead();
     }
   });
 }

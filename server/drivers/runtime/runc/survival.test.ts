@@ -2,11 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeContainer, linesOf, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
+import { commandOf } from './lifecycle.ts';
+import { readText } from './places.ts';
 import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, canRun, inventoryOf, makeTestMachine, pretendReboot } from './test-machine.ts';
 
@@ -86,6 +90,31 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     const again = runtime;
     await expect.poll(() => again.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
     expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
+  });
+
+  /** What was started ahead to prepare the next container. */
+  const waitingPreparers = () =>
+    readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => pid > 0 && commandOf(pid).includes('prepare.pl') && readText(`/proc/${pid}/stat`)?.includes(`) S ${process.pid} `));
+
+  test('their monitors are not among the processes of the platform, also when what was to start them is killed while it waits', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    const cgroupOfMonitor = async (name: string) => {
+      await runtime?.ensure(idle(name));
+      const pid = readText(join('/run/offshoot', machine.instance, 'containers', name, 'monitor-pid'));
+      return /^0::(.*)$/m.exec(readText(`/proc/${pid}/cgroup`) ?? '')?.[1];
+    };
+    const monitors = `/offshoot-${machine.instance}-monitors`;
+    expect(await cgroupOfMonitor('first')).toBe(monitors);
+    await expect.poll(waitingPreparers, waiting).toHaveLength(1);
+    expect(await cgroupOfMonitor('prepared')).toBe(monitors);
+    await expect.poll(waitingPreparers, waiting).toHaveLength(1);
+    for (const pid of waitingPreparers()) process.kill(pid, 'SIGKILL');
+    await expect.poll(waitingPreparers, waiting).toEqual([]);
+    expect(await cgroupOfMonitor('unprepared')).toBe(monitors);
+    for (const name of ['first', 'prepared', 'unprepared']) await runtime.remove(name);
+    expect(waitingPreparers()).toEqual([]);
   });
 
   test('after a remove the machine has what it had before', async () => {
