@@ -102,6 +102,25 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
   };
+  deployments: {
+    id: string;
+    project_id: string;
+    environment_id: string;
+    stack_id: string;
+    number: number;
+    status: Generated<string>;
+    commit_id: string;
+    model: unknown;
+    slugs: unknown;
+    sizes: unknown;
+    generations: Generated<unknown>;
+    routes: unknown;
+    settings: unknown;
+    secrets_sealed: string;
+    activity_id: string | null;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   environment_variables: {
     project_id: string;
     environment_id: string;
@@ -146,6 +165,8 @@ export interface Database {
     last_backup_at: Time | null;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    stack_id: string | null;
+    last_deployment: unknown;
   };
   installation: {
     only_one: Generated<boolean>;
@@ -294,6 +315,7 @@ export interface Database {
     client_key_sealed: string | null;
     build_cache_generation: Generated<number>;
     restarted_at: Generated<Time>;
+    entropy_sealed: string | null;
   };
   pushes: {
     id: GeneratedAlways<string>;
@@ -306,6 +328,17 @@ export interface Database {
   recovery_codes: {
     user_id: string;
     fingerprint: string;
+  };
+  slugs: {
+    id: string;
+    project_id: string;
+    app: string;
+    tree_id: string;
+    config_id: string;
+    volume: string;
+    bytes: string;
+    created_at: Generated<Time>;
+    last_used_at: Generated<Time>;
   };
   ssh_keys: {
     key_id: GeneratedAlways<number>;

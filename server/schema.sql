@@ -137,6 +137,32 @@ create table connections (
   constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table deployments (
+  id text not null,
+  project_id text not null,
+  environment_id text not null,
+  stack_id text not null,
+  number integer not null,
+  status text not null default 'preparing'::text,
+  commit_id text not null,
+  model json not null,
+  slugs jsonb not null,
+  sizes jsonb not null,
+  generations jsonb not null default '{}'::jsonb,
+  routes json not null,
+  settings jsonb not null,
+  secrets_sealed text not null,
+  activity_id text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint deployments_project_id_environment_id_stack_id_number_key UNIQUE (project_id, environment_id, stack_id, number),
+  constraint deployments_pkey PRIMARY KEY (id),
+  constraint deployments_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
+  constraint deployments_number_check CHECK ((number > 0)),
+  constraint deployments_status_check CHECK ((status = ANY (ARRAY['preparing'::text, 'current'::text, 'replaced'::text, 'failed'::text])))
+);
+CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (project_id, environment_id) WHERE (status = 'current'::text);
+
 create table environment_variables (
   project_id text not null,
   environment_id text not null,
@@ -185,13 +211,17 @@ create table environments (
   last_backup_at timestamp with time zone,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  stack_id text,
+  last_deployment jsonb,
   constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
+  constraint environments_stack_id_key UNIQUE (stack_id),
   constraint environments_pkey PRIMARY KEY (project_id, id),
   constraint environments_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint environments_project_id_parent_fkey FOREIGN KEY (project_id, parent) REFERENCES environments(project_id, id),
   constraint environments_check CHECK ((parent <> id)),
   constraint environments_head_commit_check CHECK ((head_commit ~ '^[0-9a-f]{40}$'::text)),
   constraint environments_id_check CHECK (((length(id) >= 1) AND (length(id) <= 250))),
+  constraint environments_stack_id_check CHECK ((stack_id ~ '^[a-z2-7]{13}$'::text)),
   constraint environments_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text, 'paused'::text, 'deleting'::text]))),
   constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
 );
@@ -419,6 +449,7 @@ create table projects (
   client_key_sealed text,
   build_cache_generation integer not null default 0,
   restarted_at timestamp with time zone not null default now(),
+  entropy_sealed text,
   constraint projects_id_organization_id_key UNIQUE (id, organization_id),
   constraint projects_subscription_id_key UNIQUE (subscription_id),
   constraint projects_pkey PRIMARY KEY (id),
@@ -450,6 +481,22 @@ create table recovery_codes (
   constraint recovery_codes_pkey PRIMARY KEY (user_id, fingerprint),
   constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+create table slugs (
+  id text not null,
+  project_id text not null,
+  app text not null,
+  tree_id text not null,
+  config_id text not null,
+  volume text not null,
+  bytes bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  last_used_at timestamp with time zone not null default clock_timestamp(),
+  constraint slugs_volume_key UNIQUE (volume),
+  constraint slugs_pkey PRIMARY KEY (id),
+  constraint slugs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX slugs_project ON public.slugs USING btree (project_id, last_used_at);
 
 create table ssh_keys (
   key_id integer not null generated always as identity,

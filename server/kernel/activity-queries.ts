@@ -32,13 +32,19 @@ const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) =>
 /**
  * Those that lost their runner first; then, of those whose turn it is in all their lanes, as many as their queues have room for, production first.
  */
-export const claim = (db: Db, runner: string, most: number, leaseSeconds: number): Promise<Activity[]> =>
+export const claim = (
+  db: Db,
+  runner: string,
+  most: number,
+  { leaseSeconds, except }: { leaseSeconds: number; except: readonly string[] },
+): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
     await openScheduled(tx);
     const { rows } = await sql<Activity>`
       with lapsed as (
-        select id from activities where state = 'in_progress' and lease_until < clock_timestamp() order by position limit ${most}),
+        select id from activities where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
+        order by position limit ${most}),
       running as (
         select project_id, queue, count(*) as count from activities where state = 'in_progress' group by project_id, queue),
       heads as (
@@ -48,7 +54,7 @@ export const claim = (db: Db, runner: string, most: number, leaseSeconds: number
           + row_number() over (partition by project_id, queue order by is_urgent desc, position) as place
         from activities left join running using (project_id, queue)
         where id = any(array(select activity_id from heads group by activity_id, lanes having count(*) = lanes))
-          and state = 'pending' and run_after <= clock_timestamp()),
+          and state = 'pending' and run_after <= clock_timestamp() and type <> all(${except}::text[])),
       admitted as (
         select id from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue)
         where place <= coalesce(most, place) order by is_urgent desc, position limit ${most}),

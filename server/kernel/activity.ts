@@ -31,6 +31,8 @@ export interface ActivityDefinition<Input extends TSchema = TSchema> {
   input: Input;
   /** Whether somebody may stop it once it runs; waiting ones can always be cancelled. */
   cancellable: boolean;
+  /** Whether it may touch the machine, which one process has; other runners leave it alone. */
+  usesMachine?: boolean;
   /** How long it is listed after its end; without end where absent. */
   keptDays?: number;
   /** `staged`: done up to the point where a person says go. */

@@ -76,6 +76,7 @@ const typeNames: Record<string, string> = {
   integer: 'number',
   bigint: 'string',
   'double precision': 'number',
+  json: 'unknown',
   jsonb: 'unknown',
   'text[]': 'string[]',
   'uuid[]': 'string[]',

@@ -78,6 +78,7 @@ const Gadget = entity({
   address: ({ id }: Gadget) => ({ projectId: 'p1', gadgetId: id }),
   scope: ({ owner_id }) => ({ user: owner_id }),
   view: 'signed-in',
+  links: ({ size }) => (size === null ? {} : { 'pf:doors': [{ href: 'https://a.example.org/' }, { href: 'https://b.example.org/' }] }),
   load: async ({ gadgetId }, { db }) => (await rowsOf(db, sql<Gadget>`select * from gadgets where id = ${gadgetId}`))[0],
 });
 
@@ -241,6 +242,7 @@ describe('the project family', () => {
       meta: { type: 'object', properties: { size: { type: ['integer', 'null'] } } },
     });
     expect(json._links['#pause']).toMatchObject({ href: `${at}/one/pause`, meta: { post: { summary: 'Pause a gadget' } } });
+    expect(json._links['pf:doors']).toEqual([{ href: 'https://a.example.org/' }, { href: 'https://b.example.org/' }]);
     expect(JSON.stringify(json)).not.toContain('owner_id');
   });
 

@@ -26,6 +26,7 @@ export const openLog = (level: string, destination?: { write(line: string): void
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { error: pino.stdSerializers.errWithCause },
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: [...depths.flatMap((depth) => secretKeys.map((key) => depth + key)), '*["set-cookie"]'], censor: '[hidden]' },
     },

@@ -47,7 +47,7 @@ export function openapi(rooms: Rooms, serverUrl: string): Json {
         },
       },
       schemas: {
-        ...Object.fromEntries([...entities].sort(([a], [b]) => a.localeCompare(b)).map(([name, { schema }]) => [name, withLinks(schema)])),
+        ...Object.fromEntries([...entities].sort(([a], [b]) => a.localeCompare(b)).map(([name, entity]) => [name, withLinks(entity)])),
         Error: errorSchema,
         Link: linkSchema,
       },
@@ -78,11 +78,15 @@ const errorSchema = {
   },
 };
 
-const withLinks = (schema: TSchema): Json => {
+const withLinks = ({ schema, links }: Entity): Json => {
   const { properties, ...rest } = schema as TSchema & { properties: Json };
+  const link = { $ref: '#/components/schemas/Link' };
   return {
     ...rest,
-    properties: { ...properties, _links: { type: 'object', additionalProperties: { $ref: '#/components/schemas/Link' } } },
+    properties: {
+      ...properties,
+      _links: { type: 'object', additionalProperties: links ? { anyOf: [link, { type: 'array', items: link }] } : link },
+    },
   };
 };
 

@@ -18,6 +18,10 @@ type Named<Path extends string, T> = string extends Path ? Record<string, T> : {
 /** `Params<'GET /projects/{projectId}'>` is `{ projectId: string }`. */
 export type Params<Path extends string> = Named<Path, string>;
 
+export interface Link {
+  href: string;
+}
+
 /** A kind of thing the API speaks of: its shape, its address, whose it is, and how to fetch one. */
 export interface Entity<Row = any, Path extends string = string> {
   /** Singular, as in a sentence: «No such API token.» */
@@ -32,6 +36,8 @@ export interface Entity<Row = any, Path extends string = string> {
   scope(row: Row): Scope;
   /** Whoever lacks this cannot tell the thing from an absent one. */
   view: Requirement;
+  /** Links that are no operations of the API, by name: addresses elsewhere. */
+  links?(row: Row): Record<string, Link | readonly Link[]>;
   /** Other things a row mentions, by set (`users`): a page of rows carries a signed link to each set. */
   references?: Record<string, (row: Row) => string | undefined>;
   load(params: Params<Path>, platform: Platform): Promise<Row | undefined>;

@@ -10,15 +10,24 @@ import type { Db, Tx } from './sql.ts';
 export interface Reconciler {
   name: string;
   everySeconds: number;
+  /** Whether it touches the machine, which one process has; the others leave it to that one. */
+  usesMachine?: boolean;
   run(platform: Platform, signal: AbortSignal): Promise<void>;
 }
 
 /** Asks for a look now, when the transaction commits. */
 export const nudge = (db: Db | Tx, reconciler: Reconciler): Promise<void> => notify(db, 'reconcile', reconciler.name);
 
-export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform) {
+/** Each holds a connection of the pool while it runs, and needs others; at a start all of them want to. */
+const atOnceMax = 3;
+
+export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform, hasMachine: () => boolean = () => true) {
   const stop = new AbortController();
-  const started = reconcilers.map((reconciler) => startReconciler(reconciler, platform, stop.signal));
+  const turn = createTurns(atOnceMax);
+  const started = reconcilers.map((reconciler) => {
+    const isOurs = () => !reconciler.usesMachine || hasMachine();
+    return startReconciler(reconciler, platform, (work) => turn(async () => void (isOurs() && (await work()))), stop.signal);
+  });
   return {
     /** Each once, now. */
     settle: async () => {
@@ -31,14 +40,33 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
   };
 }
 
-function startReconciler(reconciler: Reconciler, platform: Platform, signal: AbortSignal) {
+type Turn = (work: () => Promise<void>) => Promise<void>;
+
+/** So many at once; the others wait in the order they came. */
+function createTurns(places: number): Turn {
+  const waiting: (() => void)[] = [];
+  let free = places;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}
+
+function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn, signal: AbortSignal) {
   const { notices, log } = platform;
   let looking: Promise<void> | undefined;
   let again = false;
 
   const once = async () => {
     try {
-      await alone(platform.db, reconciler.name, () => reconciler.run(platform, signal));
+      await turn(() => alone(platform.db, reconciler.name, () => reconciler.run(platform, signal)));
     } catch (error) {
       if (!signal.aborted) log.error({ error, reconciler: reconciler.name }, 'a reconciler failed; it is tried again at its next turn');
     }

@@ -16,6 +16,8 @@ export interface Runner {
 export interface RunnerOptions {
   activitiesMax?: number;
   leaseSeconds?: number;
+  /** Whether this process is the one that has the machine; always, where absent. */
+  hasMachine?: () => boolean;
   /** For tests that break things. */
   faults?: Faults;
 }
@@ -33,9 +35,10 @@ interface Running {
 }
 
 export function startRunner(definitions: readonly ActivityDefinition[], platform: Platform, options: RunnerOptions = {}): Runner {
-  const { leaseSeconds = leaseSecondsDefault, activitiesMax = activitiesMaxDefault } = options;
+  const { leaseSeconds = leaseSecondsDefault, activitiesMax = activitiesMaxDefault, hasMachine = () => true } = options;
   const { db, log, notices } = platform;
   const byType = new Map(definitions.map((definition) => [definition.type, definition]));
+  const forTheMachine = definitions.filter(({ usesMachine }) => usesMachine).map(({ type }) => type);
   const name = ulid();
   const running = new Map<string, Running>();
   const stopping = new AbortController();
@@ -63,7 +66,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
         const free = activitiesMax - running.size;
-        const claimed = free > 0 ? await claim(db, name, free, leaseSeconds) : [];
+        const claimed = free > 0 ? await claim(db, name, free, { leaseSeconds, except: hasMachine() ? [] : forTheMachine }) : [];
         claimed.forEach(begin);
       }
     } catch (error) {
