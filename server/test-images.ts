@@ -36,6 +36,7 @@ export async function openTestContainers() {
   return {
     images,
     runtime,
+    volumes,
     limits,
     async volume(name: string, bytesMax = limits.diskBytes): Promise<string> {
       const { path } = await volumes.create(name, bytesMax);

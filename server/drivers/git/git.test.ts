@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitFiles, git } from '../../test-repository.ts';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress } from '../../../edge/public-address.ts';
 import { readGit } from './command.ts';
 import { MergeConflict, StaleBranch, type Git } from './git.ts';
 import { parseOrigin } from './import.ts';

@@ -53,6 +53,8 @@ export interface Git {
   blob(projectId: string, sha: string): Promise<Buffer | undefined>;
   /** File by file, of two commits or trees. Throws a Problem when it is too large. */
   diff(projectId: string, base: string, target: string): Promise<FileDiff[]>;
+  /** Writes the files of a tree into an empty folder, byte for byte; submodules become empty folders. Throws a Problem when there is no room. */
+  checkout(projectId: string, tree: string, folder: string, signal?: AbortSignal): Promise<void>;
   /** Whether one of these branches has the commit. */
   isReachable(projectId: string, commit: string, branches: readonly string[]): Promise<boolean>;
 

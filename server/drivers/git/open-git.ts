@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
+import { checkout } from './checkout.ts';
 import { isAncestor, merge, rebase } from './combine.ts';
 import { gitText, GitFailed, readGit, runGit, tryGit } from './command.ts';
 import { diff } from './diff.ts';
@@ -39,6 +40,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     merge: (projectId, ...rest) => merge(path(projectId), ...rest),
     rebase: (projectId, ...rest) => rebase(path(projectId), (sha) => objects.read(projectId, sha, commitBytesMax), ...rest),
     import: (projectId, source, by, log, signal) => importCommit(path(projectId), scratch, source, by, limits, { log, signal }),
+    checkout: (projectId, tree, into, signal) => checkout(path(projectId), scratch, tree, into, signal),
     serve: (projectId, conversation) => serve(path(projectId), conversation),
     tidy: tidying.tidy,
     close: async () => {

@@ -1,0 +1,189 @@
+/**
+ * Builds one application: its files on a volume of their own, commands in a container that can write there, then a snapshot that is the slug.
+ *
+ * It bears being killed anywhere and done again. Each attempt has names of its own; what an earlier one of the same slug left is removed first, or by
+ * the reconciler. One process builds a slug at a time: hold its volume's name (holding.ts) meanwhile.
+ */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Git } from '../../drivers/git/git.ts';
+import { catalogue, entryOf } from '../../drivers/images/catalogue.ts';
+import type { Image } from '../../drivers/images/images.ts';
+import { appUser } from '../../drivers/images/service.ts';
+import type { Mount } from '../../drivers/runtime/runtime.ts';
+import type { Config } from '../../config.ts';
+import { CommandFailed } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Db } from '../../kernel/sql.ts';
+import type { Machine } from '../../machine.ts';
+import { appFolder, buildCommands, cacheFolder, type BuildCommand } from './build-commands.ts';
+import { inBuildContainer, type RunCommand } from './build-container.ts';
+import type { BuildOutput } from './build-output.ts';
+import { useCache } from './cache.ts';
+import type { App } from './config/model.ts';
+import { makeMountPoints } from './mount-points.ts';
+import { insertSlug } from './queries.ts';
+import { buildNameOf, slugVolumeOfBuild, type Slug } from './slugs.ts';
+
+export interface BuildParts extends Pick<Machine, 'runtime' | 'images' | 'volumes'> {
+  git: Git;
+  db: Db;
+  config: Config;
+}
+
+export interface AppBuild {
+  projectId: string;
+  app: App;
+  slug: Slug;
+  cacheGeneration: number;
+  env: Readonly<Record<string, string>>;
+  limits: { cpu: number; memoryBytes: number };
+}
+
+const buildBytesMax = 8 * 1024 ** 3;
+const buildMinutesMax = 60;
+const attemptBytes = 4;
+
+type Ended = (command: { type: 'build'; exit_code: number }) => void;
+
+export async function buildApp(
+  parts: BuildParts,
+  build: AppBuild,
+  output: BuildOutput,
+  ended: Ended,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const { volumes, git, db } = parts;
+  const { projectId, app, slug } = build;
+  const late = AbortSignal.timeout(buildMinutesMax * 60 * 1000);
+  const signal = AbortSignal.any([cancelled, late]);
+  await removeAttempts(parts, slug);
+  const name = buildNameOf(slug, randomBytes(attemptBytes).toString('hex'));
+  try {
+    const image = await ensureImage(parts, app, output, signal);
+    const { path } = await volumes.create(name, buildBytesMax);
+    await git.checkout(projectId, slug.tree_id, path, signal);
+    await giveToApp(path);
+    await runCommands(parts, build, { name, path, image }, output, ended, signal);
+    for (const warning of await makeMountPoints(app, path)) output.warn(warning);
+    signal.throwIfAborted();
+    await volumes.remove(slug.volume);
+    await volumes.snapshot(name, slug.volume);
+    const { bytes } = await volumes.usage(slug.volume);
+    await insertSlug(db, { id: slug.slug_id, project_id: projectId, app: app.name, ...slugColumns(slug), bytes: String(bytes) });
+    output.step(`Storing the application (${megabytes(bytes)} MB).`);
+  } catch (error) {
+    throw late.aborted && !cancelled.aborted ? tookTooLong(app) : error;
+  } finally {
+    await volumes.remove(name);
+  }
+}
+
+const slugColumns = ({ tree_id, config_id, volume }: Slug) => ({ tree_id, config_id, volume });
+const megabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
+
+const tookTooLong = ({ name }: App) =>
+  new CommandFailed(`Unable to build application '${name}': it took longer than ${buildMinutesMax} minutes.`);
+
+/** Of builds of this slug that were killed. */
+async function removeAttempts({ runtime, volumes }: Pick<BuildParts, 'runtime' | 'volumes'>, slug: Slug) {
+  const isAttempt = ({ name }: { name: string }) => slugVolumeOfBuild(name) === slug.volume;
+  for (const { name } of (await runtime.list()).filter(isAttempt)) await runtime.remove(name);
+  for (const { name } of (await volumes.list()).filter(isAttempt)) await volumes.remove(name);
+}
+
+const progressPercent = 20;
+
+async function ensureImage({ images }: BuildParts, { name, type }: App, output: BuildOutput, signal: AbortSignal): Promise<Image> {
+  const built = await images.built(type);
+  if (built) return built;
+  output.step(`Preparing ${type}, which is needed for the first time.`);
+  let told = 0;
+  const onProgress = ({ percent, line }: { percent: number; line: string }) => {
+    if (percent < told + progressPercent) return;
+    told = percent;
+    output.line(`${Math.floor(percent)} %: ${line}`);
+  };
+  try {
+    return await images.ensure(type, onProgress, signal);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(error.kind, `Cannot build application of type '${type}' ('${name}'): ${error.message}`, { cause: error });
+  }
+}
+
+const execute = promisify(execFile);
+const chownSecondsMax = 600;
+
+/** Links themselves, not what they lead to. */
+const giveToApp = (folder: string) =>
+  execute('chown', ['--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder], { timeout: chownSecondsMax * 1000 });
+
+interface Place {
+  name: string;
+  path: string;
+  image: Image;
+}
+
+async function runCommands(
+  parts: BuildParts,
+  build: AppBuild,
+  { name, path, image }: Place,
+  output: BuildOutput,
+  ended: Ended,
+  signal: AbortSignal,
+) {
+  const { app, limits } = build;
+  const commands = buildCommands(app, (file) => isFile(join(path, file)));
+  if (commands.length === 0) return;
+  const env = { ...entryOf(catalogue, app.type).entry.env, ...build.env };
+  await useCache(parts.volumes, build, signal, (cache) => {
+    const mounts: Mount[] = [
+      { from: path, at: appFolder, writable: true },
+      { from: cache, at: cacheFolder, writable: true },
+    ];
+    return inBuildContainer(parts.runtime, { name, layers: image.layers, env, mounts, limits }, signal, (run) =>
+      oneAfterTheOther(commands, run, build, output, ended),
+    );
+  });
+}
+
+/** Or a link to one, wherever that leads: it is only looked at inside. */
+function isFile(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found !== undefined && !found.isDirectory();
+}
+
+async function oneAfterTheOther(
+  commands: readonly BuildCommand[],
+  run: RunCommand,
+  { app, limits }: AppBuild,
+  output: BuildOutput,
+  ended: Ended,
+) {
+  for (const command of commands) {
+    const { step, line } = command.announce;
+    if (step !== undefined) output.step(step);
+    if (line !== undefined) output.line(line);
+    const code = await run(command, output);
+    if (code === 0) continue;
+    ended({ type: 'build', exit_code: code });
+    throw new CommandFailed(
+      `Unable to build application '${app.name}': ${command.what} ended with exit code ${code}${hintFor(code, command, app, limits)}.`,
+    );
+  }
+  if (commands.length > 0) ended({ type: 'build', exit_code: 0 });
+}
+
+const wasKilled = 137;
+const wasNotFound = 127;
+
+function hintFor(code: number, { argv: [program] }: BuildCommand, { type }: App, { memoryBytes }: AppBuild['limits']): string {
+  if (code === wasKilled)
+    return `, which is how one ends that needs more memory than builds of this project have (${memoryBytes / 1024 ** 2} MB)`;
+  if (code === wasNotFound && program !== 'dash') return `: there is no ${program} in ${type}`;
+  return '';
+}

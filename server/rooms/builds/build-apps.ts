@@ -1,0 +1,114 @@
+/** Gives a slug for each application of a commit: one that is there, or a new one. An application that has not changed is never built twice. */
+import { availableParallelism } from 'node:os';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { Work } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { projectById, settingsOf } from '../projects/room.ts';
+import type { EffectiveVariable } from '../variables/room.ts';
+import { buildApp, type BuildParts } from './build-app.ts';
+import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
+import { buildVariables } from './build-variables.ts';
+import { buildIdentity } from './config/identity.ts';
+import type { App, ProjectModel } from './config/model.ts';
+import { holding } from './holding.ts';
+import { openSourceTree, type CommitTree } from './source-tree.ts';
+import { slugOf, useSlug, type Slug } from './slugs.ts';
+
+export interface BuildRequest {
+  project: { id: string; entropy: string };
+  environment: { id: string };
+  commit: string;
+  model: ProjectModel;
+  /** Those of the environment; what builds do not see is left out here. */
+  variables: readonly EffectiveVariable[];
+}
+
+export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command'>;
+
+/** In all of this process, so that what runs keeps most of the machine. */
+const buildsAtOnceMax = Math.max(2, Math.floor(availableParallelism() / 2));
+
+/** By application. */
+export async function buildApps(work: BuildWork, parts: BuildParts, request: BuildRequest): Promise<Record<string, Slug>> {
+  const tree = await openSourceTree(parts.git, request.project.id, request.commit);
+  const speak = speakInTurn(work.log);
+  const failed = new AbortController();
+  const build = async (app: App): Promise<readonly [string, Slug]> => {
+    const voice = speak();
+    try {
+      return [
+        app.name,
+        await work.step(`build ${app.name}`, (signal) =>
+          slugFor(work, parts, request, app, tree, voice, AbortSignal.any([signal, failed.signal])),
+        ),
+      ];
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    } finally {
+      voice.end();
+    }
+  };
+  const built = await Promise.allSettled(Object.values(request.model.applications).map(build));
+  /** The first to fail stopped the others. */
+  if (failed.signal.aborted) throw failed.signal.reason;
+  return Object.fromEntries(built.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
+}
+
+async function slugFor(
+  work: BuildWork,
+  parts: BuildParts,
+  request: BuildRequest,
+  app: App,
+  tree: CommitTree,
+  { log }: Voice,
+  signal: AbortSignal,
+): Promise<Slug> {
+  const { db, volumes, config } = parts;
+  const project = await projectById(db, request.project.id);
+  if (!project) throw new Problem('not-found', 'No such project.');
+  const { product_code, build_resources } = Value.Parse(BuildSettings, settingsOf(project, config));
+  const treeId = await treeIdOf(app, tree);
+  const told = { project: request.project, app, treeId, vendor: product_code, variables: request.variables };
+  const { visible, env, secrets } = buildVariables(told);
+  const identity = buildIdentity(app, { treeId, buildVariables: visible, secret: request.project.entropy });
+  const slug = slugOf(project.id, app.name, treeId, identity);
+  const output = openOutput(log, maskOf(secrets));
+  log(`Building application '${app.name}' (runtime type: ${app.type}, tree: ${treeId.slice(0, shortTreeCharacters)})`);
+  const reuse = async () => {
+    const isThere = await useSlug(db, volumes, slug);
+    if (isThere) output.step('Reusing existing build for this tree ID');
+    return isThere;
+  };
+  if (await reuse()) return slug;
+  const limits = { cpu: build_resources.cpu, memoryBytes: build_resources.memory * 1024 ** 2 };
+  const build = { projectId: project.id, app, slug, cacheGeneration: project.build_cache_generation, env, limits };
+  const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
+  const inTurn = () =>
+    holding('builds', signal, () => buildApp(parts, build, output, ended, signal), {
+      atOnce: buildsAtOnceMax,
+      onWait: () => output.step('Waiting for other builds to end.'),
+    });
+  const onWait = () => output.step('Waiting for another build of this tree.');
+  await holding(slug.volume, signal, async () => (await reuse()) || inTurn(), { onWait });
+  return slug;
+}
+
+const shortTreeCharacters = 7;
+
+/** Of all the settings of a project. */
+const BuildSettings = Type.Object({
+  product_code: Type.String(),
+  build_resources: Type.Object({ cpu: Type.Number(), memory: Type.Number() }),
+});
+
+async function treeIdOf({ name, source }: App, tree: CommitTree): Promise<string> {
+  const id = await tree.treeOf(source.root);
+  if (id === undefined)
+    throw new Problem(
+      'invalid-request',
+      `Unable to build application '${name}': its source.root ${source.root} is not a folder of this commit.`,
+    );
+  return id;
+}

@@ -1,0 +1,154 @@
+/**
+ * The commands of a build, in their order: tools that the application asks for, then what its flavor does, then its hook. Tools go into the slug,
+ * into a folder of their own, and are found there at build and later.
+ */
+import { Problem } from '../../kernel/problem.ts';
+import type { App, Json } from './config/model.ts';
+
+export const appFolder = '/app';
+export const cacheFolder = '/mnt/cache';
+const toolsFolder = `${appFolder}/.global`;
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface BuildCommand {
+  /** Lines for the log before it runs, as deep as they are to be. */
+  announce: { step?: string; line?: string };
+  /** In the sentence that says it failed. */
+  what: string;
+  argv: readonly [string, ...string[]];
+}
+
+/** Where tools keep what they download, so that the next build finds it and the slug does not carry it. */
+export const cacheVariables: Readonly<Record<string, string>> = {
+  npm_config_cache: `${cacheFolder}/npm`,
+  YARN_CACHE_FOLDER: `${cacheFolder}/yarn`,
+  COMPOSER_CACHE_DIR: `${cacheFolder}/composer`,
+  PIP_CACHE_DIR: `${cacheFolder}/pip`,
+  GOCACHE: `${cacheFolder}/go-build`,
+  GOMODCACHE: `${cacheFolder}/go-modules`,
+  npm_config_update_notifier: 'false',
+  COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
+};
+
+/** What containers of the slug need as well, so that they find the tools that its build installed. */
+export function toolVariables({ type, dependencies }: Pick<App, 'type' | 'dependencies'>, path = usualPath): Record<string, string> {
+  const languages = [type.split(':')[0] ?? '', ...Object.keys(dependencies)];
+  const gems = `${toolsFolder}/gems`;
+  return {
+    PATH: [`${toolsFolder}/bin`, ...(languages.includes('ruby') ? [`${gems}/bin`] : []), path].join(':'),
+    ...(languages.some((language) => language.startsWith('python')) && { PYTHONUSERBASE: toolsFolder, PIP_BREAK_SYSTEM_PACKAGES: '1' }),
+    ...(languages.includes('ruby') && { GEM_HOME: gems }),
+  };
+}
+
+/** `has` tells whether there is such a file at the root of the application. */
+export function buildCommands(app: App, has: (file: string) => boolean): BuildCommand[] {
+  return [...dependencyCommands(app), ...flavorCommands(app, has), ...hookCommands(app)];
+}
+
+type Packages = readonly (readonly [name: string, constraint: Json])[];
+
+/** By language: what installs packages. */
+const installers: Record<string, (packages: Packages) => (readonly [string, ...string[]])[]> = {
+  nodejs: (packages) => [
+    [
+      'npm',
+      'install',
+      '--global',
+      '--no-fund',
+      '--no-audit',
+      `--prefix=${toolsFolder}`,
+      '--',
+      ...packages.map(([name, wanted]) => `${name}@${textOf(wanted)}`),
+    ],
+  ],
+  python3: (packages) => [
+    ['pip3', 'install', '--user', '--no-warn-script-location', '--disable-pip-version-check', '--', ...packages.map(pythonRequirement)],
+  ],
+  ruby: (packages) =>
+    packages.map(([name, wanted]) => [
+      ...(['gem', 'install', '--no-document', '--bindir', `${toolsFolder}/bin`, '--version', gemVersion(wanted), name] as const),
+    ]),
+  php: (packages) => [
+    ['dash', '-c', composerScript, 'dash', `${toolsFolder}/php`, composerFile(packages)],
+    ['composer', '--no-ansi', '--no-interaction', 'install', '--no-progress', `--working-dir=${toolsFolder}/php`],
+  ],
+};
+const sameAs: Record<string, string> = { python: 'python3' };
+
+const composerScript = 'mkdir -p "$1" && printf %s "$2" >"$1/composer.json"';
+
+/** Either packages by name, or what composer.json would say itself. */
+function composerFile(packages: Packages): string {
+  const given = Object.fromEntries(packages);
+  const told = requiredOf(given) ? given : { require: given };
+  return JSON.stringify({ ...told, config: { 'bin-dir': `${toolsFolder}/bin` } });
+}
+
+const requiredOf = ({ require }: Record<string, Json>): Record<string, Json> | undefined =>
+  typeof require === 'object' && require !== null && !Array.isArray(require) ? require : undefined;
+
+const anyVersion = new Set(['', '*', 'latest']);
+const pythonRequirement = ([name, wanted]: Packages[number]) => {
+  const version = textOf(wanted);
+  if (anyVersion.has(version)) return name;
+  return /^[0-9]/.test(version) ? `${name}==${version}` : `${name}${version}`;
+};
+const gemVersion = (wanted: Json) => (anyVersion.has(textOf(wanted)) ? '>= 0' : textOf(wanted));
+const textOf = (value: Json) => (value === null ? '*' : typeof value === 'string' ? value : JSON.stringify(value));
+
+/** As arguments they must be no options. */
+const packageName = /^[A-Za-z0-9@][A-Za-z0-9@._/[\],+-]*$/;
+
+function dependencyCommands({ name: app, dependencies }: App): BuildCommand[] {
+  const wanted = Object.entries(dependencies).filter(([, packages]) => Object.keys(packages).length > 0);
+  return wanted.flatMap(([language, packages], first) => {
+    const install = installers[sameAs[language] ?? language];
+    if (!install)
+      throw new Problem(
+        'invalid-request',
+        `Unable to build application '${app}': there are no ${language} dependencies here; there are ${Object.keys(installers).join(', ')}.`,
+      );
+    const names = Object.keys((language === 'php' && requiredOf(packages)) || packages);
+    const bad = names.find((name) => !packageName.test(name));
+    if (bad !== undefined)
+      throw new Problem('invalid-request', `Unable to build application '${app}': ${JSON.stringify(bad)} is not the name of a package.`);
+    return install(Object.entries(packages)).map((argv, second) => ({
+      announce: {
+        ...(first === 0 && second === 0 && { step: 'Installing build dependencies...' }),
+        ...(second === 0 && { line: `Installing ${language} build dependencies: ${names.join(', ')}` }),
+      },
+      what: `the installation of ${language} dependencies`,
+      argv,
+    }));
+  });
+}
+
+const flavors: Record<App['build']['flavor'], { file: string; script: string } | undefined> = {
+  composer: {
+    file: 'composer.json',
+    script: 'composer --no-ansi --no-interaction install --no-progress --prefer-dist --optimize-autoloader',
+  },
+  default: { file: 'package.json', script: 'npm prune --userconfig .npmrc && npm install --userconfig .npmrc' },
+  none: undefined,
+};
+
+function flavorCommands({ build }: App, has: (file: string) => boolean): BuildCommand[] {
+  const flavor = flavors[build.flavor];
+  if (!flavor || !has(flavor.file)) return [];
+  const step = `Found a \`${flavor.file}\`, installing dependencies.`;
+  return [{ announce: { step }, what: 'the installation of its dependencies', argv: ['dash', '-c', flavor.script] }];
+}
+
+/** What the kernel takes as one argument or one variable, with its end. */
+export const wordBytesMax = 128 * 1024;
+
+function hookCommands({ name, hooks }: App): BuildCommand[] {
+  if (hooks.build === null || hooks.build.trim() === '') return [];
+  if (Buffer.byteLength(hooks.build) >= wordBytesMax)
+    throw new Problem(
+      'invalid-request',
+      `Unable to build application '${name}': its build hook is longer than ${wordBytesMax / 1024} KiB; put it into a file.`,
+    );
+  return [{ announce: { step: 'Executing build hook...' }, what: 'the build hook', argv: ['dash', '-c', hooks.build] }];
+}

@@ -1,0 +1,63 @@
+/**
+ * The container of one build: it sees its own files, its cache, and the internet; commands run in it one after the other. Whoever cancels, or the
+ * limit of time, takes it away at once with all that runs in it.
+ */
+import { appUser } from '../../drivers/images/service.ts';
+import type { Limits, Mount, Runtime } from '../../drivers/runtime/runtime.ts';
+import { appFolder, type BuildCommand } from './build-commands.ts';
+import type { BuildOutput } from './build-output.ts';
+
+const processesMax = 1000;
+const scratchBytesMax = 8 * 1024 ** 3;
+
+export interface BuildRoom {
+  name: string;
+  layers: readonly string[];
+  env: Readonly<Record<string, string>>;
+  mounts: readonly Mount[];
+  limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
+}
+
+export type RunCommand = (command: BuildCommand, output: BuildOutput) => Promise<number>;
+
+/** Gone when it returns, however that is. */
+export async function inBuildContainer<T>(
+  runtime: Runtime,
+  room: BuildRoom,
+  signal: AbortSignal,
+  work: (run: RunCommand) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  /** What goes wrong here is found when it is done again below. */
+  const stop = () => void runtime.remove(room.name).catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await runtime.ensure({
+      ...room,
+      argv: ['sleep', 'infinity'],
+      user: appUser,
+      workingFolder: appFolder,
+      writable: ['/tmp'],
+      limits: { ...room.limits, pids: processesMax, diskBytes: scratchBytesMax },
+      network: room.name,
+      names: [],
+      restart: 'never',
+      stop: { signal: 'SIGTERM', secondsMax: 0 },
+    });
+    return await work((command, output) => run(runtime, room.name, command, output, signal));
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await runtime.remove(room.name);
+  }
+}
+
+async function run(runtime: Runtime, name: string, { argv }: BuildCommand, output: BuildOutput, signal: AbortSignal): Promise<number> {
+  signal.throwIfAborted();
+  const execution = await runtime.exec(name, { argv });
+  execution.stdin.end();
+  const [code] = await Promise.all([execution.exited, output.follow(execution.stdout, execution.stderr)]);
+  signal.throwIfAborted();
+  return code;
+}

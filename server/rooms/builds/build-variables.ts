@@ -1,0 +1,92 @@
+/** What a build is told: what is visible to builds, and nothing of what only runs. */
+import { Problem } from '../../kernel/problem.ts';
+import { appFolder, cacheFolder, cacheVariables, toolVariables, wordBytesMax } from './build-commands.ts';
+import { buildView } from './config/identity.ts';
+import type { App, Json } from './config/model.ts';
+import type { EffectiveVariable } from '../variables/room.ts';
+
+export interface Told {
+  project: { id: string; entropy: string };
+  app: App;
+  treeId: string;
+  vendor: string;
+  /** Those of the environment, whoever sees them. */
+  variables: readonly EffectiveVariable[];
+}
+
+export interface BuildVariables {
+  /** Those of the environment that this build sees. */
+  visible: EffectiveVariable[];
+  env: Record<string, string>;
+  /** Values that may not be seen in a log. */
+  secrets: string[];
+}
+
+export function buildVariables({ project, app, treeId, vendor, variables }: Told): BuildVariables {
+  const visible = variables.filter(
+    ({ visible_build, application_scope }) => visible_build && (application_scope.length === 0 || application_scope.includes(app.name)),
+  );
+  const given = { ...ofApp(app), ...Object.fromEntries(visible.map((variable) => [variable.name, valueOf(variable)])) };
+  const [own, others] = partition(given);
+  const provided = {
+    CI: 'true',
+    PLATFORM_APP_DIR: appFolder,
+    PLATFORM_APPLICATION: encoded({ ...buildView(app), tree_id: treeId, app_dir: appFolder }),
+    PLATFORM_APPLICATION_NAME: app.name,
+    PLATFORM_CACHE_DIR: cacheFolder,
+    PLATFORM_OUTPUT_DIR: appFolder,
+    PLATFORM_PROJECT: project.id,
+    PLATFORM_PROJECT_ENTROPY: project.entropy,
+    PLATFORM_TREE_ID: treeId,
+    PLATFORM_VARIABLES: encoded(others),
+    PLATFORM_VENDOR: vendor,
+  };
+  const { PATH: path, ...rest } = own;
+  const env = { LANG: 'C.UTF-8', HOME: appFolder, ...cacheVariables, ...toolVariables(app, path), ...rest, ...provided };
+  const long = Object.entries(env).find(([name, value]) => Buffer.byteLength(`${name}=${value}`) >= wordBytesMax);
+  if (long)
+    throw new Problem(
+      'too-large',
+      `Unable to build application '${app.name}': ${long[0]} is longer than ${wordBytesMax / 1024} KiB, which is the most that a program can be told in a variable.`,
+    );
+  const sensitive = visible.filter(({ is_sensitive }) => is_sensitive);
+  const secrets = sensitive.flatMap((variable) => [variable.value, ...textsIn(valueOf(variable))]);
+  return { visible, env, secrets: sensitive.length === 0 ? [] : [...secrets, provided.PLATFORM_VARIABLES] };
+}
+
+const ofApp = ({ variables }: App): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(variables).flatMap(([prefix, values]) => Object.entries(values).map(([name, value]) => [`${prefix}:${name}`, value])),
+  );
+
+/** JSON that is not, because somebody changed the flag only, is text. */
+function valueOf({ value, is_json }: EffectiveVariable): Json {
+  if (!is_json) return value;
+  try {
+    return JSON.parse(value) as Json;
+  } catch {
+    return value;
+  }
+}
+
+const environmentPrefix = 'env:';
+
+/** Those of the environment by their own names, and the others, as they are. */
+function partition(given: Record<string, Json>): [env: Record<string, string>, others: Record<string, Json>] {
+  const [env, others]: [Record<string, string>, Record<string, Json>] = [{}, {}];
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith(environmentPrefix)) env[name.slice(environmentPrefix.length).toUpperCase()] = textOf(value);
+    else others[name] = value;
+  }
+  return [env, others];
+}
+
+/** No program can be told a zero byte. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll('\0', '');
+
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}

@@ -1,0 +1,74 @@
+/**
+ * What builds of a project keep for later ones, on any branch: a volume, and in it a folder for each application, which is all that its container
+ * sees. Clearing the cache gives it another number; the old volume goes when nobody uses it.
+ */
+import { chown, mkdir, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { appUser } from '../../drivers/images/service.ts';
+import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
+import type { App } from './config/model.ts';
+import { holding, ifFree } from './holding.ts';
+import { cacheNameOf } from './slugs.ts';
+
+const cacheBytesMax = 8 * 1024 ** 3;
+/** Above this it is thrown away, rather than letting builds run into its end. */
+const cacheBytesTidy = 7 * 1024 ** 3;
+const cacheUnusedDaysMax = 30;
+
+const users = new Map<string, number>();
+const count = (name: string, change: 1 | -1) => users.set(name, (users.get(name) ?? 0) + change);
+
+interface Wanted {
+  projectId: string;
+  app: App;
+  cacheGeneration: number;
+}
+
+export async function useCache<T>(
+  volumes: Volumes,
+  { projectId, app, cacheGeneration }: Wanted,
+  signal: AbortSignal,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const name = cacheNameOf(projectId, cacheGeneration);
+  const folder = await holding(name, signal, async () => {
+    const made = await folderFor(await volumes.create(name, cacheBytesMax), app.name);
+    count(name, 1);
+    return made;
+  });
+  try {
+    return await work(folder);
+  } finally {
+    count(name, -1);
+  }
+}
+
+async function folderFor({ path }: Volume, app: string): Promise<string> {
+  const folder = join(path, app);
+  await mkdir(folder, { recursive: true });
+  await chown(folder, appUser.uid, appUser.gid);
+  const now = new Date();
+  await utimes(path, now, now);
+  return folder;
+}
+
+/** `generation` is that of now; undefined: the project is gone. */
+export const tidyCache = (
+  volumes: Volumes,
+  projectId: string,
+  volume: Volume,
+  generation: number | undefined,
+): Promise<boolean | undefined> =>
+  ifFree(volume.name, async () => {
+    if ((users.get(volume.name) ?? 0) > 0) return false;
+    const isCurrent = generation !== undefined && volume.name === cacheNameOf(projectId, generation);
+    if (isCurrent && (await isWorthKeeping(volumes, volume))) return false;
+    await volumes.remove(volume.name);
+    return true;
+  });
+
+async function isWorthKeeping(volumes: Volumes, { name, path }: Volume): Promise<boolean> {
+  const { mtimeMs } = await stat(path);
+  if (Date.now() - mtimeMs > cacheUnusedDaysMax * 24 * 3600 * 1000) return false;
+  return (await volumes.usage(name)).bytes < cacheBytesTidy;
+}

@@ -1,0 +1,78 @@
+/** What tells one build from another, and one configuration from another. */
+import { createHash, createHmac } from 'node:crypto';
+import type { App, WorkerDocument } from './model.ts';
+
+/** The parts of an app that a build sees; changing anything else needs no build. Also PLATFORM_APPLICATION while building. */
+export const buildView = ({
+  name,
+  type,
+  source,
+  hooks,
+  dependencies,
+  build,
+  variables,
+  timezone,
+  runtime,
+  preflight,
+  mounts,
+  workers,
+}: App) => ({
+  name,
+  type,
+  source,
+  hooks: { build: hooks.build },
+  dependencies,
+  build,
+  variables,
+  timezone,
+  runtime,
+  preflight,
+  mounts,
+  workers: Object.fromEntries(Object.entries(workers).map(([key, worker]) => [key, { mounts: worker.mounts }])),
+});
+
+export interface BuildVariable {
+  name: string;
+  value: string;
+  is_json: boolean;
+}
+
+interface BuildFacts {
+  /** Of the folder `source.root`. */
+  treeId: string;
+  /** Those that this app sees while building, in any order. */
+  buildVariables: readonly BuildVariable[];
+  /** Of the project: people see these ids, and no id is to give a sensitive value away to those who try values. */
+  secret: string | Buffer;
+}
+
+/** `<app>-<tree id>-<hash>`: with the project's id in front it is the id of the slug. */
+export function buildIdentity(app: App, { treeId, buildVariables, secret }: BuildFacts): string {
+  const variables = buildVariables
+    .map(({ name, value, is_json }) => [name, value, is_json])
+    .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  const hash = createHmac('sha256', secret)
+    .update(canonical([buildView(app), variables]))
+    .digest('hex');
+  return `${app.name}-${treeId}-${hash}`;
+}
+
+/** The same for the same configuration, in whatever files and order it is written. */
+export const configIdentity = (app: App): string => createHash('sha256').update(canonical(app)).digest('hex');
+
+/** JSON with keys in order; lists stay as they are, and so do rules, of which the first that matches counts. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (key, one: unknown) => {
+    if (one === null || typeof one !== 'object' || Array.isArray(one)) return one;
+    const entries = Object.entries(one);
+    return key === 'rules' ? entries : Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+
+/** As the deployment document has them, by `<app>--<worker>`. */
+export const workersOf = ({ name: app, type, timezone, operations, runtime, preflight, workers }: App): Record<string, WorkerDocument> =>
+  Object.fromEntries(
+    Object.entries(workers).map(([key, worker]) => {
+      const name = `${app}--${key}`;
+      return [name, { name, app, type, timezone, operations, runtime, preflight, ...worker }];
+    }),
+  );

@@ -1,0 +1,210 @@
+/** The keys of an application. */
+import { nameOfType } from '../images.ts';
+import { quoted } from '../message.ts';
+import { type App, type Build, type Cron, roles, type Worker } from '../model.ts';
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  mapOf,
+  maybe,
+  object,
+  optional,
+  orNull,
+  type Place,
+  type Read,
+  required,
+  type Shape,
+  text,
+  refined,
+} from '../shape.ts';
+import { childOf, isSaid, type Node } from '../node.ts';
+import { type Context, imageType } from './context.ts';
+import { intervalMinutes, parseCron } from './cron-spec.ts';
+import { instanceFields, overridden, overrideFields } from './instance.ts';
+import { dependencies, phpRuntime, runtimeOf } from './runtime.ts';
+import { command, innerPath, script, timezone, wrongFreeName, wrongName } from './values.ts';
+import { web, webOf } from './web.ts';
+
+const daySeconds = 86_400;
+const intervalMinutesMin = 5;
+const workersMax = 50;
+
+const cron: Shape<Cron> = refined(
+  object({
+    spec: required(text('five fields such as 0 3 * * *')),
+    commands: maybe(object({ start: required(command), stop: orNull(command) })),
+    cmd: maybe(command),
+    shutdown_timeout: optional(integer(1, daySeconds, 'seconds'), 10),
+    timeout: optional(integer(1, daySeconds, 'seconds'), daySeconds),
+  }),
+  ({ spec, commands, cmd, ...times }, { path, report }, node) => {
+    const parsed = parseCron(spec);
+    if (typeof parsed === 'string')
+      report.error(childOf(node, 'spec').at, `${path}.spec`, `Found the schedule ${quoted(spec)}, ${parsed}.`);
+    else if (intervalMinutes(parsed) < intervalMinutesMin) {
+      report.warn(
+        childOf(node, 'spec').at,
+        `${path}.spec`,
+        `It runs every ${intervalMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
+      );
+    }
+    const both = commands ?? (cmd === undefined ? undefined : { start: cmd, stop: null });
+    if (!both && !isSaid(node, 'commands') && !isSaid(node, 'cmd'))
+      report.error(node.at, `${path}.commands`, 'Found no commands, expected a map with start.');
+    return both && { spec: spec.trim(), commands: both, ...times };
+  },
+);
+
+const operation = object({
+  role: optional(choice(...roles), 'contributor'),
+  commands: required(object({ start: required(command), stop: orNull(command) })),
+  timeout: orNull(integer(1, daySeconds, 'seconds')),
+});
+
+const buildCache = object({
+  directory: orNull(innerPath),
+  watch: optional(list(text('a path')), []),
+  allow_stale: optional(flag, false),
+  share_between_apps: optional(flag, false),
+});
+
+const preflight = refined(
+  object({ enabled: optional(flag, true), ignored_rules: optional(list(text()), []) }),
+  (value, { path, report }, node) => {
+    if (value.ignored_rules.length > 0)
+      report.warn(
+        childOf(node, 'ignored_rules').at,
+        `${path}.ignored_rules`,
+        '"ignored_rules" is ignored: there are no rules to ignore here.',
+      );
+    return value;
+  },
+);
+
+const worker = (context: Context) =>
+  object({
+    commands: required(object({ pre_start: orNull(command), start: required(command), post_start: orNull(command) })),
+    ...overrideFields(context),
+  });
+
+const notOffered = 'this platform does not offer it';
+
+export const keysOf = (context: Context, root: string) => ({
+  type: required(imageType(context, 'app')),
+  source: optional(sourceOf(root), { root, operations: {} }),
+  ...instanceFields(context),
+  web: maybe(web(context)),
+  workers: optional(mapOf(worker(context), 'a map of workers by name', { wrongKey: wrongName, entriesMax: workersMax }), {}),
+  crons: optional(mapOf(cron, 'a map of crons by name', { wrongKey: wrongFreeName }), {}),
+  hooks: optional(hooks, { build: null, deploy: null, post_deploy: null, sanitize: null }),
+  dependencies: optional(dependencies, {}),
+  build: optional(build, { flavor: null, caches: {} }),
+  timezone: orNull(timezone),
+  operations: optional(mapOf(operation, 'a map of operations by name', { wrongKey: wrongFreeName }), {}),
+  runtime: maybe(phpRuntime),
+  preflight: optional(preflight, { enabled: true, ignored_rules: [] }),
+});
+
+const hooks = object({ build: orNull(script), deploy: orNull(script), post_deploy: orNull(script), sanitize: orNull(script) });
+
+const build = object({
+  flavor: orNull(choice('composer', 'default', 'none', 'drupal')),
+  caches: optional(mapOf(buildCache, 'a map of caches by name'), {}),
+});
+
+/** Always with one slash in front. */
+export const rootPath: Shape<string> = refined(innerPath, (path) => `/${path}`);
+
+const sourceOf = (root: string) =>
+  object({
+    root: optional(rootPath, root),
+    operations: optional(
+      mapOf(object({ command: required(command) }), 'a map of source operations by name', { wrongKey: wrongFreeName }),
+      {},
+    ),
+  });
+
+const written = (context: Context, root: string) =>
+  object(keysOf(context, root), {
+    ignored: {
+      // Its own name is in every legacy file.
+      ...(context.isLegacy && { name: 'the key of the map is its name' }),
+      stack: 'composable images are not offered here',
+      image: 'images are those of the catalogue, named by "type"',
+      egress: notOffered,
+      authorizations: notOffered,
+    },
+  });
+
+export const application = (context: Context, name: string, root: string): Shape<App> =>
+  refined(written(context, root), (found, place, node) => {
+    const { web: ownWeb, workers, runtime, build: ownBuild, ...app } = found;
+    warnOfSilence(found, place, node);
+    return {
+      name,
+      ...app,
+      ...(ownWeb ? overridden(app, ownWeb) : {}),
+      web: webOf(app.type, context, ownWeb ?? noWeb),
+      workers: Object.fromEntries(
+        Object.entries(workers).map(([key, { commands, ...own }]): [string, Worker] => {
+          const instance = overridden(app, own);
+          return [key, { ...instance, worker: { commands, disk: instance.disk } }];
+        }),
+      ),
+      build: buildOf(app.type, ownBuild, place, node),
+      runtime: runtimeOf(app.type, context, runtime, place, node),
+    };
+  });
+
+const noWeb: Read<ReturnType<typeof web>> = {
+  commands: { pre_start: null, start: null, post_start: null },
+  upstream: undefined,
+  locations: {},
+  relationships: undefined,
+  mounts: undefined,
+  variables: undefined,
+  additional_hosts: undefined,
+  container_profile: undefined,
+  access: undefined,
+  firewall: undefined,
+  size: undefined,
+  disk: undefined,
+  resources: undefined,
+};
+
+/** What would answer every request with an error. */
+function warnOfSilence({ type, web: own }: Read<ReturnType<typeof written>>, { path, report }: Place, node: Node) {
+  if (!own || own.commands.start !== null || nameOfType(type) === 'php') return;
+  const passing = Object.entries(own.locations).find(([, { passthru, rules }]) =>
+    [passthru, ...Object.values(rules).map((rule) => rule.passthru)].includes(true),
+  );
+  if (passing || Object.keys(own.locations).length === 0) {
+    report.warn(
+      childOf(node, 'web').at,
+      `${path}.web.commands.start`,
+      `Found no command to start, so nothing answers what ${quoted(passing?.[0] ?? '/')} passes on.`,
+    );
+  }
+}
+
+function buildOf(type: string, { flavor, caches }: Read<typeof build>, { path, report }: Place, node: Node): Build {
+  const byDefault = { php: 'composer', nodejs: 'default' } as const;
+  const name = nameOfType(type);
+  const usual = name === 'php' || name === 'nodejs' ? byDefault[name] : 'none';
+  if (flavor === 'drupal' || (flavor === 'composer' && usual !== 'composer')) {
+    report.warn(
+      childOf(childOf(node, 'build'), 'flavor').at,
+      `${path}.build.flavor`,
+      `The flavor ${quoted(flavor)} is ignored; ${quoted(usual)} is used for ${name}.`,
+    );
+  }
+  if (Object.keys(caches).length > 0)
+    report.warn(
+      childOf(childOf(node, 'build'), 'caches').at,
+      `${path}.build.caches`,
+      '"caches" is ignored: builds have one folder for caches, PLATFORM_CACHE_DIR.',
+    );
+  return { flavor: flavor === 'none' ? 'none' : usual, caches };
+}

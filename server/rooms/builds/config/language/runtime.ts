@@ -1,0 +1,99 @@
+/** What is installed beside an app, and how PHP is set up. */
+import { nameOfType } from '../images.ts';
+import { quoted } from '../message.ts';
+import type { App, Json } from '../model.ts';
+import { childOf, type Node } from '../node.ts';
+import {
+  integer,
+  json,
+  label,
+  list,
+  mapOf,
+  object,
+  optional,
+  orNull,
+  type Place,
+  type Read,
+  required,
+  scalar,
+  type Shape,
+  shorthand,
+  text,
+  refined,
+} from '../shape.ts';
+import type { Context } from './context.ts';
+
+const languages = ['php', 'python', 'python2', 'python3', 'ruby', 'nodejs'];
+
+/** A constraint as written, or for PHP the sections of a composer file. */
+const constraint: Shape<Json> = {
+  ...shorthand<Json>(
+    scalar('a version', ({ value, text: written }) => (value === null ? '*' : written)),
+    json,
+  ),
+  takesNothing: true,
+};
+
+export const dependencies: Shape<Record<string, Record<string, Json>>> = mapOf(
+  mapOf(constraint, 'a map of versions by package', {
+    wrongKey: (name) => (/^[@\w][\w@./[\]-]{0,200}$/.test(name) ? undefined : 'the name of a package'),
+  }),
+  'a map of packages by language',
+  { wrongKey: (name) => (languages.includes(name) ? undefined : `one of ${languages.join(', ')}`) },
+);
+
+const extensionName = (value: string) => /^[A-Za-z][\w-]{0,63}$/.test(value);
+
+const extension = shorthand(
+  refined(text('the name of an extension', extensionName), (name) => ({ name, configuration: {} })),
+  object({
+    name: required(text('the name of an extension', extensionName)),
+    configuration: optional(mapOf(json, 'a map of settings'), {}),
+  }),
+);
+
+export const phpRuntime = object(
+  {
+    extensions: optional(list(extension), []),
+    disabled_extensions: optional(list(label('the name of an extension', extensionName)), []),
+    request_terminate_timeout: orNull(integer(1, 86_400, 'seconds')),
+    sizing_hints: optional(
+      object({ request_memory: optional(integer(10, 16_384, 'MB'), 45), reserved_memory: optional(integer(70, 16_384, 'MB'), 70) }),
+      { request_memory: 45, reserved_memory: 70 },
+    ),
+  },
+  { ignored: { xdebug: 'this platform does not offer it' } },
+);
+
+/** Only PHP has something to set up. */
+export function runtimeOf(
+  type: string,
+  { images }: Context,
+  found: Read<typeof phpRuntime> | undefined,
+  { path, report }: Place,
+  node: Node,
+): App['runtime'] {
+  const name = nameOfType(type);
+  if (name !== 'php') {
+    if (found) report.warn(childOf(node, 'runtime').at, `${path}.runtime`, `"runtime" is ignored: it sets up PHP, and this is ${name}.`);
+    return {};
+  }
+  const offered = images.find((image) => image.type === type)?.extensions;
+  for (const wanted of found?.extensions ?? []) {
+    if (offered && !offered.includes(wanted.name)) {
+      report.warn(
+        childOf(node, 'runtime').at,
+        `${path}.runtime.extensions`,
+        `There is no extension ${quoted(wanted.name)} for ${type}; there are ${offered.join(', ')}.`,
+      );
+    }
+  }
+  return (
+    found ?? {
+      extensions: [],
+      disabled_extensions: [],
+      request_terminate_timeout: null,
+      sizing_hints: { request_memory: 45, reserved_memory: 70 },
+    }
+  );
+}

@@ -1,0 +1,66 @@
+/** The keys of a service; what its configuration says becomes databases, endpoints and extensions, whatever the type calls them. */
+import { nameOfType } from '../images.ts';
+import { quoted } from '../message.ts';
+import { containerProfiles, type Json, type Service, sizes } from '../model.ts';
+import { childOf, type Node } from '../node.ts';
+import {
+  choice,
+  integer,
+  jsonOf,
+  mapOf,
+  maybe,
+  object,
+  optional,
+  orNull,
+  type Place,
+  required,
+  type Shape,
+  text,
+  refined,
+} from '../shape.ts';
+import { type Context, imageType } from './context.ts';
+import { hint } from './instance.ts';
+import { offerOf } from './service-access.ts';
+import { wrongName } from './values.ts';
+
+/** As it is, with where it stands; its type decides how it is read. */
+const anyConfiguration: Shape<{ node: Node; place: Place }> = { expected: 'a map', read: (node, place) => ({ node, place }) };
+
+const keysOf = (context: Context) =>
+  object(
+    {
+      type: required(imageType(context, 'service')),
+      configuration: maybe(anyConfiguration),
+      relationships: optional(mapOf(text('service:endpoint'), 'a map of relationships by name', { wrongKey: wrongName }), {}),
+      container_profile: orNull(choice(...containerProfiles)),
+      size: optional(hint(context, choice(...sizes)), 'AUTO'),
+      disk: orNull(hint(context, integer(128, 16 * 2 ** 20, 'MB'))),
+    },
+    { ignored: { resources: 'sizes are set for each environment' } },
+  );
+
+export const service = (context: Context, name: string): Shape<Service> =>
+  refined(keysOf(context), ({ configuration, relationships, ...found }, { path, report }, node) => {
+    for (const [relationship, target] of Object.entries(relationships)) {
+      const { at } = childOf(childOf(node, 'relationships'), relationship);
+      const here = `${path}.relationships.${relationship}`;
+      if (context.targets.has(target.split(':', 1)[0] ?? ''))
+        report.warn(at, here, `It is ignored: ${nameOfType(found.type)} has no use for relationships.`);
+      else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
+    }
+    const image = context.images.find(({ type }) => type === found.type);
+    const offer = image && offerOf(image, configuration?.node, configuration?.place ?? { path: `${path}.configuration`, report });
+    return offer && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...offer };
+  });
+
+function configurationOf(node: Node | undefined): Record<string, Json> {
+  const value = node ? jsonOf(node) : {};
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+}
+
+/** What a relationship that names no endpoint gets: the type's own, or the only one there is. */
+export function defaultEndpointOf(context: Context, { type, endpoints }: Pick<Service, 'type' | 'endpoints'>): string | undefined {
+  const own = context.images.find((image) => image.type === type)?.endpoint;
+  const names = Object.keys(endpoints);
+  return own !== undefined && names.includes(own) ? own : names.length === 1 ? names[0] : undefined;
+}

@@ -1,0 +1,191 @@
+/**
+ * Shapes: what the language's tables are made of. A shape reads a node into a value, reports what it does not like, and says what it expects in
+ * the words of the message. An object is a table of keys; what it does not know is a warning, and what it cannot honour is one with the reason.
+ */
+import { quoted, type Report } from './message.ts';
+import type { Json } from './model.ts';
+import { nearest } from './nearest.ts';
+import { type Entry, isNull, type Node, type ScalarNode } from './node.ts';
+import { kindOf } from './yaml-file.ts';
+
+export interface Shape<T> {
+  /** Completes "expected …". */
+  expected: string;
+  /** Undefined: there is no value to be had, which is reported. */
+  read(node: Node, place: Place): T | undefined;
+  /** Whether nothing is something to it; otherwise a key without a value is as if it were not there. */
+  takesNothing?: boolean;
+}
+
+export type Read<S> = S extends Shape<infer T> ? T : never;
+
+export interface Place {
+  path: string;
+  report: Report;
+}
+
+const below = ({ path, report }: Place, key: string): Place => ({ path: path === '' ? key : `${path}.${key}`, report });
+
+export function unexpected(node: Node, { path, report }: Place, expected: string): undefined {
+  report.error(node.at, path, `Found ${kindOf(node)}, expected ${expected}.`);
+}
+
+/** A shape of single values: `convert` gives undefined for what it does not take. */
+export const scalar = <T>(expected: string, convert: (node: ScalarNode) => T | undefined): Shape<T> => ({
+  expected,
+  read: (node, place) => (node.kind === 'scalar' ? convert(node) : undefined) ?? unexpected(node, place, expected),
+});
+
+const textCharactersMax = 64 * 1024;
+
+export const text = (expected = 'text', isRight: (value: string) => boolean = () => true): Shape<string> =>
+  scalar(expected, ({ value }) =>
+    typeof value === 'string' && value.length <= textCharactersMax && !value.includes('\0') && isRight(value) ? value : undefined,
+  );
+
+/** Text that may look like a number: a version is taken as it is written. */
+export const label = (expected = 'text', isRight: (value: string) => boolean = () => true): Shape<string> =>
+  scalar(expected, ({ value, text: written }) =>
+    value !== null && written.length <= textCharactersMax && !written.includes('\0') && isRight(written) ? written : undefined,
+  );
+
+export const flag: Shape<boolean> = scalar('true or false', ({ value }) => (typeof value === 'boolean' ? value : undefined));
+
+export const integer = (min: number, max: number, unit = ''): Shape<number> =>
+  scalar(`a whole number from ${min} to ${max}${unit && ` ${unit}`}`, ({ value }) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined,
+  );
+
+export const choice = <const T extends string | number>(...values: readonly T[]): Shape<T> => {
+  const expected = values.length === 1 ? String(values[0]) : `${values.slice(0, -1).join(', ')} or ${values.at(-1)}`;
+  return scalar(expected, ({ value }) => values.find((candidate) => candidate === value));
+};
+
+/** Anything that JSON can hold. */
+export const json: Shape<Json> = { expected: 'a value', takesNothing: true, read: (node) => jsonOf(node) };
+
+export function jsonOf(node: Node): Json {
+  if (node.kind === 'scalar') return node.value;
+  if (node.kind === 'list') return node.items.map(jsonOf);
+  return Object.fromEntries([...node.entries].map(([key, entry]) => [key, jsonOf(entry.node)]));
+}
+
+const itemsMax = 1000;
+
+export const list = <T>(item: Shape<T>, expected = `a list of which each is ${item.expected}`): Shape<T[]> => ({
+  expected,
+  read: (node, place) => {
+    if (node.kind !== 'list') return unexpected(node, place, expected);
+    if (node.items.length > itemsMax) return unexpected(node, place, `${itemsMax} items at most`);
+    return node.items.map((one, index) => item.read(one, below(place, String(index)))).filter((one) => one !== undefined);
+  },
+});
+
+interface MapRules {
+  entriesMax?: number;
+  /** What is wrong with a key, as "expected …". */
+  wrongKey?: (key: string) => string | undefined;
+  /** Where nobody would leave out a key by a dot in front of it on purpose. */
+  dots?: string;
+}
+
+/** Keys that people choose. */
+export const mapOf = <T>(
+  value: Shape<T>,
+  expected: string,
+  { entriesMax = itemsMax, wrongKey, dots }: MapRules = {},
+): Shape<Record<string, T>> => ({
+  expected,
+  read: (node, place) => {
+    if (node.kind !== 'map') return unexpected(node, place, expected);
+    if (node.entries.size > entriesMax) {
+      place.report.error(node.at, place.path, `Found ${node.entries.size} entries, expected ${entriesMax} at most.`);
+      return undefined;
+    }
+    if (dots)
+      for (const { key, at } of node.dotted)
+        place.report.warn(at, below(place, key).path, `A key that begins with a dot is ignored; ${dots}.`);
+    const found: [string, T][] = [];
+    for (const [key, entry] of node.entries) {
+      const wrong = wrongKey?.(key);
+      if (wrong !== undefined) place.report.error(entry.at, below(place, key).path, `Found the name ${quoted(key)}, expected ${wrong}.`);
+      const one = value.read(entry.node, below(place, key));
+      if (one !== undefined && wrong === undefined) found.push([key, one]);
+    }
+    return Object.fromEntries(found);
+  },
+});
+
+/** A key of an object. Without `otherwise` it has to be there. */
+export interface Field<T> {
+  shape: Shape<T>;
+  otherwise?: () => T;
+}
+
+export const required = <T>(shape: Shape<T>): Field<T> => ({ shape });
+export const optional = <T>(shape: Shape<T>, otherwise: NoInfer<T>): Field<T> => ({ shape, otherwise: () => structuredClone(otherwise) });
+export const orNull = <T>(shape: Shape<T>): Field<T | null> => ({ shape, otherwise: () => null });
+/** Undefined where it is not said. */
+export const maybe = <T>(shape: Shape<T>): Field<T | undefined> => ({ shape, otherwise: () => undefined });
+
+type Fields = Readonly<Record<string, Field<unknown>>>;
+export type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+
+interface ObjectRules {
+  /** Keys that are known and have no effect, with what to say about them. */
+  ignored?: Readonly<Record<string, string>>;
+}
+
+export const object = <F extends Fields>(fields: F, { ignored = {} }: ObjectRules = {}): Shape<Values<F>> => {
+  const expected = `a map with ${Object.keys(fields).join(', ')}`;
+  return {
+    expected,
+    read: (node, place) => {
+      if (node.kind !== 'map') return unexpected(node, place, expected);
+      for (const [key, { at }] of node.entries) if (!Object.hasOwn(fields, key)) warnOf(key, at, place, Object.keys(fields), ignored);
+      const values = Object.entries(fields).map(
+        ([key, field]) => [key, fieldValue(field, node.entries.get(key), node, below(place, key))] as const,
+      );
+      // Without what it must have it is nothing; what is wrong is reported.
+      return values.some(([, value]) => value === missing) ? undefined : (Object.fromEntries(values) as Values<F>);
+    },
+  };
+};
+
+const missing = Symbol('missing');
+
+function fieldValue<T>({ shape, otherwise }: Field<T>, entry: Entry | undefined, parent: Node, place: Place): T | typeof missing {
+  if (entry && (!isNull(entry.node) || shape.takesNothing)) return shape.read(entry.node, place) ?? (otherwise ? otherwise() : missing);
+  if (otherwise) return otherwise();
+  place.report.error(entry?.at ?? parent.at, place.path, `Found nothing, expected ${shape.expected}.`);
+  return missing;
+}
+
+function warnOf(key: string, at: Entry['at'], place: Place, known: readonly string[], ignored: Readonly<Record<string, string>>) {
+  const { path } = below(place, key);
+  if (Object.hasOwn(ignored, key)) place.report.warn(at, path, `${quoted(key)} is ignored: ${ignored[key]}.`);
+  else {
+    const meant = nearest(key, known);
+    place.report.warn(
+      at,
+      path,
+      `Unknown key ${quoted(key)} is ignored; ${meant ? `did you mean ${quoted(meant)}?` : `known are ${known.join(', ')}.`}`,
+    );
+  }
+}
+
+/** Another way to write the same, tried first where it is a single value or nothing. */
+export const shorthand = <T>(short: Shape<T>, long: Shape<T>): Shape<T> => ({
+  expected: `${short.expected}, or ${long.expected}`,
+  takesNothing: short.takesNothing ?? false,
+  read: (node, place) => (node.kind === 'scalar' ? short.read(node, place) : long.read(node, place)),
+});
+
+/** More to do with a value that was read. Undefined: there is none after all, which is reported. */
+export const refined = <A, B>(shape: Shape<A>, work: (value: A, place: Place, node: Node) => B | undefined): Shape<B> => ({
+  ...shape,
+  read: (node, place) => {
+    const value = shape.read(node, place);
+    return value === undefined ? undefined : work(value, place, node);
+  },
+});

@@ -1,0 +1,74 @@
+import { sql, type Insertable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Db } from '../../kernel/sql.ts';
+
+/** False: there is no such slug. */
+export const useSlugRow = async (db: Db, id: string): Promise<boolean> => {
+  const { rows } = await sql`update slugs set last_used_at = clock_timestamp() where id = ${id} returning id`.execute(db);
+  return rows.length > 0;
+};
+
+export const insertSlug = async (db: Db, slug: Insertable<Database['slugs']>): Promise<void> => {
+  await db
+    .insertInto('slugs')
+    .values(slug)
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet({ volume: slug.volume, bytes: slug.bytes, last_used_at: sql<string>`clock_timestamp()` }),
+    )
+    .execute();
+};
+
+export const hasSlugs = async (db: Db): Promise<boolean> => {
+  const { rows } = await sql`select from slugs limit 1`.execute(db);
+  return rows.length > 0;
+};
+
+export const hasSlugIn = async (db: Db, volume: string): Promise<boolean> => {
+  const { rows } = await sql`select from slugs where volume = ${volume}`.execute(db);
+  return rows.length > 0;
+};
+
+export const slugVolumes = async (db: Db): Promise<Set<string>> => {
+  const rows = await db.selectFrom('slugs').select('volume').execute();
+  return new Set(rows.map(({ volume }) => volume));
+};
+
+interface Keeping {
+  /** Of each environment so many deployments that were replaced keep their slugs. */
+  replacedMax: number;
+  unusedDaysMax: number;
+  unusedMinutesMin: number;
+  /** Of those that no deployment needs. */
+  bytesMax: number;
+}
+
+/**
+ * Forgets slugs that no deployment needs: unused for too long, of projects that are gone, or, oldest first, while all of them together are too
+ * large. What was used a moment ago is about to be deployed. Gives back their volumes.
+ */
+export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unusedMinutesMin, bytesMax }: Keeping): Promise<string[]> => {
+  const { rows } = await sql<{ volume: string }>`
+    with recent as (
+      select slugs, status, row_number() over (partition by project_id, environment_id, status order by created_at desc) as position
+      from deployments where status in ('preparing', 'current', 'replaced')),
+    needed as (
+      select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
+      where status <> 'replaced' or position <= ${replacedMax}),
+    unneeded as (
+      select id, project_id, last_used_at, sum(bytes) over (order by last_used_at desc, id) as bytes_so_far
+      from slugs where id not in (select id from needed where id is not null))
+    delete from slugs using unneeded join projects on projects.id = unneeded.project_id
+    where slugs.id = unneeded.id and slugs.last_used_at = unneeded.last_used_at
+      and unneeded.last_used_at < now() - make_interval(mins => ${unusedMinutesMin}::integer)
+      and (projects.status = 'deleted' or unneeded.bytes_so_far > ${bytesMax}::bigint
+        or unneeded.last_used_at < now() - make_interval(days => ${unusedDaysMax}::integer))
+    returning slugs.volume`.execute(db);
+  return rows.map(({ volume }) => volume);
+};
+
+/** Of those of the projects that exist: the number of the cache that their builds use now. */
+export const cacheGenerations = async (db: Db, projectIds: readonly string[]): Promise<Map<string, number>> => {
+  const { rows } = await sql<{ id: string; build_cache_generation: number }>`
+    select id, build_cache_generation from projects where id = any(${projectIds}) and status <> 'deleted'`.execute(db);
+  return new Map(rows.map(({ id, build_cache_generation }) => [id, build_cache_generation]));
+};

@@ -1,0 +1,59 @@
+/** Keeps the machine free of what no build and no deployment needs any more. */
+import type { Machine } from '../../machine.ts';
+import type { Db } from '../../kernel/sql.ts';
+import type { Reconciler } from '../../kernel/reconciler.ts';
+import { tidyCache } from './cache.ts';
+import { ifFree } from './holding.ts';
+import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes } from './queries.ts';
+import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
+
+const replacedMax = 3;
+const unusedDaysMax = 14;
+const unusedMinutesMin = 60;
+/** Of the pool: how much slugs may take that no deployment needs. */
+const unneededShareMax = 0.1;
+
+export const collectSlugs: Reconciler = {
+  name: 'collect slugs',
+  everySeconds: 600,
+  usesMachine: true,
+  run: async ({ db, machine }, signal) => {
+    /** Where nothing was ever built there is no machine to be opened. */
+    if (await hasSlugs(db)) await collect(db, await machine(), signal);
+  },
+};
+
+/** What is removed, by name. */
+export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runtime' | 'volumes'>, signal: AbortSignal): Promise<string[]> {
+  const removed: string[] = [];
+  const remove = async (name: string, work: () => Promise<boolean | undefined | void>) => {
+    signal.throwIfAborted();
+    if (await work()) removed.push(name);
+  };
+  const { bytes } = await volumes.capacity();
+  await forgetOldSlugs(db, { replacedMax, unusedDaysMax, unusedMinutesMin, bytesMax: Math.floor(bytes * unneededShareMax) });
+  for (const { name } of await runtime.list()) {
+    const slug = slugVolumeOfBuild(name);
+    if (slug !== undefined) await remove(name, () => ifFree(slug, () => runtime.remove(name).then(() => true)));
+  }
+  const [all, kept] = [await volumes.list(), await slugVolumes(db)];
+  const generations = await cacheGenerations(
+    db,
+    all.flatMap(({ name }) => projectOfCache(name) ?? []),
+  );
+  for (const volume of all) {
+    const { name } = volume;
+    const [builtFor, cacheOf] = [slugVolumeOfBuild(name), projectOfCache(name)];
+    if (builtFor !== undefined) await remove(name, () => ifFree(builtFor, () => volumes.remove(name).then(() => true)));
+    else if (cacheOf !== undefined) await remove(name, () => tidyCache(volumes, cacheOf, volume, generations.get(cacheOf)));
+    else if (isSlugName(name) && !kept.has(name)) await remove(name, () => ifFree(name, () => removeUnlessKept(db, volumes, name)));
+  }
+  return removed;
+}
+
+/** Asked again: it may have been built since the look. */
+async function removeUnlessKept(db: Db, volumes: Machine['volumes'], name: string): Promise<boolean> {
+  if (await hasSlugIn(db, name)) return false;
+  await volumes.remove(name);
+  return true;
+}
