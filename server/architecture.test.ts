@@ -30,8 +30,20 @@ test('the kernel knows no room, no driver, and of the product only types', () =>
   ).toEqual([]);
 });
 
-test('a driver knows neither rooms nor the platform', () => {
-  expect(imports.filter(({ file, to }) => file.startsWith('drivers/') && !isTest(file) && !/^(drivers|kernel)\//.test(to))).toEqual([]);
+test('a driver knows neither rooms nor the platform; of the edge it knows types, and asks which addresses are public', () => {
+  const inside = imports.filter(({ file }) => file.startsWith('drivers/') && !isTest(file));
+  const isOfEdge = (to: string, typesOnly: boolean) => (typesOnly && to.startsWith('../edge/')) || to === '../edge/public-address.ts';
+  expect(inside.filter(({ to, typesOnly }) => !/^(drivers|kernel)\//.test(to) && !isOfEdge(to, typesOnly))).toEqual([]);
+});
+
+test('the edge stands by itself: it imports its own files and Node, so that its version is that of its folder', () => {
+  const edge = join(root, '../edge');
+  const files = globSync('*.ts', { cwd: edge }).filter((file) => !isTest(file));
+  const imported = files.flatMap((file) =>
+    [...readFileSync(join(edge, file), 'utf8').matchAll(/ from '([^']+)'/g)].map(([, to = '']) => to),
+  );
+  expect(imported.length).toBeGreaterThan(100);
+  expect(imported.filter((to) => !/^(?:\.\/[^/]+\.ts|node:.*)$/.test(to))).toEqual([]);
 });
 
 test('nothing but tests imports test code', () => {

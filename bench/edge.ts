@@ -1,0 +1,273 @@
+/**
+ * What a request through the edge costs, against nginx and Caddy as Debian has them, turn by turn in one run, all in front of the same program:
+ * processor time for each reply of 100 bytes and of 1 MiB, memory for each idle connection, and how much a neighbour's requests suffer when an
+ * environment is flooded.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request, Agent } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './harness/platform.ts';
+import { ensurePrograms } from './harness/programs.ts';
+
+const rounds = 3;
+const warmSeconds = 3;
+const runSeconds = 4;
+const bounds = { smallMax: 2.5, largeMax: 1.2, caddyMax: 1, neighbourMax: 2 };
+const idleConnections = 4000;
+const idleWarmConnections = 500;
+const neighbourSeconds = 8;
+const neighbourPauseMs = 4;
+const floodConnections = 200;
+const clockTicksPerSecond = 100;
+
+const programs = ensurePrograms({ nginx: 'nginx-light', caddy: 'caddy', wrk: 'wrk' });
+const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));
+const children: ChildProcess[] = [];
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+async function start(port: number, program: string, args: string[]): Promise<ChildProcess> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'ignore', program === process.execPath ? 'inherit' : 'ignore'],
+    env: { ...process.env, HOME: scratch },
+  });
+  children.push(child);
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const socket = connect(port, '127.0.0.1');
+    const isThere = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isThere) return child;
+    await sleep(50);
+  }
+  throw new Error(`${program} does not listen`);
+}
+
+const nginxSettings = (name: string, http: string) =>
+  `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; worker_processes 1; pid ${scratch}/${name}.pid; error_log ${scratch}/${name}.err; events { worker_connections 8192; }
+  http { keepalive_requests 1000000000; client_body_temp_path ${scratch}/${name}-body; proxy_temp_path ${scratch}/${name}-proxy;
+  fastcgi_temp_path ${scratch}/a; uwsgi_temp_path ${scratch}/b; scgi_temp_path ${scratch}/c; ${http} }`;
+
+async function startNginx(name: string, port: number, http: string) {
+  const file = join(scratch, `${name}.conf`);
+  await writeFile(file, nginxSettings(name, http));
+  return start(port, programs.nginx, ['-c', file]);
+}
+
+async function startApp(name: string, port: number) {
+  const body = '0123456789'.repeat(10);
+  await mkdir(join(scratch, 'files'), { recursive: true });
+  await writeFile(join(scratch, 'files', 'large'), Buffer.alloc(1024 ** 2, 'x'));
+  return startNginx(
+    name,
+    port,
+    `access_log off; sendfile on; server { listen 127.0.0.1:${port}; location /large { root ${scratch}/files; } location / { default_type text/plain; return 200 "${body}"; } }`,
+  );
+}
+
+interface Proxy {
+  name: string;
+  port: number;
+  child: ChildProcess;
+}
+
+/** Of the process and its children, in seconds. */
+function processorSeconds({ pid }: ChildProcess): number {
+  const pids = [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
+  return pids.reduce<number>((sum, each) => {
+    const fields = readFileSync(`/proc/${each}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return sum + (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
+  }, 0);
+}
+
+function residentBytes({ pid }: ChildProcess): number {
+  const pids = [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
+  return pids.reduce<number>(
+    (sum, each) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/smaps_rollup`, 'utf8'))?.[1]) * 1024,
+    0,
+  );
+}
+
+async function load(port: number, host: string, path: string, connections: number, seconds: number) {
+  const url = `http://127.0.0.1:${port}${path}`;
+  const child = spawn(programs.wrk, ['-t1', `-c${connections}`, `-d${seconds}`, '--latency', '-H', `Host: ${host}`, url]);
+  let text = '';
+  child.stdout.on('data', (chunk) => (text += String(chunk)));
+  await once(child, 'close');
+  if (/Socket errors|Non-2xx/.test(text)) throw new Error(`${url}: ${text}`);
+  const milliseconds = /99%\s+([\d.]+)(us|ms|s)/.exec(text);
+  const unit = { us: 0.001, ms: 1, s: 1000 }[milliseconds?.[2] ?? 'ms'] ?? 1;
+  return {
+    requests: Number(/(\d+) requests in/.exec(text)?.[1]),
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
+    p99: Number(milliseconds?.[1]) * unit,
+  };
+}
+
+async function measure({ port, child }: Proxy, path: string, connections: number) {
+  const before = processorSeconds(child);
+  const result = await load(port, 'app-0.test', path, connections, runSeconds);
+  return { microseconds: ((processorSeconds(child) - before) * 1e6) / result.requests, ...result };
+}
+
+async function compare(proxies: Proxy[], path: string, connections: number) {
+  const results = new Map(proxies.map(({ name }) => [name, [] as Awaited<ReturnType<typeof measure>>[]]));
+  for (const { port } of proxies) await load(port, 'app-0.test', path, connections, warmSeconds);
+  for (let round = 0; round < rounds; round++)
+    for (const proxy of proxies) results.get(proxy.name)?.push(await measure(proxy, path, connections));
+  return new Map(
+    [...results].map(([name, list]) => [
+      name,
+      {
+        microseconds: median(list.map(({ microseconds }) => microseconds)),
+        perSecond: median(list.map(({ perSecond }) => perSecond)),
+        p99: median(list.map(({ p99 }) => p99)),
+      },
+    ]),
+  );
+}
+
+function verdict(what: string, measured: string, isGood: boolean) {
+  console.log(`${what.padEnd(44)} ${measured}: ${isGood ? 'ok' : 'TOO SLOW'}`);
+  if (!isGood) process.exitCode = 1;
+}
+
+async function table(what: string, proxies: Proxy[], path: string, connections: number, max: number) {
+  const results = await compare(proxies, path, connections);
+  const cost = (name: string) => results.get(name)?.microseconds ?? Number.NaN;
+  for (const [name, { microseconds, perSecond, p99 }] of results) {
+    const ratio = (microseconds / cost('nginx')).toFixed(2);
+    console.log(
+      `${what} ${name.padEnd(6)} ${microseconds.toFixed(1).padStart(8)} us of processor each, ${ratio} of nginx; ${perSecond.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms`,
+    );
+  }
+  const nginx = cost('edge') / cost('nginx');
+  verdict(`${what} edge / nginx`, `${nginx.toFixed(2)} (at most ${max})`, nginx <= max);
+  return { nginx, caddy: cost('edge') / cost('caddy') };
+}
+
+async function idleMemory(proxy: Proxy) {
+  for (const socket of await openIdle(proxy, idleWarmConnections)) socket.destroy();
+  await sleep(1000);
+  const before = residentBytes(proxy.child);
+  const sockets = await openIdle(proxy, idleConnections);
+  await sleep(1000);
+  console.log(
+    `an idle connection takes of ${proxy.name.padEnd(6)} ${((residentBytes(proxy.child) - before) / idleConnections / 1024).toFixed(1)} KiB`,
+  );
+  for (const socket of sockets) socket.destroy();
+  await sleep(300);
+}
+
+/** Each has had a reply. */
+async function openIdle({ port }: Proxy, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let opened = 0; opened < count; opened++) {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\nHost: app-0.test\r\n\r\n');
+    await once(socket, 'data');
+  }
+  return sockets;
+}
+
+/** One request after another with a pause between, as a visitor's browser. */
+async function neighbourP99(port: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  const end = performance.now() + neighbourSeconds * 1000;
+  while (performance.now() < end) {
+    const begin = performance.now();
+    const asked = request({ port, host: '127.0.0.1', agent, headers: { host: 'app-1.test' } }).end();
+    const [reply] = await once(asked, 'response');
+    reply.resume();
+    await once(reply, 'end');
+    times.push(performance.now() - begin);
+    await sleep(neighbourPauseMs);
+  }
+  agent.destroy();
+  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+}
+
+/** The machine is as busy in both: the flood goes to the same program, once past the proxy and once through it. */
+async function flood({ name, port }: Proxy, appPort: number) {
+  const alone = await neighbourP99(port);
+  const beside = load(appPort, 'app-0.test', '/', floodConnections, neighbourSeconds + 1);
+  const busy = await neighbourP99(port);
+  await beside;
+  const through = load(port, 'app-0.test', '/', floodConnections, neighbourSeconds + 1);
+  const flooded = await neighbourP99(port);
+  await through;
+  console.log(
+    `a neighbour's p99 at ${name}: alone ${alone.toFixed(2)} ms, on a busy machine ${busy.toFixed(2)} ms, beside a flood of ${floodConnections} ${flooded.toFixed(2)} ms`,
+  );
+  return flooded / busy;
+}
+
+try {
+  const [appPort = 0, otherPort = 0, nginxPort = 0, caddyPort = 0, edgePort = 0] = await Promise.all(Array.from({ length: 5 }, freePort));
+  await startApp('app', appPort);
+  await startApp('other', otherPort);
+  const forward = (host: string, to: number) =>
+    `upstream ${host} { server 127.0.0.1:${to}; keepalive 256; keepalive_requests 1000000000; }
+    server { listen 127.0.0.1:${nginxPort}; server_name ${host}; location / { proxy_pass http://${host}; proxy_http_version 1.1; proxy_set_header Connection "";
+    proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_set_header X-Client-IP $remote_addr; proxy_set_header X-Request-Id $request_id; add_header X-Request-Id $request_id; } }`;
+  const nginx = await startNginx(
+    'nginx',
+    nginxPort,
+    `access_log ${scratch}/access.log; ${forward('app-0.test', appPort)} ${forward('app-1.test', otherPort)}`,
+  );
+  await writeFile(
+    join(scratch, 'Caddyfile'),
+    `{\n admin off\n auto_https off\n}\n${[appPort, otherPort].map((port, index) => `http://app-${index}.test:${caddyPort} {\n reverse_proxy 127.0.0.1:${port}\n}\n`).join('')}`,
+  );
+  const caddy = await start(caddyPort, programs.caddy, ['run', '--config', join(scratch, 'Caddyfile'), '--adapter', 'caddyfile']);
+  const edgeProgram = join(import.meta.dirname, 'harness', 'edge-process.ts');
+  const edge = await start(edgePort, process.execPath, [
+    edgeProgram,
+    String(edgePort),
+    join(scratch, 'logs'),
+    String(appPort),
+    String(otherPort),
+  ]);
+  const proxies: Proxy[] = [
+    { name: 'nginx', port: nginxPort, child: nginx },
+    { name: 'caddy', port: caddyPort, child: caddy },
+    { name: 'edge', port: edgePort, child: edge },
+  ];
+  for (const proxy of proxies) await idleMemory(proxy);
+  const small = await table('100 bytes', proxies, '/', 32, bounds.smallMax);
+  verdict('100 bytes edge / Caddy', `${small.caddy.toFixed(2)} (at most ${bounds.caddyMax})`, small.caddy <= bounds.caddyMax);
+  await table('1 MiB', proxies, '/large', 8, bounds.largeMax);
+  for (const proxy of proxies) {
+    const ratio = await flood(proxy, appPort);
+    if (proxy.name === 'edge')
+      verdict('a neighbour beside a flood / without', `${ratio.toFixed(2)} (at most ${bounds.neighbourMax})`, ratio <= bounds.neighbourMax);
+  }
+} finally {
+  for (const child of children.toReversed()) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    await gone;
+  }
+  await rm(scratch, { recursive: true });
+}

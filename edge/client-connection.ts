@@ -1,0 +1,295 @@
+/**
+ * A client's connection: bytes in, requests out, one at a time and in order. It reads no further than what is being worked on has room for, and it
+ * ends when the client is silent for too long, says what is not HTTP, or asked for it.
+ */
+import type { Socket } from 'node:net';
+import type { Clients } from './listener.ts';
+import { Outgoing } from './outgoing.ts';
+import { readHead } from './request-head.ts';
+import { RequestParser, type RequestHead } from './request-parser.ts';
+import type { RequestRecord } from './request-record.ts';
+import { Visit } from './visit.ts';
+
+/** Requests that were sent ahead; past this the socket is not read until some are answered. */
+const sentAheadMax = 16;
+/** After the last reply to a client that still sends: a close that comes at once would take the reply away from it. */
+const lingerSeconds = 2;
+
+type Refusal = 'malformed' | 'too-large' | 'too-slow';
+const refusals: Record<Refusal, string> = {
+  malformed: '400 Bad Request',
+  'too-large': '431 Request Header Fields Too Large',
+  'too-slow': '408 Request Timeout',
+};
+
+export class ClientConnection {
+  readonly socket: Socket;
+  readonly out: Outgoing;
+  readonly peer: string;
+  readonly scheme: 'http' | 'https';
+  /** The peer is a proxy of ours; what it says about the client is believed. */
+  readonly isTrusted: boolean;
+  readonly #clients: Clients;
+  readonly #parser: RequestParser;
+  /** The first is being answered. */
+  #visits: Visit[] = [];
+  /** Its body is being read. */
+  #incoming: Visit | undefined;
+  #isInHead = false;
+  #isPaused = false;
+  #isStarting = false;
+  #refusal: Refusal | undefined;
+  #deadline: number;
+  #requests = 0;
+  /** When it was looked last. */
+  #unsentBytes = 0;
+  /** Where bytes go that are no HTTP any more. */
+  #raw: ((chunk: Buffer) => void) | undefined;
+  #isLingering = false;
+  /** What came after the head of a request that asked for another protocol. */
+  #early: Buffer[] = [];
+
+  constructor(clients: Clients, socket: Socket, scheme: 'http' | 'https') {
+    this.#clients = clients;
+    this.socket = socket;
+    this.scheme = scheme;
+    this.peer = socket.remoteAddress ?? '';
+    this.isTrusted = clients.isTrusted(this.peer);
+    this.out = new Outgoing(socket, () => this.#visits[0]?.attendant?.onClientRoom?.());
+    this.#parser = new RequestParser(
+      { onHead: (head) => this.#onHead(head), onBody: (chunk) => this.#onBody(chunk), onEnd: (trailers) => this.#onEnd(trailers) },
+      clients.limits.headerBytesMax,
+      clients.limits.headerLinesMax,
+    );
+    this.#deadline = performance.now() + clients.limits.headSeconds * 1000;
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('end', () => this.#onClientEnd());
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#onClose());
+  }
+
+  /** What came early was for a protocol that is not spoken after all, and can be read as nothing else. */
+  get staysOpen() {
+    return this.#early.length === 0 && !this.#clients.isClosing && this.#requests < this.#clients.limits.requestsPerConnectionMax;
+  }
+
+  get isIdle() {
+    return this.#visits.length === 0 && !this.#isInHead;
+  }
+
+  identify(headers: readonly string[]) {
+    return this.#clients.identify(this, headers);
+  }
+
+  /** After 101: bytes of the client from here on, the ones that came early first. */
+  takeOver(onBytes: (chunk: Buffer) => void) {
+    this.#raw = onBytes;
+    for (const chunk of this.#early) onBytes(chunk);
+    this.#early = [];
+    this.resume();
+  }
+
+  pause() {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.socket.pause();
+  }
+
+  resume() {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.socket.resume();
+  }
+
+  /** Whoever takes the body has room again. */
+  onBodyRoom(visit: Visit) {
+    visit.body.isBlocked = false;
+    this.mindReading();
+  }
+
+  onVisitOver(visit: Visit, record: RequestRecord) {
+    if (this.#visits[0] === visit) this.#visits.shift();
+    this.#clients.onVisitOver(visit, record);
+    if (this.socket.destroyed) return;
+    if (!visit.keepAlive) return this.#endOfService();
+    if (this.#visits.length === 0 && !this.#isInHead) this.#deadline = performance.now() + this.#clients.limits.keepAliveSeconds * 1000;
+    this.mindReading();
+    this.#startNext();
+  }
+
+  tick(now: number) {
+    this.#visits[0]?.attendant?.onTick?.(now);
+    if (this.#deadline === 0 || now < this.#deadline || this.#isReading(now)) return;
+    this.#deadline = 0;
+    if (this.#isLingering || this.isIdle) this.socket.destroy();
+    else this.#refuse('too-slow');
+  }
+
+  /** A reply that is written here may have a long way to go yet; the client has time as long as it takes some of it. */
+  #isReading(now: number): boolean {
+    const unsent = this.socket.writableLength;
+    if (unsent === 0 || unsent === this.#unsentBytes) return false;
+    this.#unsentBytes = unsent;
+    this.#deadline = now + this.#clients.limits.bodyIdleSeconds * 1000;
+    return true;
+  }
+
+  /** Nothing is asked, so nothing is lost. */
+  closeIfIdle() {
+    if (this.isIdle && !this.#raw) this.#endOfService();
+  }
+
+  destroy() {
+    this.socket.destroy();
+  }
+
+  #onData(chunk: Buffer) {
+    if (this.#raw) return this.#raw(chunk);
+    if (this.#refusal || this.#isLingering) return;
+    if (this.#visits[0]?.upgrade !== undefined) return this.#keepEarly(chunk);
+    if (!this.#incoming && !this.#isInHead) this.#startHead();
+    for (let rest = chunk; rest.length > 0;) {
+      const taken = this.#parser.execute(rest);
+      if (typeof taken === 'string') return this.#refuse(taken);
+      if (this.#refusal) return this.#refuse(this.#refusal);
+      rest = rest.subarray(taken);
+      if (rest.length > 0 && this.#visits[0]?.upgrade !== undefined) {
+        this.#keepEarly(rest);
+        break;
+      }
+    }
+    this.mindReading();
+    this.#startNext();
+  }
+
+  /** The other side has not agreed yet; nothing should come before it does. */
+  #keepEarly(chunk: Buffer) {
+    this.#early.push(chunk);
+    this.pause();
+  }
+
+  #startHead() {
+    this.#isInHead = true;
+    this.#deadline = performance.now() + this.#clients.limits.headSeconds * 1000;
+  }
+
+  #onHead(request: RequestHead): boolean {
+    this.#isInHead = false;
+    this.#deadline = 0;
+    const head = this.#refusal ? undefined : readHead(request);
+    if (!head) {
+      this.#refusal ??= 'malformed';
+      return true;
+    }
+    this.#requests++;
+    const isSole = this.#visits.length === 0;
+    const upgrade =
+      request.wantsUpgrade && isSole && request.method === 'GET'
+        ? passableUpgrade(head.upgrade, head.contentLength, head.isChunked)
+        : undefined;
+    const visit = new Visit(this, request, head, upgrade);
+    this.#visits.push(visit);
+    this.#incoming = visit;
+    if (upgrade !== undefined) this.#onEnd([]);
+    return upgrade !== undefined;
+  }
+
+  #onBody(chunk: Buffer) {
+    if (!this.#incoming) return;
+    this.#deadline = performance.now() + this.#clients.limits.bodyIdleSeconds * 1000;
+    this.#incoming.body.push(chunk);
+  }
+
+  #onEnd(trailers: string[]) {
+    const visit = this.#incoming;
+    if (!visit) return;
+    this.#incoming = undefined;
+    this.#deadline = 0;
+    visit.body.end(trailers);
+  }
+
+  /** In a loop, as a reply may be whole at once and hundreds may have been sent ahead. */
+  #startNext() {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    for (let visit = this.#visits[0]; visit && !visit.isStarted; visit = this.#visits[0]) {
+      visit.isStarted = true;
+      this.#clients.serve(visit);
+    }
+    this.#isStarting = false;
+    if (this.#visits.length === 0 && this.#refusal) this.#sayRefusal(this.#refusal);
+  }
+
+  /** Reads on, or not, as there is room for what comes. */
+  mindReading() {
+    const mustWait = this.#visits.length > sentAheadMax || (this.#incoming?.body.wantsPause ?? false);
+    if (mustWait) {
+      this.pause();
+      // Not the client's fault; whoever works on it has a time limit of its own.
+      this.#deadline = 0;
+    } else if (this.#isPaused && !this.#raw) {
+      if (this.#incoming) this.#deadline = performance.now() + this.#clients.limits.bodyIdleSeconds * 1000;
+      this.resume();
+    }
+  }
+
+  /** What came whole before is answered first. */
+  #refuse(refusal: Refusal) {
+    this.#refusal = refusal;
+    const visit = this.#incoming;
+    this.#incoming = undefined;
+    if (visit && visit === this.#visits[0] && visit.isStarted) return this.#breakBody(visit, refusal);
+    if (visit) this.#visits.splice(this.#visits.indexOf(visit), 1);
+    if (this.#visits.length === 0) this.#sayRefusal(refusal);
+    else this.#startNext();
+  }
+
+  /** Its body is broken: whoever works on it must not take what arrived for the whole. */
+  #breakBody(visit: Visit, refusal: Refusal) {
+    const isUnanswered = visit.status === 0;
+    visit.note = `the body of the request: ${refusal}`;
+    if (isUnanswered) visit.status = Number.parseInt(refusals[refusal], 10);
+    else this.destroy();
+    // The refusal is what ends the connection, as soon as nobody is before it.
+    visit.keepAlive = true;
+    visit.abandon();
+  }
+
+  #sayRefusal(refusal: Refusal) {
+    this.out.write(`HTTP/1.1 ${refusals[refusal]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    this.#endOfService();
+  }
+
+  /** Says goodbye, and for a moment throws away what still comes. */
+  #endOfService() {
+    this.#isLingering = true;
+    this.#visits = [];
+    this.#incoming = undefined;
+    this.#deadline = performance.now() + lingerSeconds * 1000;
+    this.out.end();
+    this.resume();
+  }
+
+  /** One who says no more is taken to have left, as other routers do: one who waits and one who is gone look alike. */
+  #onClientEnd() {
+    if (this.#isLingering || this.#visits.length === 0) this.socket.end();
+    else this.destroy();
+  }
+
+  #onClose() {
+    const [current] = this.#visits;
+    this.#visits = [];
+    if (current?.isStarted) current.abandon();
+    this.#raw = undefined;
+    this.#clients.onClosed(this);
+    // It may be the parser that found out.
+    setImmediate(() => this.#parser.close());
+  }
+}
+
+/** `h2c` would hide a second protocol from the edge; a body before the change of protocol is asking for confusion. */
+function passableUpgrade(upgrade: string | undefined, contentLength: number | undefined, isChunked: boolean): string | undefined {
+  if (upgrade === undefined || isChunked || (contentLength ?? 0) > 0 || !/^[\w./-]+$/.test(upgrade) || /^h2/i.test(upgrade))
+    return undefined;
+  return upgrade;
+}

@@ -1,0 +1,139 @@
+/** What table.ts describes, checked where it comes in: by the control socket, or from the disk. */
+import {
+  byName,
+  either,
+  fields,
+  flag,
+  flagOr,
+  kinds,
+  list,
+  oneOf,
+  orNull,
+  parserOf,
+  Refused,
+  someFields,
+  text,
+  textLike,
+  wholeNumber,
+} from './schema.ts';
+import type { CacheRules, EdgeEnvironment, HttpAccess, Location, PathRedirect, Route, Upstream } from './table.ts';
+
+const wordCharactersMax = 256;
+const addressCharactersMax = 4096;
+const patternCharactersMax = 2000;
+const headerCharactersMax = 8192;
+const hostCharactersMax = 255;
+const routesMax = 2000;
+const upstreamsMax = 500;
+const instancesMax = 500;
+const entriesMax = 5000;
+const redirectedPathsMax = 50_000;
+
+const clusterPattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/;
+export const isCluster = (text: string) => clusterPattern.test(text);
+
+const word = text(wordCharactersMax);
+const pattern = text(patternCharactersMax);
+/** What would end a header and begin another has no place in one. */
+const headerName = textLike(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, wordCharactersMax, 'the name of a header');
+const headerValue = textLike(/^[^\0\r\n]*$/, headerCharactersMax, 'the value of a header');
+const url = textLike(/^[^\0\r\n]*$/, addressCharactersMax, 'an address');
+const absolutePath = textLike(/^\/[^\0]*$/, addressCharactersMax, 'a path that begins with a slash');
+
+const pathRedirect = fields<PathRedirect>({
+  to: url,
+  regexp: flag,
+  prefix: flag,
+  append_suffix: flag,
+  code: oneOf(301, 302, 307, 308),
+  expires: orNull(word),
+});
+
+const cacheRules = fields<CacheRules>({
+  enabled: flag,
+  default_ttl: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  cookies: list(pattern, entriesMax),
+  headers: list(headerName, entriesMax),
+});
+
+type RouteOf<Type extends Route['type']> = Extract<Route, { type: Type }>;
+
+const routeBase = {
+  type: word,
+  original_url: url,
+  scheme: oneOf('http', 'https'),
+  host: textLike(
+    /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])$/,
+    hostCharactersMax,
+    'a host in lower case, without port',
+  ),
+  path: textLike(/^\/(?:[^\0\r\n]*\/)?$/, addressCharactersMax, 'a path that begins and ends with a slash'),
+  redirects: fields<Route['redirects']>({ expires: word, paths: byName(pattern, pathRedirect, redirectedPathsMax) }),
+  strict_transport_security: fields<Route['strict_transport_security']>({ enabled: flag, include_subdomains: flag, preload: flag }),
+};
+
+const route = kinds('type', {
+  upstream: fields<RouteOf<'upstream'>>({ ...routeBase, upstream: word, cache: cacheRules, sticky: flag }),
+  redirect: fields<RouteOf<'redirect'>>({ ...routeBase, to: url }),
+  proxy: fields<RouteOf<'proxy'>>({
+    ...routeBase,
+    to: textLike(/^https?:\/\/[^\0\r\n]+$/, addressCharactersMax, 'an address with http or https'),
+  }),
+});
+
+const locationRule = {
+  allow: flag,
+  scripts: flag,
+  passthru: flagOr(text(addressCharactersMax)),
+  expires: word,
+  headers: byName(headerName, headerValue, entriesMax),
+};
+
+const location = fields<Location>({
+  ...locationRule,
+  root: orNull(text(addressCharactersMax)),
+  index: list(word, entriesMax),
+  rules: byName(pattern, someFields<Location['rules'][string]>(locationRule), entriesMax),
+  request_buffering: fields<Location['request_buffering']>({ enabled: flag, max_request_size: word }),
+});
+
+const address = either(fields({ host: word, port: wholeNumber(1, 65_535) }), 'socket', fields({ socket: absolutePath }));
+
+const upstream = fields<Upstream>({
+  protocol: oneOf('http', 'fastcgi'),
+  instances: list(fields<Upstream['instances'][number]>({ id: word, address }), instancesMax),
+  locations: byName(absolutePath, location, entriesMax),
+  files: list(fields<Upstream['files'][number]>({ at: absolutePath, folder: absolutePath, is_immutable: flag }), entriesMax),
+  app_root: absolutePath,
+});
+
+const httpAccess = fields<HttpAccess>({
+  is_enabled: flag,
+  addresses: list(fields<HttpAccess['addresses'][number]>({ permission: oneOf('allow', 'deny'), address: word }), entriesMax),
+  basic_auth: byName(word, text(headerCharactersMax), entriesMax),
+});
+
+const parseShape = parserOf(
+  fields<EdgeEnvironment>({
+    cluster: textLike(clusterPattern, wordCharactersMax, 'of lower-case letters, digits and dashes'),
+    version: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    state: oneOf('open', 'holding', 'sleeping', 'paused', 'broken'),
+    deployment: word,
+    restrict_robots: flag,
+    http_access: httpAccess,
+    routes: list(route, routesMax),
+    upstreams: byName(word, upstream, upstreamsMax),
+  }),
+  'The environment',
+);
+
+export function parseEnvironment(value: unknown): EdgeEnvironment {
+  const environment = parseShape(value);
+  const dangling = environment.routes.flatMap((it, index) =>
+    it.type === 'upstream' && !Object.hasOwn(environment.upstreams, it.upstream)
+      ? [[`routes.${index}.upstream`, 'is not among upstreams']]
+      : [],
+  );
+  if (dangling.length > 0) throw new Refused(Object.fromEntries(dangling));
+  return environment;
+}

@@ -1,0 +1,123 @@
+# Opens the edge's ports, gives up what the edge does not need, and stays as its guard: whatever ends, the listening sockets are held by somebody, so
+# that connections wait instead of being refused. Node can neither listen without accepting nor change its privileges, hence perl, which is part of
+# every Debian.
+#
+#   perl launch.pl open <folder> <users> <count> <host> <port>... <program>...    listens on descriptors 3, 4, …; goes on as `guard`
+#   perl launch.pl guard <folder> <main process> <program>...                    runs the program, and runs it again when it fails
+#
+# The main process may be replaced by a successor that it starts itself; the successor says so in the file `main-process`: its number, then its
+# program, a word on each line. A main process that is not to be started again writes `stopped` there. SIGTERM is passed on; SIGHUP makes the guard
+# the one of the successor's version.
+use strict;
+use warnings;
+use POSIX ();
+use Socket qw(:DEFAULT getaddrinfo AI_PASSIVE AI_NUMERICHOST);
+
+my $backlog = 4096;
+# Files of applications belong to other users, and so do the sockets they listen on.
+my $capabilities = '+dac_read_search,+dac_override';
+my $failed_soon_seconds = 5;
+my $delay_seconds_max = 10;
+
+my ($step, $folder, @rest) = @ARGV;
+$step eq 'open' ? open_ports(@rest) : guard(@rest);
+
+sub open_ports {
+    my ($users, $count, @words) = @_;
+    my @listening = map { listen_on(splice @words, 0, 2) } 1 .. $count;
+    my $duplicate = 0; # F_DUPFD: first above those that may be in the way
+    my @high = map { fcntl($_, $duplicate, 100) // die "descriptors: $!\n" } @listening;
+    for my $index (0 .. $#high) {
+        POSIX::dup2($high[$index], 3 + $index) or die "descriptors: $!\n";
+        POSIX::close($high[$index]);
+    }
+    my @next = ($^X, $0, 'guard', $folder, 0, @words);
+    exec with_less($users), @next or die "$next[0]: $!\n";
+}
+
+sub listen_on {
+    my ($host, $port) = @_;
+    my ($failed, $found) = getaddrinfo($host, $port, { flags => AI_PASSIVE | AI_NUMERICHOST, socktype => SOCK_STREAM });
+    die "$host is not an address: $failed\n" if $failed;
+    socket(my $socket, $found->{family}, SOCK_STREAM, 0) or die "socket: $!\n";
+    setsockopt($socket, SOL_SOCKET, SO_REUSEADDR, 1) or die "socket: $!\n";
+    bind($socket, $found->{addr}) && listen($socket, $backlog) or die "cannot listen on $host port $port: $!\n";
+    return $socket;
+}
+
+# Nothing for those who are not root. The first of the users that exists; without any it stays root, with as little.
+sub with_less {
+    my ($users) = @_;
+    return () if $> != 0;
+    my ($user) = grep { defined getpwnam $_ } split /,/, $users;
+    my (undef, undef, $uid, $gid) = defined $user ? getpwnam $user : ();
+    my @become = defined $uid ? ("--reuid=$uid", "--regid=$gid", '--clear-groups') : ();
+    return ('setpriv', @become, "--inh-caps=-all,$capabilities", "--ambient-caps=-all,$capabilities", "--bounding-set=-all,$capabilities",
+        '--no-new-privs', '--');
+}
+
+sub guard {
+    my ($main, @program) = @_;
+    be_parent_of_orphans();
+    write_file('guard-process', "$$\n");
+    $main = 0 unless $main && kill 0, $main;
+    my $is_ending = 0;
+    $SIG{TERM} = $SIG{INT} = sub { $is_ending = 1; kill 'TERM', $main if $main };
+    $SIG{HUP} = sub { become_newer_guard(announced($main, @program)) };
+    POSIX::sigprocmask(POSIX::SIG_UNBLOCK(), POSIX::SigSet->new(POSIX::SIGHUP()));
+    my ($failures, $started) = (-1, 0);
+    until ($is_ending && !$main) {
+        if (!$main) {
+            $started = time;
+            $main = run(@program);
+        }
+        my $ended = waitpid -1, 0;
+        sleep 1 if $ended < 0; # the main process is not our child: its parent, which was, has been killed this very moment
+        ($main, @program) = announced($main, @program);
+        exit 0 if $main eq 'stopped';
+        next if $ended != $main && kill 0, $main;
+        exit 0 if $is_ending;
+        print STDERR "edge: the main process $main has ended and is started again\n";
+        $failures = time - $started < $failed_soon_seconds ? $failures + 1 : 0;
+        sleep($failures < 4 ? $failures : $delay_seconds_max);
+        $main = 0;
+    }
+    exit 0;
+}
+
+# What an earlier one announced must not be taken for the word of this one.
+sub run {
+    my @program = @_;
+    unlink "$folder/main-process";
+    my $pid = fork // die "fork: $!\n";
+    return $pid if $pid;
+    exec @program or die "$program[0]: $!\n";
+}
+
+sub announced {
+    my ($main, @program) = @_;
+    open my $file, '<', "$folder/main-process" or return ($main, @program);
+    chomp(my ($pid, @its_program) = <$file>);
+    return defined $pid ? ($pid, @its_program) : ($main, @program);
+}
+
+# For whoever finds an edge that does not answer.
+sub write_file {
+    my ($name, $text) = @_;
+    open my $file, '>', "$folder/$name" or die "$folder/$name: $!\n";
+    syswrite $file, $text;
+}
+
+# While the signal is handled another is blocked, and stays so in what we become until that can handle it.
+sub become_newer_guard {
+    my ($main, @program) = @_;
+    my ($main_file) = grep { m{/main\.ts$} } @program;
+    exec $^X, $main_file =~ s{[^/]+$}{launch.pl}r, 'guard', $folder, $main, @program or die "$main_file: $!\n";
+}
+
+# A successor whose parent has ended becomes our child.
+sub be_parent_of_orphans {
+    my $prctl = (POSIX::uname())[4] eq 'x86_64' ? 157 : 167;
+    my $set_child_subreaper = 36;
+    syscall($prctl, $set_child_subreaper, 1, 0, 0, 0) == 0 or die "prctl: $!\n";
+}

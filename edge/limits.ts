@@ -1,0 +1,67 @@
+/** Every bound of the edge, with its unit last. */
+export interface EdgeLimits {
+  /** All headers of a request, names and values. */
+  headerBytesMax: number;
+  headerLinesMax: number;
+  /** From the first byte of a request, or from the start of a connection, to the end of the head. */
+  headSeconds: number;
+  /** A body of which nothing arrives for this long is given up. */
+  bodyIdleSeconds: number;
+  keepAliveSeconds: number;
+  requestsPerConnectionMax: number;
+
+  connectSeconds: number;
+  /** Until the head of the reply. */
+  firstByteSeconds: number;
+  /** Neither side moved a byte; also for connections that were taken over. */
+  idleSeconds: number;
+  /** The whole exchange, except connections that were taken over and replies that keep flowing. */
+  totalSeconds: number;
+  replyHeadBytesMax: number;
+  replyHeaderLinesMax: number;
+  /** Kept open to one instance while nothing is asked. */
+  idleConnectionsPerInstanceMax: number;
+  /** Shorter than what servers usually close after. */
+  idleConnectionSeconds: number;
+
+  heldRequestsPerEnvironmentMax: number;
+  heldRequestsMax: number;
+  /** What held requests may hold in all: their heads, and what is read of a body that nobody takes yet. */
+  heldBytesMax: number;
+  heldSeconds: number;
+
+  connectionsMax: number;
+  connectionsPerAddressMax: number;
+  requestsPerAddressMax: number;
+  requestsPerEnvironmentMax: number;
+  cacheBytesMax: number;
+}
+
+export const standardLimits: EdgeLimits = {
+  headerBytesMax: 32 * 1024,
+  headerLinesMax: 100,
+  headSeconds: 15,
+  bodyIdleSeconds: 60,
+  keepAliveSeconds: 75,
+  requestsPerConnectionMax: 100_000,
+
+  connectSeconds: 5,
+  firstByteSeconds: 300,
+  idleSeconds: 600,
+  totalSeconds: 3600,
+  replyHeadBytesMax: 64 * 1024,
+  replyHeaderLinesMax: 200,
+  idleConnectionsPerInstanceMax: 64,
+  idleConnectionSeconds: 4,
+
+  heldRequestsPerEnvironmentMax: 1000,
+  heldRequestsMax: 10_000,
+  heldBytesMax: 64 * 1024 * 1024,
+  heldSeconds: 120,
+
+  connectionsMax: 20_000,
+  connectionsPerAddressMax: 1000,
+  requestsPerAddressMax: 500,
+  requestsPerEnvironmentMax: 2000,
+  cacheBytesMax: 128 * 1024 * 1024,
+};

@@ -1,0 +1,124 @@
+/**
+ * Connections of clients: how many there may be, who a client is when a proxy stands before it, and one clock for all of them. Whoever accepts a
+ * connection hands it in, be it the plain listener or, later, TLS.
+ */
+import { randomBytes } from 'node:crypto';
+import { isIP, type Socket } from 'node:net';
+import { countedAs, isWithin, readAddress, readNetwork, type Network } from './addresses.ts';
+import { ClientConnection } from './client-connection.ts';
+import { decrease } from './crowd.ts';
+import type { EdgeLimits } from './limits.ts';
+import type { RequestRecord } from './request-record.ts';
+import type { Visit } from './visit.ts';
+
+export interface ClientsOptions {
+  limits: EdgeLimits;
+  trustedProxies: readonly string[];
+  serve(visit: Visit): void;
+  onRecord(visit: Visit, record: RequestRecord): void;
+}
+
+interface Identity {
+  address: string;
+  scheme: 'http' | 'https';
+  requestId: string;
+  forwardedFor: string;
+}
+
+/** So that no two processes ever say the same. */
+const processMark = randomBytes(8).toString('hex');
+let requestNumber = 0;
+const requestNumberBase = 2 ** 32;
+const proxiesInARowMax = 20;
+
+export class Clients {
+  readonly limits: EdgeLimits;
+  isClosing = false;
+  readonly #options: ClientsOptions;
+  readonly #proxies: Network[];
+  readonly #connections = new Set<ClientConnection>();
+  readonly #ofAddress = new Map<string, number>();
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+    this.limits = options.limits;
+    this.#proxies = options.trustedProxies.flatMap((text) => readNetwork(text) ?? []);
+  }
+
+  get connections() {
+    return this.#connections.size;
+  }
+
+  accept(socket: Socket, scheme: 'http' | 'https') {
+    const peer = socket.remoteAddress;
+    const counted = countedAs(peer ?? '');
+    const ofAddress = this.#ofAddress.get(counted) ?? 0;
+    const isTooMuch =
+      this.#connections.size >= this.limits.connectionsMax ||
+      (ofAddress >= this.limits.connectionsPerAddressMax && !this.isTrusted(peer ?? ''));
+    // Gone before it was accepted, or one too many: at this moment it costs least to end it.
+    if (peer === undefined || isTooMuch) return void socket.destroy();
+    this.#ofAddress.set(counted, ofAddress + 1);
+    this.#connections.add(new ClientConnection(this, socket, scheme));
+  }
+
+  onClosed(connection: ClientConnection) {
+    if (this.#connections.delete(connection)) decrease(this.#ofAddress, countedAs(connection.peer));
+  }
+
+  serve(visit: Visit) {
+    this.#options.serve(visit);
+  }
+
+  onVisitOver(visit: Visit, record: RequestRecord) {
+    this.#options.onRecord(visit, record);
+  }
+
+  tick(now: number) {
+    for (const connection of this.#connections) connection.tick(now);
+  }
+
+  /** Those who wait for an answer get it, and are told that it is the last on this connection. */
+  closeIdle() {
+    for (const connection of this.#connections) connection.closeIfIdle();
+  }
+
+  destroyAll() {
+    for (const connection of this.#connections) connection.destroy();
+  }
+
+  isTrusted(address: string): boolean {
+    if (this.#proxies.length === 0) return false;
+    const words = readAddress(address);
+    return words !== undefined && this.#proxies.some((network) => isWithin(words, network));
+  }
+
+  identify({ peer, scheme, isTrusted }: ClientConnection, headers: readonly string[]): Identity {
+    requestNumber++;
+    const requestId = processMark + (requestNumberBase + requestNumber).toString(16);
+    const address = peer.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer;
+    if (!isTrusted) return { address, scheme, requestId, forwardedFor: address };
+    return this.#believe(address, scheme, requestId, headers);
+  }
+
+  #believe(peer: string, scheme: 'http' | 'https', requestId: string, headers: readonly string[]): Identity {
+    const told = (name: string) => {
+      const values = headers.filter((_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === name);
+      return values.join(', ');
+    };
+    const chain = told('x-forwarded-for')
+      .split(',')
+      .map((address) => address.trim())
+      .filter((address) => isIP(address) !== 0)
+      .slice(-proxiesInARowMax);
+    const client = chain.findLast((address) => !this.isTrusted(address)) ?? chain[0] ?? peer;
+    const protocol = told('x-forwarded-proto').toLowerCase();
+    const id = told('x-request-id');
+    return {
+      address: client,
+      scheme: protocol === 'https' || protocol === 'http' ? protocol : scheme,
+      requestId: /^[\w.:-]{8,128}$/.test(id) ? id : requestId,
+      forwardedFor: [...chain, peer].join(', '),
+    };
+  }
+}

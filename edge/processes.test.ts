@@ -1,0 +1,337 @@
+/** What the processes of the edge keep, write and refuse; e2e/edge.test.ts kills and replaces them under load. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lineOf, openEnvironmentLogs, putAside } from './environment-logs.ts';
+import { parseEnvironment } from './environment-schema.ts';
+import { openRecords } from './records.ts';
+import type { RequestRecord } from './request-record.ts';
+import { Refused } from './schema.ts';
+import { openTableFolder } from './table-folder.ts';
+import { startApplication, type TestApplication } from './test-application.ts';
+import { environmentWith, type RunningEdge, startRunningEdge } from './test-running-edge.ts';
+
+const record = (changes: Partial<RequestRecord> = {}): RequestRecord => ({
+  at: Date.UTC(2026, 10, 9, 8, 7, 6),
+  request_id: 'f00d',
+  cluster: 'shop',
+  route: 'http://{default}/',
+  instance: 'one',
+  method: 'GET',
+  scheme: 'http',
+  host: 'shop.localhost',
+  path: '/cart',
+  query: 'id=1',
+  status: 200,
+  bytes_in: 0,
+  bytes_out: 512,
+  held_ms: 0,
+  connect_ms: 0,
+  first_byte_ms: 3,
+  total_ms: 12,
+  address: '192.0.2.7',
+  user_agent: 'curl/8',
+  referer: '',
+  cache: null,
+  aborted: false,
+  note: null,
+  ...changes,
+});
+
+const instance = { id: 'one', address: { host: '127.0.0.1', port: 1 } };
+const folders: string[] = [];
+const newFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'offshoot-edge-'));
+  folders.push(folder);
+  return folder;
+};
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+describe('an environment that comes in', () => {
+  const flawsOf = (value: unknown): Record<string, string> => {
+    try {
+      parseEnvironment(value);
+      return {};
+    } catch (error) {
+      if (error instanceof Refused) return error.fields;
+      throw error;
+    }
+  };
+  const sound = environmentWith('shop', 1, [instance, { id: 'two', address: { socket: '/run/app.sock' } }]);
+
+  test('fits when it is whole', () => {
+    expect(flawsOf(sound)).toEqual({});
+  });
+
+  test('is refused with every bad field by name', () => {
+    const [route] = sound.routes;
+    expect(
+      flawsOf({
+        ...sound,
+        cluster: '../etc',
+        version: 1.5,
+        color: 'red',
+        routes: [{ ...route, host: 'Shop:80', path: 'x', upstream: 'api' }],
+      }),
+    ).toEqual({
+      cluster: 'must be of lower-case letters, digits and dashes',
+      version: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`,
+      color: 'is not a known field',
+      'routes.0.host': 'must be a host in lower case, without port',
+      'routes.0.path': 'must be a path that begins and ends with a slash',
+    });
+    expect(flawsOf({ ...sound, upstreams: {} })).toEqual({ 'routes.0.upstream': 'is not among upstreams' });
+    expect(flawsOf({ ...sound, routes: [{ type: 'nothing' }] })).toEqual({ 'routes.0.type': 'must be one of upstream, redirect, proxy' });
+    expect(flawsOf(null)).toEqual({ 'The environment': 'must be an object' });
+  });
+
+  test('may have fifty thousand redirects of paths, and no more', () => {
+    const redirect = { to: '/to', regexp: false, prefix: true, append_suffix: true, code: 302, expires: null };
+    const withPaths = (count: number) => {
+      const paths = Object.fromEntries(Array.from({ length: count }, (_, index) => [`/from/${index}`, redirect]));
+      const [route] = environmentWith('shop', 1, [instance]).routes;
+      return flawsOf({ ...sound, routes: [{ ...route, redirects: { expires: '-1s', paths } }] });
+    };
+    expect(withPaths(50_000)).toEqual({});
+    expect(withPaths(50_001)).toEqual({ 'routes.0.redirects.paths': 'must have 50000 fields at most' });
+  });
+
+  test('cannot bring a header that would become two', () => {
+    const location = {
+      root: 'public',
+      index: ['index.html'],
+      rules: { '\\.css$': { expires: '1d' } },
+      request_buffering: { enabled: true, max_request_size: '250m' },
+      allow: true,
+      scripts: true,
+      passthru: '/index.php',
+      expires: '-1s',
+      headers: { 'X-Fine': 'yes' },
+    };
+    const withHeaders = (headers: Record<string, string>) => {
+      const app = { ...environmentWith('shop', 1, [instance]).upstreams['app'], locations: { '/': { ...location, headers } } };
+      return flawsOf({ ...sound, upstreams: { app } });
+    };
+    expect(withHeaders({ 'X-Fine': 'yes' })).toEqual({});
+    expect(withHeaders({ 'X-Bad': 'yes\r\nSet-Cookie: a=b' })).toEqual({
+      'upstreams.app.locations./.headers.X-Bad': 'must be the value of a header',
+    });
+    expect(withHeaders({ 'X Bad': 'yes' })).toEqual({ 'upstreams.app.locations./.headers.X Bad': 'must be the name of a header' });
+  });
+});
+
+describe('the table on disk', () => {
+  test('comes back as it was, without what was removed', async () => {
+    const folder = openTableFolder(newFolder());
+    const [shop, blog] = [environmentWith('shop', 3, [instance]), environmentWith('blog', 1, [instance])];
+    await Promise.all([folder.write(shop), folder.write(blog)]);
+    await folder.remove('blog');
+    expect(folder.load()).toEqual({ environments: [shop], setAside: [] });
+  });
+
+  test('a file that cannot be read is set aside, and the others are served', async () => {
+    const path = newFolder();
+    const folder = openTableFolder(path);
+    await folder.write(environmentWith('shop', 3, [instance]));
+    writeFileSync(join(path, 'blog.json'), '{"cluster": "blo');
+    writeFileSync(join(path, 'wiki.json'), JSON.stringify(environmentWith('shop', 9, [])));
+    writeFileSync(join(path, 'shop.json.1.2.new'), '{"clus');
+    const { environments, setAside } = folder.load();
+    expect(environments.map(({ cluster }) => cluster)).toEqual(['shop']);
+    expect(setAside.toSorted()).toEqual(['blog.json', 'wiki.json']);
+    expect(readdirSync(path).toSorted()).toEqual(['blog.json.unreadable', 'shop.json', 'wiki.json.unreadable']);
+  });
+});
+
+describe('the access log', () => {
+  test('has a line for each request', () => {
+    expect(lineOf(record())).toBe('192.0.2.7 - - [09/Nov/2026:08:07:06 +0000] "GET /cart?id=1 HTTP/1.1" 200 512 "-" "curl/8" 0.012 f00d\n');
+  });
+
+  test('shows nothing that could end a line or a quoted part of it', () => {
+    const hostile = 'a"b\\c\nd\re\tf\0g\u001b[31mh\u0085\u2028é';
+    const line = lineOf(
+      record({ user_agent: hostile, referer: hostile, path: `/${hostile}`, query: hostile, request_id: hostile, method: hostile }),
+    );
+    expect(line.slice(0, -1)).toMatch(/^[\x20-\x7e]+$/);
+    expect(line).toContain('"a\\x22b\\x5Cc\\x0Ad\\x0De\\x09f\\x00g\\x1B[31mh\\x85\\x2028\\xE9"');
+    expect(line.match(/(?<!\\)"/g)).toHaveLength(6);
+  });
+
+  test('bounds what it shows of a request', () => {
+    expect(lineOf(record({ user_agent: 'x'.repeat(30_000) })).length).toBeLessThan(2500);
+  });
+
+  test('has beside it what instances said, a bounded part of it, on lines of their own', async () => {
+    const logs = newFolder();
+    const log = openEnvironmentLogs(logs, () => {});
+    log.writeError('shop', 'one', 'PHP Warning: "x"\n\u001b[31mred\n');
+    log.writeError('shop', 'one', 'y'.repeat(1_000_000));
+    await log.close();
+    const [first, second, third] = readFileSync(join(logs, 'shop', 'error.log'), 'utf8').split('\n');
+    expect([first, second].map((line) => line?.replace(/^\[.+?\] /, ''))).toEqual(['one: PHP Warning: \\x22x\\x22', 'one: \\x1B[31mred']);
+    expect(third?.length).toBeLessThan(2500);
+  });
+
+  test('is put aside when it is full, twice; older ones are gone', async () => {
+    const logs = newFolder();
+    const full: string[] = [];
+    const log = openEnvironmentLogs(logs, (name) => full.push(name));
+    for (let line = 0; line < 5000; line++) log.write(record({ user_agent: 'x'.repeat(2000) }));
+    await log.close();
+    const file = join(logs, 'shop', 'access.log');
+    expect(full).toEqual(['shop/access.log']);
+    expect(log.dropped).toBe(0);
+    for (const first of ['1', '2', '3']) {
+      writeFileSync(file, first.repeat(8_000_001));
+      await putAside(logs, 'shop/access.log');
+    }
+    await expect(putAside(logs, 'shop/access.log')).rejects.toThrow('ENOENT');
+    expect(readdirSync(join(logs, 'shop')).toSorted()).toEqual(['access.log.1', 'access.log.2']);
+    expect([1, 2].map((age) => readFileSync(`${file}.${age}`, 'utf8')[0])).toEqual(['3', '2']);
+  });
+
+  test('drops and counts what cannot be written, and what finds no room', async () => {
+    const logs = newFolder();
+    writeFileSync(join(logs, 'shop'), 'a file where the folder should be');
+    const log = openEnvironmentLogs(logs, () => {});
+    for (let line = 0; line < 10_000; line++) log.write(record({ user_agent: 'x'.repeat(2000) }));
+    await log.close();
+    expect(log.dropped).toBe(10_000);
+  });
+});
+
+describe('records', () => {
+  test('wait for a reader, the latest of them, and say how many were dropped', async () => {
+    const handed: string[] = [];
+    const records = openRecords(async (lines) => void handed.push(lines));
+    for (let nth = 0; nth < 25_000; nth++) records.push(record({ bytes_in: nth }));
+    await sleep(300);
+    expect(handed).toEqual([]);
+    expect(records.dropped).toBe(5000);
+    records.want(true);
+    await records.close();
+    const lines = handed
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines[0]).toEqual({ dropped: 5000 });
+    expect(lines.slice(1).map(({ bytes_in }) => bytes_in)).toEqual(Array.from({ length: 20_000 }, (_, nth) => nth + 5000));
+  });
+
+  test('make nothing wait for a reader that does not read', () => {
+    const records = openRecords(() => new Promise(() => {}));
+    records.want(true);
+    for (let nth = 0; nth < 100_000; nth++) records.push(record());
+    expect(records.dropped).toBe(80_000);
+  });
+});
+
+describe('an edge in its processes', () => {
+  let running: RunningEdge;
+  let one: TestApplication;
+  beforeAll(async () => {
+    [running, one] = await Promise.all([startRunningEdge({ processes: 2 }), startApplication('one')]);
+  });
+  afterAll(async () => {
+    await Promise.all([running[Symbol.asyncDispose](), one.kill()]);
+  });
+
+  test('has only the rights it needs, and keeps its control socket to itself', async () => {
+    const { pid, processes } = await running.edge.status();
+    expect(statSync(join(running.options.folder, 'control.sock')).mode & 0o777).toBe(0o600);
+    if (process.getuid?.() !== 0) return;
+    for (const each of [pid, ...processes.map((it) => it.pid)]) {
+      const status = readFileSync(`/proc/${each}/status`, 'utf8');
+      expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+      // Reading and searching, and writing to sockets, of others: nothing else, now or later.
+      for (const set of ['Prm', 'Eff', 'Bnd']) expect(status).toMatch(new RegExp(`^Cap${set}:\t0000000000000006$`, 'm'));
+      expect(status).not.toMatch(/^Uid:\t0/m);
+    }
+  });
+
+  test('takes the higher version of an environment, and forgets what is not to be kept', async () => {
+    await running.edge.put(environmentWith('shop', 2, [one.instance]));
+    await running.edge.put(environmentWith('shop', 1, []));
+    await running.edge.put(environmentWith('blog', 1, [one.instance]));
+    expect(await running.edge.list()).toEqual({ shop: 2, blog: 1 });
+    expect((await running.get('shop.localhost')).body).toBe('one');
+    expect(await running.edge.keepOnly(['shop'])).toEqual(['blog']);
+    await running.edge.remove('nothing');
+    expect(await running.edge.list()).toEqual({ shop: 2 });
+    expect((await running.get('blog.localhost')).status).toBe(404);
+  });
+
+  test('refuses what does not fit, with the fields, and serves on as before', async () => {
+    const broken = { ...environmentWith('shop', 9, [one.instance]), state: 'asleep' } as never;
+    await expect(running.edge.put(broken)).rejects.toMatchObject({
+      kind: 'invalid-request',
+      fields: { state: expect.stringContaining('must be one of') },
+    });
+    expect((await running.get('shop.localhost')).body).toBe('one');
+  });
+
+  test('writes down each request, and hands it to whoever reads records', async () => {
+    await running.edge.put(environmentWith('shop', 3, [one.instance]));
+    const stopping = new AbortController();
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for await (const line of running.edge.records(stopping.signal)) read.push(line);
+    })();
+    const path = `/found-${Date.now()}`;
+    await running.get('shop.localhost', `${path}?a=b`);
+    await expect
+      .poll(() => read, { timeout: 5000 })
+      .toContainEqual(expect.objectContaining({ cluster: 'shop', path, query: 'a=b', status: 200, instance: 'one' }));
+    await expect.poll(() => running.accessLog('shop'), { timeout: 5000 }).toContain(`"GET ${path}?a=b HTTP/1.1" 200`);
+    stopping.abort();
+    await reading;
+  });
+
+  test('with ten thousand environments: one changes as fast as before, and a start takes little longer', async () => {
+    const count = 10_000;
+    const table = join(running.options.folder, 'table');
+    mkdirSync(table, { recursive: true });
+    for (let nth = 0; nth < count; nth++)
+      writeFileSync(join(table, `many-${nth}.json`), JSON.stringify(environmentWith(`many-${nth}`, 1, [one.instance])));
+    const before = await putMilliseconds(running, 'shop', 10, one);
+    const startedAt = performance.now();
+    await running.reopen({ routerName: 'many' });
+    const upgradeMilliseconds = performance.now() - startedAt;
+    const after = await putMilliseconds(running, 'shop', 1000, one);
+    const { pid } = await running.edge.status();
+    process.kill(pid, 'SIGKILL');
+    const killedAt = performance.now();
+    await expect.poll(async () => (await running.edge.status()).pid, { timeout: 20_000 }).not.toBe(pid);
+    const restartMilliseconds = performance.now() - killedAt;
+    expect((await running.get(`many-${count - 1}.localhost`)).body).toBe('one');
+    const lookups = await Promise.all([0, count - 1].map((nth) => getMilliseconds(running, `many-${nth}.localhost`)));
+    console.log(
+      `put of one environment: ${before.toFixed(1)} ms with few, ${after.toFixed(1)} ms with ${count}; upgrade with ${count}: ${upgradeMilliseconds.toFixed(0)} ms; ` +
+        `back after kill -9 of the main process: ${restartMilliseconds.toFixed(0)} ms; a request to the first and the last: ${lookups.map((ms) => ms.toFixed(2)).join(' and ')} ms`,
+    );
+    expect(after).toBeLessThan(Math.max(3 * before, 50));
+    await running.edge.keepOnly(['shop']);
+    expect(readdirSync(table)).toEqual(['shop.json']);
+  });
+});
+
+/** The middle one of some. */
+async function middleOf(times: number, work: (nth: number) => Promise<unknown>): Promise<number> {
+  const all: number[] = [];
+  for (let nth = 0; nth < times; nth++) {
+    const startedAt = performance.now();
+    await work(nth);
+    all.push(performance.now() - startedAt);
+  }
+  return all.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN;
+}
+
+const putMilliseconds = (running: RunningEdge, cluster: string, from: number, { instance: it }: TestApplication) =>
+  middleOf(50, (nth) => running.edge.put(environmentWith(cluster, from + nth, [it])));
+const getMilliseconds = (running: RunningEdge, host: string) => middleOf(50, () => running.get(host));

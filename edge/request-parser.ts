@@ -1,0 +1,99 @@
+/**
+ * Requests out of bytes of strangers: llhttp as Node has it, with nothing lenient switched on. node:http would put an IncomingMessage and a
+ * ServerResponse around each request, which together cost as much as all else that the edge does for it; here its parser is used without them.
+ */
+import { HTTPParser, methods } from 'node:_http_common';
+
+export interface RequestHead {
+  method: string;
+  target: string;
+  /** Of HTTP. */
+  major: number;
+  minor: number;
+  /** Name, value, name, value; as they came. */
+  headers: string[];
+  /** The client named a protocol to change to. */
+  wantsUpgrade: boolean;
+  keepAlive: boolean;
+}
+
+export interface RequestEvents {
+  /** True: what follows is not HTTP any more. */
+  onHead(head: RequestHead): boolean;
+  onBody(chunk: Buffer): void;
+  onEnd(trailers: string[]): void;
+}
+
+const nothingLenient = 0;
+const [bodyFollows, connectionIsHandedOver] = [0, 2];
+
+type Refused = 'malformed' | 'too-large';
+
+export class RequestParser {
+  readonly #parser = new HTTPParser();
+  readonly #events: RequestEvents;
+  readonly #headerLinesMax: number;
+  #lines: string[] = [];
+  #isTooLarge = false;
+
+  constructor(events: RequestEvents, headerBytesMax: number, headerLinesMax: number) {
+    this.#events = events;
+    this.#headerLinesMax = headerLinesMax;
+    const parser = this.#parser;
+    parser.initialize(HTTPParser.REQUEST, {}, headerBytesMax, nothingLenient);
+    parser[HTTPParser.kOnHeaders] = (lines: string[]) => this.#collect(lines);
+    parser[HTTPParser.kOnHeadersComplete] = this.#onHead.bind(this);
+    parser[HTTPParser.kOnBody] = (chunk: Buffer) => this.#events.onBody(chunk);
+    parser[HTTPParser.kOnMessageComplete] = () => this.#onEnd();
+  }
+
+  /** How many bytes were taken, or why no more will be. */
+  execute(chunk: Buffer): number | Refused {
+    const taken = this.#parser.execute(chunk);
+    if (this.#isTooLarge) return 'too-large';
+    if (typeof taken === 'number') return taken;
+    return taken.code === 'HPE_HEADER_OVERFLOW' ? 'too-large' : 'malformed';
+  }
+
+  /** Not from within one of the events. */
+  close() {
+    this.#parser.close();
+  }
+
+  /** The parser hands over what it has each 32 lines; of trailers, all. */
+  #collect(lines: string[]) {
+    this.#lines.push(...lines);
+    if (this.#lines.length > 2 * this.#headerLinesMax) {
+      this.#isTooLarge = true;
+      this.#lines = [];
+    }
+  }
+
+  #onHead(
+    major: number,
+    minor: number,
+    lines: string[] | undefined,
+    method: number,
+    target: string | undefined,
+    _status: unknown,
+    _reason: unknown,
+    wantsUpgrade: boolean,
+    keepAlive: boolean,
+  ): number {
+    let headers = lines;
+    if (!headers || this.#lines.length > 0) {
+      this.#collect(lines ?? []);
+      headers = this.#lines;
+      this.#lines = [];
+    }
+    if (this.#isTooLarge) return bodyFollows;
+    const head = { method: methods[method] ?? '', target: target ?? '', major, minor, headers, wantsUpgrade, keepAlive };
+    return this.#events.onHead(head) ? connectionIsHandedOver : bodyFollows;
+  }
+
+  #onEnd() {
+    const trailers = this.#lines;
+    this.#lines = [];
+    if (!this.#isTooLarge) this.#events.onEnd(trailers);
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The life of a request, from top to bottom: which environment and route it is for; whether there is room for it and whether it may enter; whether a
+ * redirect answers it, or it must wait; and then a file, the cache, an instance or a place elsewhere.
+ */
+import { openCache, type EdgeCache, type Lookup, type Store } from './cache.ts';
+import { httpConversation } from './conversation.ts';
+import { Crowd } from './crowd.ts';
+import { Delivery, type Failure, type Order } from './delivery.ts';
+import { sizeBytes } from './durations-and-sizes.ts';
+import { elsewhereOf } from './elsewhere.ts';
+import type { Reply } from './exchange.ts';
+import { startScript } from './fastcgi-order.ts';
+import { Hold } from './hold.ts';
+import { mayEnter, refusal } from './http-access.ts';
+import { Instances } from './instances.ts';
+import type { EdgeLimits } from './limits.ts';
+import { page, type PageKind } from './pages.ts';
+import { redirectFor } from './redirects.ts';
+import { edgeWords } from './edge-words.ts';
+import type { Table } from './routing.ts';
+import { sendReply } from './send-reply.ts';
+import { answerFromFiles, locationOf, type FileAnswer } from './static-files.ts';
+import type { EdgeEnvironment, Location, Route, Upstream } from './table.ts';
+import { Turns } from './turns.ts';
+import type { Visit } from './visit.ts';
+
+export interface ServeOptions {
+  table: Table;
+  limits: EdgeLimits;
+  routerName: string;
+  onWake(cluster: string): void;
+  onStderr(cluster: string, instance: string, text: string): void;
+  /** Whether a route of type `proxy` may lead to this address. */
+  mayProxyTo(address: string): boolean;
+}
+
+type UpstreamRoute = Extract<Route, { type: 'upstream' }>;
+type ProxyRoute = Extract<Route, { type: 'proxy' }>;
+
+export class Serving {
+  readonly instances: Instances;
+  readonly crowd: Crowd;
+  readonly hold: Hold;
+  readonly #turns = new Turns((visit) => this.#guide(visit));
+  readonly #options: ServeOptions;
+  readonly #cache: EdgeCache;
+
+  constructor(options: ServeOptions) {
+    const { table, limits, onWake } = options;
+    this.#options = options;
+    this.instances = new Instances(limits);
+    this.crowd = new Crowd(limits);
+    this.#cache = openCache({ bytesMax: limits.cacheBytesMax });
+    this.hold = new Hold({
+      limits,
+      onWake,
+      goOn: (visit) => this.#guide(visit),
+      onTooLong: (visit) => this.#show(visit, 'holding-too-long'),
+    });
+    table.onChange((cluster, environment) => {
+      this.instances.onChange(cluster, environment);
+      this.hold.onChange(cluster, environment);
+      if (!environment) this.#cache.forget(cluster);
+    });
+  }
+
+  serve(visit: Visit) {
+    // About the server as a whole, which has nothing to say.
+    if (visit.path === '*') return this.#answer(visit, { status: 204, headers: [], body: undefined });
+    const cluster = this.#options.table.find(visit.scheme, visit.host, visit.path)?.environment.cluster;
+    if (cluster === undefined) return this.#show(visit, 'missing');
+    if (!this.crowd.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
+    visit.countedFor = cluster;
+    this.#turns.take(cluster, visit);
+  }
+
+  /** Again from here when it has waited: all may have changed. */
+  #guide(visit: Visit) {
+    const found = this.#options.table.find(visit.scheme, visit.host, visit.path);
+    visit.environment = found?.environment;
+    visit.route = found?.route;
+    if (!found) return this.#show(visit, 'missing');
+    const { environment, route } = found;
+    if (!mayEnter(environment.http_access, visit)) return this.#answer(visit, refusal(environment.http_access, visit));
+    if (!route) return this.#show(visit, 'not-found');
+    const redirect = redirectFor(route, visit);
+    if (redirect) return this.#answer(visit, redirect);
+    if (environment.state === 'paused' || environment.state === 'broken') return this.#show(visit, environment.state);
+    if (environment.state !== 'open') return this.#wait(visit, environment);
+    if (route.type === 'proxy') return this.#deliverElsewhere(visit, environment, route);
+    if (route.type === 'upstream') return this.#serveUpstream(visit, environment, route);
+    return this.#show(visit, 'not-found');
+  }
+
+  #wait(visit: Visit, environment: EdgeEnvironment) {
+    if (!this.hold.wait(visit, environment)) this.#show(visit, 'too-busy');
+  }
+
+  #serveUpstream(visit: Visit, environment: EdgeEnvironment, route: UpstreamRoute) {
+    const upstream = environment.upstreams[route.upstream];
+    if (!upstream) return this.#show(visit, 'unavailable');
+    const location = locationOf(upstream, visit.path);
+    const bodyBytesMax = bodyBytesMaxOf(location);
+    if ((visit.body.length ?? 0) > bodyBytesMax) return this.#show(visit, 'too-large');
+    const answer = answerFromFiles(upstream, visit);
+    const goOn = (answered: FileAnswer) => this.#onFiles(visit, { environment, route, upstream, bodyBytesMax }, answered);
+    if ('then' in answer) this.#whenReady(visit, answer, goOn, closeUnsent);
+    else goOn(answer);
+  }
+
+  #onFiles(visit: Visit, place: UpstreamPlace, answer: FileAnswer) {
+    if (answer.kind === 'reply') return this.#answer(visit, answer.reply);
+    if (answer.kind === 'pass' || answer.kind === 'script') return this.#lookUp(visit, place, answer);
+    this.#show(visit, answer.kind);
+  }
+
+  #lookUp(visit: Visit, place: UpstreamPlace, answer: AppAnswer) {
+    const lookup =
+      visit.upgrade === undefined ? this.#cache.lookup(place.environment, place.route.cache, visit) : ({ kind: 'bypass' } as const);
+    const goOn = (found: Lookup) => {
+      if (found.kind === 'wait') return this.#whenReady(visit, found.outcome, goOn, abortStore);
+      visit.cache = found.kind === 'hit' ? 'HIT' : found.kind === 'miss' ? 'MISS' : 'BYPASS';
+      if (found.kind === 'hit') this.#answer(visit, found.reply);
+      else this.#deliver(visit, place, answer, found.kind === 'miss' ? found.store : undefined);
+    };
+    goOn(lookup);
+  }
+
+  #deliver(visit: Visit, { environment, route, upstream, bodyBytesMax }: UpstreamPlace, answer: AppAnswer, store: Store | undefined) {
+    const { limits, onStderr } = this.#options;
+    const place = { authority: visit.authority, path: visit.path };
+    const order: Order = {
+      instances: this.instances.of(environment.cluster, upstream),
+      isSticky: route.sticky,
+      bodyBytesMax,
+      store,
+      limits,
+      words: edgeWords(visit, environment, this.#options.routerName),
+      converse: (sink) => httpConversation(visit, place, sink, limits),
+      onFailure: (failure, note, isUnsent) => this.#onFailure(visit, failure, note, isUnsent),
+    };
+    if (upstream.protocol === 'http') new Delivery(visit, order).start();
+    else if (answer.kind === 'script')
+      startScript(visit, order, answer, (text) => onStderr(environment.cluster, visit.instance ?? '', text));
+    else {
+      store?.abort();
+      this.#show(visit, 'not-found');
+    }
+  }
+
+  #deliverElsewhere(visit: Visit, environment: EdgeEnvironment, route: ProxyRoute) {
+    const { limits, mayProxyTo, routerName } = this.#options;
+    const target = elsewhereOf(route, visit.path, mayProxyTo);
+    if (!target) return this.#show(visit, 'unavailable');
+    const { host, port, secure, authority, path } = target;
+    new Delivery(visit, {
+      instances: [this.instances.elsewhere(environment.cluster, host, port, secure)],
+      isSticky: false,
+      bodyBytesMax: bodyBytesMaxOf(undefined),
+      store: undefined,
+      limits,
+      words: edgeWords(visit, environment, routerName),
+      converse: (sink) => httpConversation(visit, { authority, path }, sink, limits),
+      onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
+    }).start();
+  }
+
+  /** No instance has seen it, and the table has changed since: what is there now may answer it. */
+  #onFailure(visit: Visit, failure: Failure, note: string, isUnsent: boolean) {
+    const { environment } = visit;
+    visit.note = note;
+    const now = environment && this.#options.table.get(environment.cluster);
+    if (isUnsent && environment && now && now.version > environment.version) return this.#guide(visit);
+    this.#show(visit, failure === 'bad-reply' ? 'unavailable' : failure);
+  }
+
+  /** The client may leave before; then `drop` gets what nobody wants any more. */
+  #whenReady<T>(visit: Visit, promised: Promise<T>, goOn: (value: T) => void, drop: (value: T) => void) {
+    promised.then(
+      (value) => (visit.isOver ? drop(value) : goOn(value)),
+      (error: unknown) => {
+        visit.note = error instanceof Error ? error.message : 'unknown';
+        if (!visit.isOver) this.#show(visit, 'unavailable');
+      },
+    );
+  }
+
+  #show(visit: Visit, kind: PageKind) {
+    this.#answer(visit, page(kind, visit));
+  }
+
+  #answer(visit: Visit, reply: Reply) {
+    sendReply(visit, reply, edgeWords(visit, visit.environment, this.#options.routerName), this.#options.limits.idleSeconds);
+  }
+}
+
+interface UpstreamPlace {
+  environment: EdgeEnvironment;
+  route: UpstreamRoute;
+  upstream: Upstream;
+  bodyBytesMax: number;
+}
+
+type AppAnswer = Extract<FileAnswer, { kind: 'pass' | 'script' }>;
+
+const closeUnsent = (answer: FileAnswer) => {
+  if (answer.kind === 'reply' && typeof answer.reply.body === 'object' && 'file' in answer.reply.body) void answer.reply.body.file.close();
+};
+const abortStore = (lookup: Lookup) => {
+  if (lookup.kind === 'miss') lookup.store?.abort();
+};
+
+const standardBodyBytesMax = 250 * 1024 * 1024;
+const ofLocation = new WeakMap<Location, number>();
+
+function bodyBytesMaxOf(location: Location | undefined): number {
+  if (!location) return standardBodyBytesMax;
+  const known = ofLocation.get(location);
+  if (known !== undefined) return known;
+  const bytes = sizeBytes(location.request_buffering.max_request_size) ?? standardBodyBytesMax;
+  ofLocation.set(location, bytes);
+  return bytes;
+}

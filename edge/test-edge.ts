@@ -1,0 +1,139 @@
+/** An edge to test: without a process, on a port of its own, with one environment per call, and raw bytes to say to it. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEdge, type Edge, type EdgeOptions } from './edge.ts';
+import type { EdgeLimits } from './limits.ts';
+import type { RequestRecord } from './request-record.ts';
+import { openTable, type Table } from './routing.ts';
+import type { EdgeEnvironment, Instance, Location, Route, Upstream } from './table.ts';
+
+export const upstreamRoute = (host: string, path = '/', some: Partial<Route> = {}): Route =>
+  ({
+    type: 'upstream',
+    upstream: 'app:http',
+    cache: { enabled: false, default_ttl: 0, cookies: ['*'], headers: [] },
+    sticky: false,
+    original_url: `http://{default}${path}`,
+    scheme: 'http',
+    host,
+    path,
+    redirects: { expires: '-1s', paths: {} },
+    strict_transport_security: { enabled: false, include_subdomains: false, preload: false },
+    ...some,
+  }) as Route;
+
+export const upstreamOf = (instances: Instance[], some: Partial<Upstream> = {}): Upstream => ({
+  protocol: 'http',
+  instances,
+  locations: {},
+  files: [],
+  app_root: '/app',
+  ...some,
+});
+
+export const locationWith = (some: Partial<Location>): Location => ({
+  root: null,
+  index: [],
+  rules: {},
+  allow: true,
+  scripts: true,
+  passthru: true,
+  expires: '-1s',
+  headers: {},
+  request_buffering: { enabled: true, max_request_size: '250m' },
+  ...some,
+});
+
+let version = 0;
+
+/** Each is newer than the one before. */
+export const environmentOf = (instances: Instance[], some: Partial<EdgeEnvironment> = {}): EdgeEnvironment => ({
+  cluster: 'project-main',
+  version: ++version,
+  state: 'open',
+  deployment: 'first',
+  restrict_robots: false,
+  http_access: { is_enabled: true, addresses: [], basic_auth: {} },
+  routes: [upstreamRoute('app.test')],
+  upstreams: { 'app:http': upstreamOf(instances) },
+  ...some,
+});
+
+export interface TestEdge extends AsyncDisposable {
+  edge: Edge;
+  table: Table;
+  port: number;
+  records: RequestRecord[];
+  wakes: string[];
+  stderr: string[];
+}
+
+export async function openTestEdge(
+  environments: EdgeEnvironment[],
+  limits: Partial<EdgeLimits> = {},
+  some: Partial<EdgeOptions> = {},
+): Promise<TestEdge> {
+  const table = openTable();
+  const records: RequestRecord[] = [];
+  const wakes: string[] = [];
+  const stderr: string[] = [];
+  for (const environment of environments) table.put(environment);
+  const edge = openEdge({
+    table,
+    onRecord: (record) => records.push(record),
+    onWake: (cluster) => wakes.push(cluster),
+    onStderr: (_cluster, _instance, text) => stderr.push(text),
+    trustedProxies: [],
+    routerName: 'router-1',
+    limits,
+    ...some,
+  });
+  edge.server.listen(0, '127.0.0.1');
+  await once(edge.server, 'listening');
+  const address = edge.server.address();
+  if (typeof address !== 'object' || !address) throw new Error('not listening');
+  return { edge, table, port: address.port, records, wakes, stderr, [Symbol.asyncDispose]: () => edge.close(0) };
+}
+
+export interface Client {
+  socket: Socket;
+  /** All that came, as Latin-1. */
+  text(): string;
+  say(bytes: string | Buffer): void;
+  /** Until that much of the pattern is there, or the connection ended. */
+  heard(pattern: RegExp): Promise<string>;
+  closed(): Promise<string>;
+}
+
+export async function openClient(port: number): Promise<Client> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+  socket.on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  const heard = async (pattern: RegExp) => {
+    while (!pattern.test(text) && !socket.closed) await sleep(2);
+    return text;
+  };
+  return { socket, text: () => text, say: (bytes) => void socket.write(bytes, 'latin1'), heard, closed: () => heard(/(?!)/) };
+}
+
+/** A machine that has other work, too, takes its time. */
+const firstWordMsMax = 2000;
+
+/** All that the edge answers to these bytes until it closes, or falls silent after it has begun. */
+export async function answerTo(port: number, bytes: string, silentMs = 150): Promise<string> {
+  const client = await openClient(port);
+  client.say(bytes);
+  const end = performance.now() + firstWordMsMax;
+  while (client.text() === '' && !client.socket.destroyed && performance.now() < end) await sleep(2);
+  for (let before = -1; before !== client.text().length && !client.socket.destroyed;) {
+    before = client.text().length;
+    await sleep(silentMs);
+  }
+  client.socket.destroy();
+  return client.text();
+}
+
+export const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));

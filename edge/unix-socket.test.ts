@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { answerTo, environmentOf, openTestEdge, statuses } from './test-edge.ts';
+
+test('a socket is connected to where the table says, and not where the application makes that lead', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-sockets-'));
+  const listenAt = async (path: string, word: string) => {
+    const server = createServer(
+      (socket) => void socket.on('data', () => socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${word}`)),
+    );
+    server.listen(path);
+    await once(server, 'listening');
+    return server;
+  };
+  await mkdir(join(folder, 'theirs'));
+  await mkdir(join(folder, 'ours'));
+  const servers = await Promise.all([
+    listenAt(join(folder, 'theirs/app.sock'), 'theirs'),
+    listenAt(join(folder, 'ours/app.sock'), 'secret'),
+  ]);
+  await symlink('../ours/app.sock', join(folder, 'theirs/link.sock'));
+  await symlink('ours', join(folder, 'folder-link'));
+  await writeFile(join(folder, 'theirs/file.sock'), '');
+  const answerAt = async (path: string) => {
+    const instance = { id: path, address: { socket: join(folder, path) } };
+    await using made = await openTestEdge([environmentOf([instance])]);
+    return await answerTo(made.port, 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n', 30);
+  };
+  expect(await answerAt('theirs/app.sock')).toContain('theirs');
+  for (const path of ['theirs/link.sock', 'folder-link/app.sock', 'theirs/file.sock', 'theirs/nothing.sock']) {
+    const answer = await answerAt(path);
+    expect(statuses(answer)).toEqual([502]);
+    expect(answer).not.toContain('secret');
+  }
+  for (const server of servers) server.close();
+  await rm(folder, { recursive: true });
+});

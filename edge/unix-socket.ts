@@ -1,0 +1,27 @@
+/**
+ * Connecting to a socket that an application made, in a folder that is its own. It may put a link there, to a socket of somebody else, at any time and
+ * on any part of the path; and the edge may enter everywhere. So the file is taken hold of first, without a link at its end; what is held must be a
+ * socket and be at the very place that the table says; and what is connected to is what is held.
+ */
+import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { connect, Socket, type OnReadOpts } from 'node:net';
+
+/** Takes hold of a file without opening it; Node has no name for it. */
+const onlyPath = 0o10000000;
+
+export function connectToSocketAt(path: string, onread: OnReadOpts): Socket {
+  let held: number | undefined;
+  try {
+    held = openSync(path, onlyPath | constants.O_NOFOLLOW);
+    const itself = `/proc/self/fd/${held}`;
+    if (!fstatSync(held).isSocket() || readlinkSync(itself) !== path) return unconnected('it is not a socket, or behind a link');
+    // It connects before it returns, so that it need not be held any longer.
+    return connect({ path: itself, onread });
+  } catch (error) {
+    return unconnected(error instanceof Error ? error.message : 'unknown');
+  } finally {
+    if (held !== undefined) closeSync(held);
+  }
+}
+
+const unconnected = (reason: string) => new Socket().destroy(new Error(reason));

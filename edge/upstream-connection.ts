@@ -1,0 +1,155 @@
+/**
+ * A connection to an instance, used by one request after another. It reads into a buffer that all share; only while a large body comes does it have
+ * one of its own, which travels on to the client without a copy.
+ */
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+import { borrowBuffer, giveBack, scratch } from './buffers.ts';
+import type { RunningInstance } from './instances.ts';
+import type { EdgeLimits } from './limits.ts';
+import { Outgoing } from './outgoing.ts';
+import type { ReplyReader } from './reply-reader.ts';
+import { connectToSocketAt } from './unix-socket.ts';
+
+/** For places outside: under which name, and who looks it up. */
+export interface Secure {
+  isTls: boolean;
+  lookup: LookupFunction;
+}
+
+export interface UpstreamUser {
+  onConnected(): void;
+  onInstanceRoom(): void;
+  /** Closed or failed before the reply was over. */
+  onLost(reason: string): void;
+  reader: ReplyReader;
+}
+
+/** While so much comes at once, and so much is still to come, it is read into a buffer of its own; one who waits has none. */
+const largeBytes = 16 * 1024;
+
+export class UpstreamConnection {
+  readonly instance: RunningInstance;
+  readonly socket: Socket;
+  readonly out: Outgoing;
+  /** Requests before this one. */
+  timesUsed = 0;
+  /** Anything since the request was sent. */
+  hasReceived = false;
+  user: UpstreamUser | undefined;
+  #usableUntil = 0;
+  #idleSince = 0;
+  #problem = '';
+  #hasEnded = false;
+  #own: Buffer | undefined;
+  /** What was read last is on its way out in `#own`. */
+  #isOwnKept = false;
+  #lastBytes = 0;
+  readonly #limits: EdgeLimits;
+
+  constructor(instance: RunningInstance, limits: EdgeLimits) {
+    this.instance = instance;
+    this.#limits = limits;
+    this.socket = this.#open();
+    this.out = new Outgoing(this.socket, () => this.user?.onInstanceRoom());
+    const event = instance.secure?.isTls ? 'secureConnect' : 'connect';
+    this.socket.once(event, () => this.user?.onConnected());
+    this.socket.on('end', () => this.#onEnd());
+    this.socket.on('error', (error) => (this.#problem = error.message));
+    this.socket.on('close', () => this.#onClose());
+  }
+
+  #open(): Socket {
+    const { address, secure } = this.instance;
+    const onread = { buffer: () => this.#bufferToReadInto(), callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer) };
+    if ('socket' in address) return connectToSocketAt(address.socket, onread);
+    if (!secure) return connect({ ...address, noDelay: true, onread });
+    if (!secure.isTls) return connect({ ...address, noDelay: true, lookup: secure.lookup, onread });
+    const socket = connectSecurely({ ...address, lookup: secure.lookup, servername: address.host, ALPNProtocols: ['http/1.1'] });
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    return socket;
+  }
+
+  isUsable(now: number, idleMsMax: number) {
+    return !this.socket.destroyed && now < this.#usableUntil && now - this.#idleSince < idleMsMax;
+  }
+
+  /** After a reply that was whole. `keepSeconds` is what the application announced. */
+  release(keepSeconds: number | undefined) {
+    this.user = undefined;
+    this.timesUsed++;
+    this.hasReceived = false;
+    this.#dropOwn();
+    if (this.socket.destroyed || this.#hasEnded) return this.destroy();
+    this.#idleSince = performance.now();
+    const seconds = Number.isFinite(keepSeconds)
+      ? Math.min(this.#limits.idleConnectionSeconds, (keepSeconds ?? 0) - 1)
+      : this.#limits.idleConnectionSeconds;
+    this.#usableUntil = this.#idleSince + seconds * 1000;
+    if (this.socket.isPaused()) this.socket.resume();
+    this.instance.putIdle(this);
+  }
+
+  destroy() {
+    this.user = undefined;
+    this.#dropOwn();
+    this.socket.destroy();
+  }
+
+  /** The buffer that holds these bytes, if whoever got them may keep it until they are sent. */
+  keepBuffer(): Buffer | undefined {
+    if (!this.#own || this.#isOwnKept) return undefined;
+    this.#isOwnKept = true;
+    return this.#own;
+  }
+
+  #bufferToReadInto(): Buffer {
+    const isLarge = this.#lastBytes > largeBytes && (this.user?.reader.bytesLeft ?? 0) > largeBytes;
+    if (this.#isOwnKept) {
+      this.#isOwnKept = false;
+      this.#own = undefined;
+    }
+    if (!isLarge) {
+      this.#dropOwn();
+      return scratch;
+    }
+    return (this.#own ??= borrowBuffer());
+  }
+
+  #dropOwn() {
+    if (this.#own && !this.#isOwnKept) giveBack(this.#own);
+    this.#own = undefined;
+    this.#isOwnKept = false;
+  }
+
+  #onRead(count: number, buffer: Uint8Array): boolean {
+    this.#lastBytes = count;
+    this.#receive(Buffer.from(buffer.buffer, buffer.byteOffset, count));
+    return true;
+  }
+
+  #receive(bytes: Buffer) {
+    // Nothing was asked, so this answers nothing.
+    if (!this.user) return this.destroy();
+    this.hasReceived = true;
+    this.user.reader.read(bytes);
+  }
+
+  #onEnd() {
+    this.#hasEnded = true;
+    const { user } = this;
+    if (!user) return this.destroy();
+    if (!user.reader.end()) this.#lose('the instance closed the connection');
+  }
+
+  #onClose() {
+    this.instance.forget(this);
+    this.#lose(this.#problem || 'the connection was closed');
+  }
+
+  #lose(reason: string) {
+    const { user } = this;
+    this.destroy();
+    user?.onLost(reason);
+  }
+}

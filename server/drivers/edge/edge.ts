@@ -1,0 +1,33 @@
+/**
+ * The edge, as the rest of the platform sees it: told what to serve, in a process of its own that outlives ours. Everything may be asked twice. A
+ * request waits for an edge that is just being started or upgraded, and throws `unavailable` when none comes back.
+ */
+import type { EdgeStatus } from '../../../edge/control.ts';
+import type { RecordLine } from '../../../edge/records.ts';
+import type { EdgeEnvironment } from '../../../edge/table.ts';
+
+export type { EdgeEnvironment, EdgeStatus, RecordLine };
+
+export interface Edge {
+  /**
+   * Resolves when every process of the edge has it, so that what it no longer names may be drained and stopped. Of two, the one with the higher
+   * version stays. Throws `invalid-request`, with what is wrong by field.
+   */
+  put(environment: EdgeEnvironment): Promise<void>;
+  remove(cluster: string): Promise<void>;
+  /** Cluster to version. */
+  list(): Promise<Record<string, number>>;
+  /** Removes all others, and answers which. */
+  keepOnly(clusters: readonly string[]): Promise<string[]>;
+  /** Waits until no request is at the instance, which the table should no longer name; answers how many were left after `secondsMax`. */
+  drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
+  /** Called for each environment that sleeps and is asked for; again after a lost connection, until its entry has changed. Answers how to stop that. */
+  onWake(listener: (cluster: string) => void): () => void;
+  /** Requests as they end, until aborted. What is not read in time is dropped, and the number of the dropped told. */
+  records(signal: AbortSignal): AsyncIterable<RecordLine>;
+  status(): Promise<EdgeStatus>;
+  /** Ends the edge, which serves until requests have finished. Only for those who want no edge any more. */
+  stop(secondsMax: number): Promise<void>;
+  /** Lets go of it; it goes on. */
+  close(): Promise<void>;
+}

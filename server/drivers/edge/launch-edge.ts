@@ -1,0 +1,183 @@
+/**
+ * Brings the edge to run as it should: started where there is none, left alone where it is the right one, replaced by a successor where it is of another
+ * version or has other settings. It gets a session of its own, and so outlives us.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, globSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EdgeStatus } from '../../../edge/control.ts';
+import type { EdgeSettings } from '../../../edge/settings.ts';
+import { withFileLock } from '../file-lock.ts';
+import type { ControlClient } from './control-client.ts';
+
+export interface EdgeOptions {
+  /** Of its own, for the table, the control socket and what it has to say. */
+  folder: string;
+  /** For `<cluster>/access.log`. */
+  logs: string;
+  listeners: { host: string; port: number }[];
+  /** That serve requests, side by side. */
+  processes: number;
+  /** Addresses or ranges whose forwarding headers are believed. */
+  trustedProxies: readonly string[];
+  /** Value of `X-Platform-Router`. */
+  routerName: string;
+}
+
+const edgeFolder = resolve(import.meta.dirname, '../../../edge');
+const main = join(edgeFolder, 'main.ts');
+const launcher = join(edgeFolder, 'launch.pl');
+/** The first that exists; otherwise root stays root, with as few rights. */
+const systemUsers = 'offshoot-edge,offshoot';
+const startSecondsMax = 60;
+const stuckSecondsMax = 20;
+/** A port may be in use for a moment, by what a killed edge left. */
+const launchSecondsMax = 8;
+const launchAgainMilliseconds = 300;
+const statusSecondsMax = 10;
+const stopSecondsMax = 15;
+const upgradeSecondsMax = 60;
+const pollMilliseconds = 25;
+const tailCharactersMax = 2000;
+
+export interface Launch {
+  /** Resolves when the edge runs as it should. */
+  ensure(): Promise<void>;
+  readonly version: string;
+}
+
+export function openLaunch(options: EdgeOptions, control: ControlClient, signal: AbortSignal): Launch {
+  const settings = settingsOf(options);
+  const file = join(settings.folder, `settings-${settings.version}.json`);
+
+  const ensure = async () => {
+    const status = await statusOf(control);
+    if (status?.version === settings.version) return;
+    writeWhole(file, JSON.stringify(settings));
+    if (status && sameListeners(status, settings))
+      await control.ask('POST', '/upgrade', { node: process.execPath, main, settings: file }, upgradeSecondsMax);
+    else {
+      if (status) await endEdge(settings.folder, control, stopSecondsMax);
+      await startEdge(settings, file, control);
+    }
+    await removeOtherSettings(settings.folder, file);
+  };
+
+  return {
+    version: settings.version,
+    ensure() {
+      mkdirSync(settings.folder, { recursive: true, mode: 0o700 });
+      return withFileLock(join(settings.folder, 'launch.lock'), signal, ensure);
+    },
+  };
+}
+
+/** The version is that of the program, which is all in its folder, of Node and of the settings: with any of them changed, it is another edge. */
+function settingsOf({ folder, logs, listeners, processes, trustedProxies, routerName }: EdgeOptions): EdgeSettings {
+  const settings = {
+    folder: resolve(folder),
+    logs: resolve(logs),
+    listeners: listeners.map(({ host, port }) => ({ host, port, scheme: 'http' as const })),
+    processes,
+    trusted_proxies: [...trustedProxies],
+    router_name: routerName,
+  };
+  const hash = createHash('sha256').update(process.version).update(process.execPath).update(JSON.stringify(settings));
+  for (const name of globSync('*.{ts,pl}', { cwd: edgeFolder }).toSorted()) {
+    if (!name.endsWith('.test.ts') && !name.startsWith('test-')) hash.update(`\0${name}\0`).update(readFileSync(join(edgeFolder, name)));
+  }
+  return { version: hash.digest('hex').slice(0, 16), ...settings };
+}
+
+const sameListeners = (one: Pick<EdgeSettings, 'listeners'>, other: Pick<EdgeSettings, 'listeners'>) =>
+  JSON.stringify(one.listeners) === JSON.stringify(other.listeners);
+
+/** Where a guard is there, it starts the edge again by itself; only one whose edge does not answer for long is in the way. */
+async function startEdge(settings: EdgeSettings, file: string, control: ControlClient) {
+  const startedAt = performance.now();
+  const found = guardOf(settings.folder);
+  let launching = false;
+  while (!(await statusOf(control))) {
+    const seconds = (performance.now() - startedAt) / 1000;
+    const guard = guardOf(settings.folder);
+    if (seconds > (guard === undefined ? launchSecondsMax : startSecondsMax)) {
+      if (guard !== undefined) killGroup(guard);
+      throw new Error(`The edge does not start; its last words:\n${tailOf(settings)}`);
+    }
+    if (guard === undefined && !launching) {
+      launching = true;
+      void launchGuard(settings, file).then(() => (launching = false));
+    } else if (guard !== undefined && guard === found && seconds > stuckSecondsMax) killGroup(guard);
+    await sleep(pollMilliseconds);
+  }
+}
+
+function guardOf(folder: string): number | undefined {
+  try {
+    const guard = Number(readFileSync(join(folder, 'guard-process'), 'utf8'));
+    return readFileSync(`/proc/${guard}/cmdline`, 'latin1').includes(`\0guard\0${folder}\0`) ? guard : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The guard leads the group of all processes of its edge. */
+function killGroup(guard: number) {
+  try {
+    process.kill(-guard, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+const statusOf = (control: ControlClient) => control.tryOnce('GET', '/status', statusSecondsMax) as Promise<EdgeStatus | undefined>;
+
+/** Resolves when the guard has ended, and it is time to try again. */
+async function launchGuard(settings: EdgeSettings, file: string) {
+  const { folder, listeners } = settings;
+  const ports = listeners.flatMap(({ host, port }) => [host, String(port)]);
+  const program = [process.execPath, main, file];
+  const output = openSync(logFileOf(settings), 'a', 0o600);
+  const guard = spawn('perl', [launcher, 'open', folder, systemUsers, String(listeners.length), ...ports, ...program], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', output, output],
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', NODE_COMPILE_CACHE: join(folder, 'compile-cache') },
+  });
+  closeSync(output);
+  guard.unref();
+  await new Promise((resolve) => guard.once('exit', resolve).once('error', resolve));
+  await sleep(launchAgainMilliseconds);
+}
+
+const logFileOf = ({ folder }: EdgeSettings) => join(folder, 'edge.log');
+const tailOf = (settings: EdgeSettings) => readFileSync(logFileOf(settings), 'utf8').slice(-tailCharactersMax);
+
+/** Lets requests finish; one that does not answer is killed. */
+export async function endEdge(folder: string, control: ControlClient, secondsMax: number) {
+  const guard = guardOf(folder);
+  const status = await statusOf(control);
+  if (status) await control.ask('POST', '/stop', { seconds_max: secondsMax });
+  else if (guard !== undefined) killGroup(guard);
+  const deadline = performance.now() + (secondsMax + stopSecondsMax) * 1000;
+  const isThere = () => guardOf(folder) !== undefined || (status !== undefined && existsSync(`/proc/${status.pid}`));
+  while (isThere()) {
+    if (performance.now() > deadline) throw new Error(`The edge in ${folder} does not end.`);
+    await sleep(pollMilliseconds);
+  }
+}
+
+async function removeOtherSettings(folder: string, file: string) {
+  const others = globSync('settings-*.json', { cwd: folder })
+    .map((name) => join(folder, name))
+    .filter((other) => other !== file);
+  await Promise.all(others.map((other) => rm(other, { force: true })));
+}
+
+function writeWhole(file: string, text: string) {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

@@ -1,0 +1,108 @@
+/** The edge in processes of its own (edge/main.ts), adopted when it runs, started when it does not, and brought back when it is gone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join, resolve } from 'node:path';
+import type { Log } from '../../kernel/log.ts';
+import { type ControlClient, openControlClient } from './control-client.ts';
+import type { Edge, EdgeStatus, RecordLine } from './edge.ts';
+import { endEdge, type EdgeOptions, openLaunch } from './launch-edge.ts';
+
+export type { EdgeOptions } from './launch-edge.ts';
+
+const againMilliseconds = 200;
+/** Beyond what the drain itself may take. */
+const answerSecondsMax = 30;
+
+const controlSocketIn = (folder: string) => join(resolve(folder), 'control.sock');
+
+/** Throws a sentence for the operator where the edge cannot start. */
+export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
+  const control = openControlClient(controlSocketIn(options.folder));
+  const closing = new AbortController();
+  const launch = openLaunch(options, control, closing.signal);
+  await launch.ensure();
+  const listeners = new Set<(cluster: string) => void>();
+  /** Asked for before anybody listened. */
+  const unheard = new Set<string>();
+  const wake = (cluster: string) => {
+    if (listeners.size === 0) unheard.add(cluster);
+    for (const listener of listeners) listener(cluster);
+  };
+  const watching = watch(control, launch.ensure, wake, closing.signal, log);
+  const at = (cluster: string, rest = '') => `/environments/${encodeURIComponent(cluster)}${rest}`;
+
+  return {
+    async put(environment) {
+      await control.ask('PUT', at(environment.cluster), environment);
+    },
+    async remove(cluster) {
+      await control.ask('DELETE', at(cluster));
+    },
+    list: () => control.ask('GET', '/environments') as Promise<Record<string, number>>,
+    async keepOnly(clusters) {
+      const { removed } = (await control.ask('POST', '/environments/keep', { clusters })) as { removed: string[] };
+      return removed;
+    },
+    async drain(cluster, instance, secondsMax) {
+      const ask = { instance, seconds_max: secondsMax };
+      const { remaining } = (await control.ask('POST', at(cluster, '/drain'), ask, secondsMax + answerSecondsMax)) as { remaining: number };
+      return remaining;
+    },
+    onWake(listener) {
+      listeners.add(listener);
+      for (const cluster of unheard) listener(cluster);
+      unheard.clear();
+      return () => listeners.delete(listener);
+    },
+    records: (signal) => recordsOf(control, AbortSignal.any([signal, closing.signal])),
+    status: () => control.ask('GET', '/status') as Promise<EdgeStatus>,
+    async stop(secondsMax) {
+      closing.abort();
+      await watching;
+      await endEdge(resolve(options.folder), control, secondsMax);
+      control.close();
+    },
+    async close() {
+      closing.abort();
+      await watching;
+      control.close();
+    },
+  };
+}
+
+/** For whoever has no use for the edge in that folder any more, whether it runs or not. */
+export async function stopEdgeIn(folder: string, secondsMax: number): Promise<void> {
+  const control = openControlClient(controlSocketIn(folder));
+  try {
+    await endEdge(resolve(folder), control, secondsMax);
+  } finally {
+    control.close();
+  }
+}
+
+/** Hears of wakes, and notices by the end of that when the edge is gone. */
+async function watch(control: ControlClient, ensure: () => Promise<void>, wake: (cluster: string) => void, signal: AbortSignal, log: Log) {
+  while (!signal.aborted) {
+    try {
+      for await (const line of control.lines('/events', signal)) {
+        const { event, ...about } = line as { event: string; cluster: string };
+        if (event === 'wake') wake(about.cluster);
+        else log.warn(about, `the edge tells of a ${event}`);
+      }
+      if (signal.aborted) return;
+      await sleep(againMilliseconds, undefined, { signal });
+      await ensure();
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error({ err: error }, 'the edge could not be brought back; trying again');
+      await sleep(againMilliseconds, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** Goes on with the next edge when one has gone. */
+async function* recordsOf(control: ControlClient, signal: AbortSignal): AsyncGenerator<RecordLine> {
+  while (!signal.aborted) {
+    for await (const line of control.lines('/records', signal)) yield line as RecordLine;
+    await sleep(againMilliseconds, undefined, { signal }).catch(() => {});
+  }
+}
