@@ -204,6 +204,22 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       expect((await get('web', 'late.internal')).code).not.toBe(0);
     });
 
+    test('names of its own are known to itself only, beside those of its neighbours', async () => {
+      const hosts = { 'legacy.example': '192.0.2.1', 'six.example': '2001:db8::1' };
+      await runtime.ensure(idle('web', { hosts }));
+      await runtime.ensure(idle('other'));
+      const known = async (name: string) => (await runShell(runtime, name, 'cat /etc/hosts')).out;
+      expect(await known('web')).toMatch(
+        /^127\.0\.0\.1 localhost\n[^]* other\.internal\n[^]*\n192\.0\.2\.1 legacy\.example\n2001:db8::1 six\.example\n$/,
+      );
+      expect(await known('other')).toMatch(/ web\.internal\n/);
+      expect(await known('other')).not.toContain('example');
+      await runtime.remove('other');
+      expect(await known('web')).not.toContain('other.internal');
+      expect((await runShell(runtime, 'web', 'echo x >/etc/hosts')).code).not.toBe(0);
+      await expect(runtime.ensure(idle('web', { hosts: { 'bad.example': '1.2.3' } }))).rejects.toThrow('1.2.3');
+    });
+
     test('a command has input, output, errors, an exit code, its own environment, user and folder', async () => {
       await runtime.ensure(idle('web'));
       const execution = await runtime.exec('web', {

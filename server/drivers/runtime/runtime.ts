@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 export interface Runtime {
   /**
    * Makes the container run as described and waits until its probe passes. What runs under the name but was described otherwise is replaced,
-   * except for limits, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
+   * except for limits and what it may reach, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
    * A start that failed leaves it stopped, with its logs and how it ended to be looked at, until it is ensured again or removed.
    */
   ensure(container: Container): Promise<ContainerState>;
@@ -25,6 +25,8 @@ export interface Runtime {
   resume(name: string): Promise<void>;
   /** Without a restart. */
   update(name: string, limits: Limits): Promise<void>;
+  /** The same for what it may reach. Connections that are open stay so. */
+  updateOutbound(name: string, outbound: readonly OutboundRule[] | undefined): Promise<void>;
   /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
   /** Lets go of watchers and open files; the containers stay. */
@@ -48,6 +50,10 @@ export interface Container {
   network: string;
   /** Names under which its neighbours find it. Several containers may share one. */
   names: readonly string[];
+  /** Addresses by name, for itself only, beside those of its neighbours. */
+  hosts?: Readonly<Record<string, string>>;
+  /** What it may reach outside of its network, beside those who tell it the addresses of names. Undefined: the whole internet. */
+  outbound?: readonly OutboundRule[];
   probe?: Probe;
   restart: 'never' | 'on-failure' | 'always';
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
@@ -63,6 +69,14 @@ export interface Mount {
   below?: string;
   at: string;
   writable: boolean;
+}
+
+/** TCP to these addresses and ports. What no rule lets out is dropped; what nobody may reach stays dropped whatever rules say. */
+export interface OutboundRule {
+  /** Ranges or single ones, of IPv4 or IPv6, which leads nowhere where there is only IPv4. None: nothing. */
+  ips: readonly string[];
+  /** None: all. */
+  ports: readonly number[];
 }
 
 export interface Limits {

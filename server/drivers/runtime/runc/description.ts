@@ -1,6 +1,7 @@
 /** What a container is to be: checked when it is asked for, kept so that it is found again by name. */
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { compileBody } from '../../../kernel/parse.ts';
@@ -18,6 +19,13 @@ const seconds = Type.Number({ minimum: 0, maximum: 3600 });
 const port = Type.Integer({ minimum: 1, maximum: 65_535 });
 const argv = Type.Array(text, { minItems: 1, maxItems: 1000 });
 
+const hostName = Type.String({ pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$' });
+const ip = Type.String({ pattern: '^[0-9a-fA-F.:]+$', maxLength: 45 });
+const ipRange = Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$', maxLength: 49 });
+const outbound = Type.Array(Type.Object({ ips: Type.Array(ipRange, { maxItems: 1000 }), ports: Type.Array(port, { maxItems: 1000 }) }), {
+  maxItems: 1000,
+});
+
 const limits = Type.Object({ cpu: Type.Number({ minimum: 0 }), memoryBytes: count, pids: count, diskBytes: count });
 
 const schema = Type.Object({
@@ -31,7 +39,9 @@ const schema = Type.Object({
   mounts: Type.Array(Type.Object({ from: path, below: Type.Optional(pathInside), at: path, writable: Type.Boolean() }), { maxItems: 30 }),
   limits,
   network: name,
-  names: Type.Array(Type.String({ pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$' }), { maxItems: 100 }),
+  names: Type.Array(hostName, { maxItems: 100 }),
+  hosts: Type.Optional(Type.Record(hostName, ip)),
+  outbound: Type.Optional(outbound),
   probe: Type.Optional(
     Type.Union([
       Type.Object({ kind: Type.Literal('port'), port, secondsMax: seconds }),
@@ -60,6 +70,7 @@ const leadsElsewhere = (part: string) => part === '.' || part === '..';
 export function checkDescription(container: Container): Description {
   const description = parse(structuredClone(container)) as Description;
   checkLimits(description.limits);
+  checkAddresses(description);
   const places = [...description.writable, ...description.mounts.map(({ at }) => at)];
   const outside = description.mounts.find(({ below }) => below?.split('/').some(leadsElsewhere));
   if (outside)
@@ -73,6 +84,19 @@ export function checkDescription(container: Container): Description {
   return description;
 }
 
+/** What the shape lets pass and is none: rules are read whole or not at all, so that one bad address would take all others along. */
+export function checkAddresses({ name, hosts, outbound }: Pick<Description, 'name' | 'hosts' | 'outbound'>) {
+  const ranges = (outbound ?? []).flatMap(({ ips }) => ips);
+  const bad = Object.values(hosts ?? {}).find((address) => isIP(address) === 0) ?? ranges.find((range) => !isRange(range));
+  if (bad !== undefined) throw new Problem('invalid-request', `${bad}, which ${name} is to know or reach, is no IP address.`);
+}
+
+function isRange(range: string): boolean {
+  const [address = '', bits = '0'] = range.split('/');
+  const version = isIP(address);
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
 export function checkLimits(limits: Limits) {
   for (const [limit, least] of Object.entries(limitsMin) as [keyof Limits, number][]) {
     if (limits[limit] < least)
@@ -83,10 +107,10 @@ export function checkLimits(limits: Limits) {
   }
 }
 
-/** Of all but the limits, which change in place. */
+/** Of all that does not change in place. */
 export function hashOf(description: Description): string {
   return createHash('sha256')
-    .update(JSON.stringify({ ...description, limits: undefined }, sortedFields))
+    .update(JSON.stringify({ ...description, limits: undefined, outbound: undefined }, sortedFields))
     .digest('hex');
 }
 

@@ -1,12 +1,14 @@
 /**
  * What containers can reach: each other within their network, and the internet; not other networks, not this machine, not what clouds tell
- * their machines, and no mail server directly. This machine reaches them. One nftables table for each instance, always written whole.
+ * their machines, and no mail server directly. This machine reaches them. Some reach less of the internet, by rules of their own, which go by the
+ * address: no container can take another. One nftables table for each instance, always written whole.
  *
  * A firewall that drops what it does not know (Docker's, for one, sets the policy of forwarding so) still drops what we let pass.
  */
 import { isIPv4 } from 'node:net';
+import type { OutboundRule } from '../runtime.ts';
 import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';
-import { subnetOf } from './slots.ts';
+import { addressOf, subnetOf } from './slots.ts';
 
 const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
 const anyBridge = 'of-*';
@@ -16,14 +18,27 @@ const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';
 /** The first line makes the second possible when there is none yet. */
 export const removedFirewall = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
 
+/** A container that may not reach the whole internet. */
+export interface Restriction {
+  slot: number;
+  host: number;
+  outbound: readonly OutboundRule[];
+}
+
 /** In the language of `nft -f`. */
-export function firewall(places: Places, slots: readonly number[], resolvers: readonly string[]): string {
+export function firewall(
+  places: Places,
+  slots: readonly number[],
+  resolvers: readonly string[],
+  restrictions: readonly Restriction[],
+): string {
   const ours = `"${bridgePrefix(places)}*"`;
   const same = slots.map((slot) => `"${bridgeOf(places, slot)}" . "${bridgeOf(places, slot)}"`).join(', ');
   const names =
     resolvers.length > 0 ? `iifname ${ours} ip daddr { ${resolvers.join(', ')} } meta l4proto { tcp, udp } th dport 53 accept` : '';
+  const restricted = restrictions.map(({ slot, host }) => `${addressOf(slot, host)} : goto ${chainOf(slot, host)}`).join(', ');
   return `${removedFirewall(places)}table ${tableOf(places)} {
-  chain input {
+${restrictions.map(restrictionText).join('')}  chain input {
     type filter hook input priority -10; policy accept;
     iifname != ${ours} accept
     ct state established,related accept
@@ -38,6 +53,7 @@ export function firewall(places: Places, slots: readonly number[], resolvers: re
     iifname ${ours} meta nfproto ipv6 drop
     iifname ${ours} ip daddr { ${metadata} } drop
     iifname ${ours} tcp dport 25 drop
+    ${restricted && `iifname ${ours} ip saddr vmap { ${restricted} }`}
     oifname ${ours} ct state established,related accept
     oifname ${ours} drop
   }
@@ -46,6 +62,28 @@ export function firewall(places: Places, slots: readonly number[], resolvers: re
     ${slots.length > 0 ? `ip saddr { ${slots.map(subnetOf).join(', ')} } oifname != "${anyBridge}" masquerade` : ''}
   }
 }
+`;
+}
+
+const chainOf = (slot: number, host: number) => `outbound_${slot}_${host}`;
+
+/** IPv6 never gets this far. An address that is no longer among the rules keeps the connections it has. */
+function restrictionText({ slot, host, outbound }: Restriction): string {
+  const chain = chainOf(slot, host);
+  const rules = outbound
+    .map(({ ips, ports }) => ({ ranges: ips.filter((range) => !range.includes(':')), ports }))
+    .filter(({ ranges }) => ranges.length > 0);
+  const sets = rules.map(
+    ({ ranges }, index) => `  set ${chain}_${index} { type ipv4_addr; flags interval; auto-merge; elements = { ${ranges.join(', ')} }; }\n`,
+  );
+  const lines = rules.map(({ ports }, index) => {
+    const where = ports.length > 0 ? `tcp dport { ${[...new Set(ports)].join(', ')} }` : 'meta l4proto tcp';
+    return `    ip daddr @${chain}_${index} ${where} accept\n`;
+  });
+  return `${sets.join('')}  chain ${chain} {
+    ct state established,related accept
+${lines.join('')}    drop
+  }
 `;
 }
 

@@ -10,7 +10,7 @@ import type { Volumes } from '../../volumes/volumes.ts';
 import { bundleConfig } from './bundle.ts';
 import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
-import { type Attachment, ensureNetwork, leaveNetwork, readAttachment, reserveAddress } from './networks.ts';
+import { type Attachment, ensureNetwork, isRestricted, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
 import {
   type Places,
   bundleOf,
@@ -41,7 +41,7 @@ export interface Machine {
   turns: Turns;
 }
 
-const networksTurn = '/networks';
+export const networksTurn = '/networks';
 export const monitorsOf = (places: Places) => `${cgroupParentOf(places)}-monitors`;
 const killMillisecondsMax = 10_000;
 const restarterMillisecondsMax = 20_000;
@@ -73,7 +73,7 @@ export async function startContainer(machine: Machine, description: Description)
 async function prepare(machine: Machine, description: Description, attachment: Attachment, write: (steps: string) => void) {
   const { places, programs } = machine;
   const joinNetwork = async () => {
-    await machine.turns.take(networksTurn, () => ensureNetwork(places, programs, attachment));
+    await machine.turns.take(networksTurn, () => ensureNetwork(places, programs, description, attachment));
     write(linkSteps(places, description, attachment));
     write(rootSteps(places, description, attachment));
     writeConfig(places, description, attachment.slot);
@@ -188,6 +188,7 @@ export async function clearContainer(machine: Machine, name: string, stop: Descr
     unmountAll(machine, name),
     link && existsSync(`/sys/class/net/${link}`) && programs.attempt('ip', ['link', 'delete', link]),
   ]);
+  if (isRestricted(places, name)) await machine.turns.take(networksTurn, () => liftRestriction(places, programs, name));
   removeBundle(places, name);
   removeCgroup(cgroupOf(places, name));
   removeCgroup(cgroupParentOf(places));

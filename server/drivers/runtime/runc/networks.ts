@@ -5,8 +5,9 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
+import type { OutboundRule } from '../runtime.ts';
 import type { Description } from './description.ts';
-import { firewall, machineResolvers, removedFirewall } from './firewall.ts';
+import { type Restriction, firewall, machineResolvers, removedFirewall } from './firewall.ts';
 import { type Places, bridgeOf, bundleOf, entriesOf, makeFolder, readText, vethOf, writeWhole } from './places.ts';
 import type { Programs } from './processes.ts';
 import { addressOf, claimSlot, claimedSlots, gatewayOf, hardwareAddressOf, hostsMax, releaseSlot } from './slots.ts';
@@ -20,8 +21,15 @@ export interface Attachment {
 
 const attachmentFile = (places: Places, name: string) => join(bundleOf(places, name), 'network');
 const slotFile = (places: Places, network: string) => join(places.networks, network, 'slot');
+/** A line for each rule, ports and addresses; not there for those that may reach everything. */
+const outboundFile = (places: Places, name: string) => join(bundleOf(places, name), 'outbound');
+/** What goes into its own hosts file beside its neighbours; not there for those that share the file of the network. */
+const hostsFile = (places: Places, name: string) => join(bundleOf(places, name), 'hosts');
+const sharedNames = (places: Places, network: string) => join(places.networks, network, 'names');
+const ownNames = (places: Places, name: string) => join(bundleOf(places, name), 'names');
 /** Inside it is mounted as a folder, so that a file that is replaced is seen. */
-export const namesFolder = (places: Places, network: string) => join(places.networks, network, 'names');
+export const namesFolder = (places: Places, { name, network, hosts }: Pick<Description, 'name' | 'network' | 'hosts'>) =>
+  hosts ? ownNames(places, name) : sharedNames(places, network);
 
 export const attachedAddress = ({ slot, host }: Attachment) => addressOf(slot, host);
 
@@ -30,14 +38,42 @@ export function readAttachment(places: Places, name: string): Attachment | undef
   return network ? { network, slot: Number(slot), host: Number(host), names } : undefined;
 }
 
-const attachments = (places: Places) => entriesOf(places.runContainers).flatMap((name) => readAttachment(places, name) ?? []);
+const attachments = (places: Places) =>
+  entriesOf(places.runContainers).flatMap((name) => {
+    const attachment = readAttachment(places, name);
+    return attachment ? { ...attachment, name } : [];
+  });
+
+export const isRestricted = (places: Places, name: string) => existsSync(outboundFile(places, name));
+
+function restrictions(places: Places): (Restriction & { name: string })[] {
+  return attachments(places).flatMap(({ name, slot, host }) => {
+    const text = readText(outboundFile(places, name));
+    return text === undefined ? [] : { name, slot, host, outbound: outboundFrom(text) };
+  });
+}
+
+const outboundText = (outbound: readonly OutboundRule[]) =>
+  outbound.map(({ ports, ips }) => `${ports.join(',')} ${ips.join(',')}\n`).join('');
+
+const outboundFrom = (text: string): OutboundRule[] =>
+  [...text.matchAll(/^(.*) (.*)$/gm)].map(([, ports = '', ips = '']) => ({
+    ports: ports.split(',').filter(Boolean).map(Number),
+    ips: ips.split(',').filter(Boolean),
+  }));
 
 /** An address for the container, from now on its own; nothing is made yet. */
-export function reserveAddress(places: Places, { name, network, names }: Description): Attachment {
+export function reserveAddress(places: Places, { name, network, names, hosts, outbound }: Description): Attachment {
   const slot = ensureSlot(places, network);
   const taken = new Set(attachments(places).flatMap((other) => (other.slot === slot ? other.host : [])));
   const host = Array.from({ length: hostsMax }, (_, index) => index + 2).find((host) => !taken.has(host));
   if (host === undefined) throw new Problem('unavailable', `The network ${network} has no address left: ${hostsMax} containers are in it.`);
+  if (outbound) writeWhole(outboundFile(places, name), outboundText(outbound));
+  if (hosts) {
+    makeFolder(ownNames(places, name), 0o755);
+    const lines = Object.entries(hosts).map(([host, address]) => `${address} ${host}\n`);
+    writeWhole(hostsFile(places, name), lines.join(''));
+  }
   writeWhole(attachmentFile(places, name), [network, slot, host, ...names].join('\n'));
   return { network, slot, host, names };
 }
@@ -46,7 +82,7 @@ function ensureSlot(places: Places, network: string): number {
   const known = readText(slotFile(places, network));
   if (known !== undefined) return Number(known);
   const slot = claimSlot(places);
-  for (const folder of [join(places.networks, network), namesFolder(places, network)]) makeFolder(folder, 0o755);
+  for (const folder of [join(places.networks, network), sharedNames(places, network)]) makeFolder(folder, 0o755);
   writeWhole(slotFile(places, network), String(slot));
   return slot;
 }
@@ -54,9 +90,12 @@ function ensureSlot(places: Places, network: string): number {
 const bridgeExists = (places: Places, slot: number) => existsSync(`/sys/class/net/${bridgeOf(places, slot)}`);
 
 /** Callers take turns: a network must not go while another container comes. */
-export async function ensureNetwork(places: Places, programs: Programs, { network, slot }: Attachment) {
+export async function ensureNetwork(places: Places, programs: Programs, { name }: Description, { network, slot }: Attachment) {
   writeNames(places, network);
-  if (bridgeExists(places, slot)) return;
+  const isThere = bridgeExists(places, slot);
+  // Before it has a link: not for a moment may it reach more than it should.
+  if (!isThere || isRestricted(places, name)) await writeFirewall(places, programs);
+  if (isThere) return;
   allowForwarding();
   const bridge = bridgeOf(places, slot);
   const batch = `link add ${bridge} address ${hardwareAddressOf(slot, 1)} type bridge
@@ -64,15 +103,31 @@ link set ${bridge} addrgenmode none
 addr add ${gatewayOf(slot)}/25 dev ${bridge}
 link set ${bridge} up
 `;
-  await programs.run('nft', ['-f', '-'], firewall(places, slotsInUse(places), machineResolvers()));
   await programs.run('ip', ['-batch', '-'], batch);
+}
+
+/** Of one that runs. Callers take turns. */
+export async function changeRestriction(places: Places, programs: Programs, name: string, outbound: readonly OutboundRule[] | undefined) {
+  if (!outbound) return liftRestriction(places, programs, name);
+  writeWhole(outboundFile(places, name), outboundText(outbound));
+  await writeFirewall(places, programs);
+}
+
+/**
+ * Also before the place of a container that is gone is given to another. The file goes last: after a kill in between this is found to do again.
+ * Callers take turns.
+ */
+export async function liftRestriction(places: Places, programs: Programs, name: string) {
+  if (!isRestricted(places, name)) return;
+  await writeFirewall(places, programs, name);
+  rmSync(outboundFile(places, name));
 }
 
 /** Of a container that is gone: its name, and the network where it was the last. Callers take turns. */
 export async function leaveNetwork(places: Places, programs: Programs, { network, slot }: Attachment) {
   if (attachments(places).some((other) => other.network === network)) {
     // One that has only reserved its place writes the names itself, when it makes the network.
-    if (existsSync(namesFolder(places, network))) writeNames(places, network);
+    if (existsSync(sharedNames(places, network))) writeNames(places, network);
     return;
   }
   if (bridgeExists(places, slot)) await programs.run('ip', ['link', 'delete', bridgeOf(places, slot)]);
@@ -81,10 +136,12 @@ export async function leaveNetwork(places: Places, programs: Programs, { network
   await writeFirewall(places, programs);
 }
 
-/** Also after somebody has flushed all rules of the machine. */
-export const writeFirewall = (places: Places, programs: Programs) => {
+/** Also after somebody has flushed all rules of the machine. `unrestricted` is a container whose own rules no longer count. */
+export const writeFirewall = (places: Places, programs: Programs, unrestricted?: string) => {
   const slots = slotsInUse(places);
-  return programs.run('nft', ['-f', '-'], slots.length > 0 ? firewall(places, slots, machineResolvers()) : removedFirewall(places));
+  const counting = restrictions(places).filter(({ name }) => name !== unrestricted);
+  const rules = slots.length > 0 ? firewall(places, slots, machineResolvers(), counting) : removedFirewall(places);
+  return programs.run('nft', ['-f', '-'], rules);
 };
 
 export const slotsInUse = (places: Places) =>
@@ -125,17 +182,24 @@ link set ${veth} master ${bridgeOf(places, slot)} up
 }
 
 function writeNames(places: Places, network: string) {
-  const lines = attachments(places)
-    .filter((attachment) => attachment.network === network && attachment.names.length > 0)
+  const all = attachments(places).filter((attachment) => attachment.network === network);
+  const lines = all
+    .filter(({ names }) => names.length > 0)
     .map((attachment) => `${attachedAddress(attachment)} ${attachment.names.join(' ')}`);
-  const folder = namesFolder(places, network);
-  const files = {
-    hosts: ['127.0.0.1 localhost', ...lines, ''].join('\n'),
-    'resolv.conf': machineResolvers()
-      .map((address) => `nameserver ${address}\n`)
-      .join(''),
-  };
-  for (const [file, text] of Object.entries(files)) if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
+  const shared = ['127.0.0.1 localhost', ...lines, ''].join('\n');
+  const resolvers = machineResolvers()
+    .map((address) => `nameserver ${address}\n`)
+    .join('');
+  writeNameFiles(sharedNames(places, network), shared, resolvers);
+  for (const { name } of all) {
+    const own = readText(hostsFile(places, name));
+    if (own !== undefined) writeNameFiles(ownNames(places, name), shared + own, resolvers);
+  }
+}
+
+function writeNameFiles(folder: string, hosts: string, resolvers: string) {
+  for (const [file, text] of Object.entries({ hosts, 'resolv.conf': resolvers }))
+    if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
 }
 
 function allowForwarding() {

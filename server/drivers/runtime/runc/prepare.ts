@@ -70,7 +70,7 @@ const written = (steps: readonly string[][]) =>
     .join('');
 
 /** Makes what files can make of the root, and gives the steps for the rest. */
-export function rootSteps(places: Places, description: Description, { network, slot }: Attachment): string {
+export function rootSteps(places: Places, description: Description, { slot }: Attachment): string {
   const { name } = description;
   const layers = checkedLayers(description);
   const top = join(bundleOf(places, name), 'top');
@@ -88,7 +88,7 @@ export function rootSteps(places: Places, description: Description, { network, s
     throw new Problem('unavailable', `The image of ${name} has too many layers, or paths too long.`);
   return written([
     ['overlay', root, lower],
-    ['show', namesFolder(places, network), namesAt],
+    ['show', namesFolder(places, description), namesAt],
   ]);
 }
 

@@ -6,11 +6,12 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
-import type { Container, ContainerState, ContainerStats, Limits, Runtime } from '../runtime.ts';
+import type { Container, ContainerState, ContainerStats, Limits, OutboundRule, Runtime } from '../runtime.ts';
 import { resourcesOf } from './bundle.ts';
 import { countersOf, freeze, isFrozen, memoryUsed, thaw } from './cgroups.ts';
 import {
   type Description,
+  checkAddresses,
   checkDescription,
   checkLimits,
   foundDescription,
@@ -20,9 +21,18 @@ import {
 } from './description.ts';
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { type Machine, clearContainer, launchedAs, monitorsOf, removeBundle, startContainer, writeConfig } from './lifecycle.ts';
+import {
+  type Machine,
+  clearContainer,
+  launchedAs,
+  monitorsOf,
+  networksTurn,
+  removeBundle,
+  startContainer,
+  writeConfig,
+} from './lifecycle.ts';
 import { keepLogsShort, readLogs } from './logs.ts';
-import { readAttachment } from './networks.ts';
+import { changeRestriction, readAttachment } from './networks.ts';
 import { type Places, cgroupOf, durableOf, entriesOf, openPlaces, readText, scratchOf } from './places.ts';
 import { ensureBaseLayer } from './prepare.ts';
 import { Preparers } from './preparers.ts';
@@ -78,6 +88,7 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
     pause: (name) => turns.take(name, () => pause(places, name)),
     resume: (name) => turns.take(name, async () => thaw(cgroupOf(places, foundDescription(places, name).name))),
     update: (name, limits) => turns.take(name, () => changeLimits(machine, foundDescription(places, name), limits)),
+    updateOutbound: (name, outbound) => turns.take(name, () => changeOutbound(machine, foundDescription(places, name), outbound)),
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
@@ -120,6 +131,8 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
   const stored = readDescription(places, name);
   const same = runningOf(places, name) !== undefined && launchedAs(places, name).hash === hashOf(description);
   if (same) {
+    if (JSON.stringify(stored?.outbound) !== JSON.stringify(description.outbound))
+      await changeOutbound(machine, stored ?? description, description.outbound);
     if (JSON.stringify(stored?.limits) !== JSON.stringify(description.limits)) await changeLimits(machine, description, description.limits);
     thaw(cgroupOf(places, name));
     if (readText(tokenFile(places, name)) !== undefined) return;
@@ -177,6 +190,18 @@ async function changeLimits({ places, programs, volumes }: Machine, description:
   }
   writeDescription(places, changed);
   if (attachment) writeConfig(places, changed, attachment.slot);
+}
+
+/** Written down last: after a kill in between it is found to be still to do. */
+async function changeOutbound(machine: Machine, description: Description, outbound: readonly OutboundRule[] | undefined) {
+  const { places, programs, turns } = machine;
+  const { outbound: _, ...rest } = description;
+  const rules = outbound?.map(({ ips, ports }) => ({ ips: [...ips], ports: [...ports] }));
+  const changed: Description = { ...rest, ...(rules && { outbound: rules }) };
+  checkAddresses(changed);
+  if (readAttachment(places, description.name))
+    await turns.take(networksTurn, () => changeRestriction(places, programs, description.name, outbound));
+  writeDescription(places, changed);
 }
 
 function refusedLimits(places: Places, name: string, { memoryBytes }: Limits, said: string): Error {

@@ -1,5 +1,5 @@
 /** What is left after a kill, and after a remove. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
@@ -27,6 +27,9 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     return { ...rest, argv: shell('exec sleep 1000'), ...changes };
   };
 
+  const restricted = { outbound: [{ ips: ['192.0.2.0/24'], ports: [443] }], hosts: { 'legacy.example': '192.0.2.1' } };
+  const rules = () => execFileSync('nft', ['list', 'table', 'inet', `offshoot_${machine.instance}`], { encoding: 'utf8' });
+
   beforeEach(() => {
     machine = makeTestMachine();
   });
@@ -47,7 +50,12 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
       const runtime = await openRuncRuntime({ folder: folder + '/runtime', instance, volumes: openMemoryVolumes(folder + '/volumes') });
       ${work}`;
     const { folder, instance } = machine;
-    const containers = [container('web', { restart: 'always' }), idle('a'), idle('b', { network: 'two' }), idle('c', { network: 'two' })];
+    const containers = [
+      container('web', { restart: 'always' }),
+      idle('a', { outbound: [] }),
+      idle('b', { network: 'two' }),
+      idle('c', { network: 'two', ...restricted }),
+    ];
     const child = spawn(process.execPath, ['--input-type=module', '--eval', program, JSON.stringify({ folder, instance, containers })], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -123,7 +131,12 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     expect(Object.values(before).flat()).toEqual([]);
     for (let round = 0; round < 2; round++) {
       const names = Array.from({ length: 5 }, (_, index) => `c${index}`);
-      await Promise.all(names.map((name, index) => runtime!.ensure(idle(name, { network: index % 2 ? 'one' : 'two', restart: 'always' }))));
+      await Promise.all(
+        names.map((name, index) =>
+          runtime!.ensure(idle(name, { network: index % 2 ? 'one' : 'two', restart: 'always', ...(index < 3 && restricted) })),
+        ),
+      );
+      expect(rules().match(/goto outbound_/g)).toHaveLength(3);
       expect(Object.entries(inventoryOf(machine)).filter(([, found]) => found.length === 0)).toEqual([]);
       await Promise.all(names.map((name) => runtime!.remove(name)));
       await expect.poll(() => inventoryOf(machine), waiting).toEqual(before);
@@ -167,6 +180,7 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
       runtime = await openRuncRuntime(machine.options);
       await runtime.removeLeftovers(new Set(['kept']));
       await expect.poll(() => inventoryOf(machine), waiting).toEqual(before);
+      expect(rules()).not.toContain('outbound');
       expect(await runtime.list()).toEqual([kept]);
       expect(await runtime.ensure(idle('a'))).toMatchObject({ status: 'running' });
     },
