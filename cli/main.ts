@@ -13,6 +13,7 @@ import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmai
 import { withDatabase } from './database.ts';
 import { buildImages, collectImages, listImages } from './image.ts';
 import { writeSchema } from './schema.ts';
+import { shutDown } from './shutdown.ts';
 
 const usage = `Usage: ./offshoot <command>
   user create <e-mail> [--username NAME] [--operator] [--password-stdin]   prints a generated password, or reads one from standard input
@@ -24,6 +25,7 @@ const usage = `Usage: ./offshoot <command>
   image list                                                               everything an app or a service can be, and what of it is built
   image build <type>…                                                      ahead of its first use; all for everything
   image collect                                                            removes what nothing has used for a month, or beyond 20 GB
+  shutdown                                                                 stops all environments and the edge; the platform must be stopped before
   schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
 
 interface Arguments {
@@ -98,6 +100,7 @@ const commands: Record<string, Command> = {
   'image build': ({ words }) => buildImages(words),
   'image collect': collectImages,
 
+  shutdown: shutDown,
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };
 

@@ -9,6 +9,8 @@ export interface Config {
   port: number;
   /** Git over SSH. */
   sshPort: number;
+  /** Where environments answer, all of them, told apart by their host names. */
+  edge: { port: number; processes: number };
   /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
   url: string;
   domain: string;
@@ -54,6 +56,9 @@ const expected = (what: string): never => {
 
 const port: Parse<number> = (value) =>
   /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 65_535 ? Number(value) : expected('a port number from 1 to 65535');
+const processesMax = 64;
+const processes: Parse<number> = (value) =>
+  /^[1-9]\d?$/.test(value) && Number(value) <= processesMax ? Number(value) : expected(`a number from 1 to ${processesMax}`);
 const host: Parse<string> = (value) =>
   /^[a-z0-9.:_-]{1,253}$/i.test(value) ? value : expected('an address or host name to listen on, such as 127.0.0.1 or ::');
 const domain: Parse<string> = (value) =>
@@ -113,6 +118,8 @@ const variables = {
   OFFSHOOT_HOST: host,
   OFFSHOOT_PORT: port,
   OFFSHOOT_SSH_PORT: port,
+  OFFSHOOT_HTTP_PORT: port,
+  OFFSHOOT_EDGE_PROCESSES: processes,
   OFFSHOOT_URL: url,
   OFFSHOOT_DOMAIN: domain,
   OFFSHOOT_DATA: (value: string) => resolve(value),
@@ -150,6 +157,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     host,
     port,
     sshPort: values.OFFSHOOT_SSH_PORT ?? 2222,
+    edge: { port: values.OFFSHOOT_HTTP_PORT ?? 8000, processes: values.OFFSHOOT_EDGE_PROCESSES ?? 1 },
     url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
     domain,
     data,

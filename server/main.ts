@@ -16,6 +16,7 @@ import { activitiesOf, reconcilersOf } from './kernel/room.ts';
 import { startRunner } from './kernel/runner.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
+import { lazyMachine } from './machine.ts';
 import { openPlatform } from './platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
@@ -52,13 +53,16 @@ const notices = await openNotices(databaseUrl, log);
 closings.push(() => notices.close());
 const git = await openGit(join(data.path, 'repositories'), config);
 closings.push(() => git.close());
-const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git });
+const machine = lazyMachine(config, log);
+closings.push(() => machine.close());
+const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine: machine.get });
 closings.push(() => platform.logs.close());
 
 if (roles.has('runner')) {
-  const runner = startRunner(activitiesOf(rooms), platform);
+  machine.claim();
+  const runner = startRunner(activitiesOf(rooms), platform, { hasMachine: machine.isOurs });
   closings.push(() => runner.close());
-  const reconcilers = startReconcilers(reconcilersOf(rooms), platform);
+  const reconcilers = startReconcilers(reconcilersOf(rooms), platform, machine.isOurs);
   closings.push(() => reconcilers.close());
 }
 if (roles.has('api')) {

@@ -3,6 +3,7 @@
  */
 import type { Config } from './config.ts';
 import type { Git } from './drivers/git/git.ts';
+import type { Machine } from './machine.ts';
 import type { Mail } from './drivers/mail/mail.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
@@ -27,6 +28,8 @@ export interface Platform {
   mail: Mail;
   phone: PhoneSender;
   git: Git;
+  /** What environments run on; opened with the first use. */
+  machine(): Promise<Machine>;
   /** What the processes of this installation tell each other. */
   notices: Notices;
   /** The logs of activities, as they grow. */

@@ -2,6 +2,8 @@
 import type { Rooms } from './kernel/room.ts';
 import { access } from './rooms/access/room.ts';
 import { activities } from './rooms/activities/room.ts';
+import { builds } from './rooms/builds/room.ts';
+import { deployments } from './rooms/deployments/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
@@ -32,6 +34,8 @@ export const rooms: Rooms = [
   subscriptions,
   activities,
   environments,
+  builds,
+  deployments,
   source,
   variables,
 ];

@@ -16,6 +16,7 @@ import { serveApi } from './kernel/http.ts';
 import { openLog } from './kernel/log.ts';
 import { openNotices } from './kernel/notices.ts';
 import type { Rooms } from './kernel/room.ts';
+import { Problem } from './kernel/problem.ts';
 import { fingerprint, openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { openPlatform, type Platform } from './platform.ts';
@@ -62,7 +63,10 @@ export interface TestPlatform {
 
 let peopleSoFar = 0;
 
-export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPlatform> {
+/** Nothing runs in most tests, and what would is told so. */
+const noMachine = () => Promise.reject(new Problem('unavailable', 'This test has no machine to run environments on.'));
+
+export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platform['machine'] = noMachine): Promise<TestPlatform> {
   const database = await cloneDatabase();
   const pool = openPool(database.url);
   const db = openDatabase(pool);
@@ -76,7 +80,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms): Promise<TestPla
   const phone = openPhoneFolder(join(folder, 'phone'), log);
   const notices = await openNotices(database.url, log);
   const git = await openGit(join(folder, 'repositories'), config);
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();

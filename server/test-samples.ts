@@ -8,6 +8,7 @@ import { shortId } from './kernel/id.ts';
 import type { Entity, Operation } from './kernel/operation.ts';
 import { createDefaultEnvironment, machineName, pushActivity } from './rooms/environments/room.ts';
 import { insertProject } from './rooms/projects/room.ts';
+import { deploySample } from './test-deployment.ts';
 import { identityBodies, identitySamples } from './test-identity.ts';
 import type { Person } from './test-platform.ts';
 import { commitFiles } from './test-repository.ts';
@@ -54,6 +55,8 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   environment: sampleEnvironment,
   'environment settings': sampleEnvironment,
   activity: sampleActivity,
+  deployment: sampleDeployment,
+  route: sampleDeployment,
   'project variable': async (owner) => {
     const project = await sampleProject(owner);
     await owner.send('POST', `/projects/${project.projectId}/variables`, { name: 'env:SAMPLE', value: 'one' });
@@ -266,6 +269,11 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'POST /projects/{projectId}/environments/{environmentId}/branch': withCode,
   'POST /projects/{projectId}/environments/{environmentId}/merge': withCode,
   'POST /projects/{projectId}/environments/{environmentId}/synchronize': withCode,
+  'POST /projects/{projectId}/environments/{environmentId}/activate': withCode,
+  'POST /projects/{projectId}/environments/{environmentId}/deactivate': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/pause': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/resume': inStatus('paused'),
+  'POST /projects/{projectId}/environments/{environmentId}/redeploy': inStatus('active'),
   'GET /projects/{projectId}/activities/{activityId}/log': atItsEnd,
   'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
 };
@@ -273,6 +281,17 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
 /** The log of one that waits would not end, either. */
 async function atItsEnd({ home: { platform } }: Person, { activityId = '' }: Address) {
   await platform.db.updateTable('activities').set({ state: 'complete' }).where('id', '=', activityId).execute();
+}
+
+/** As far as its row tells; nothing runs. */
+function inStatus(status: string) {
+  return async ({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) =>
+    void (await platform.db
+      .updateTable('environments')
+      .set({ status, head_commit: 'a'.repeat(40) })
+      .where('project_id', '=', projectId)
+      .where('id', '=', environmentId)
+      .execute());
 }
 
 /** With commits, and a parent of the same type that has some, too. */
@@ -284,15 +303,24 @@ async function withCode({ home: { platform } }: Person, { projectId = '', enviro
   await platform.db.updateTable('environments').set(change).where('project_id', '=', projectId).where('id', '=', environmentId).execute();
 }
 
+/** Of an environment for staging, with a route by its name. */
+async function sampleDeployment(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  await deploySample(owner.home.platform, environment);
+  return { ...environment, deploymentId: 'current', routeId: 'front' };
+}
+
 /** Waiting, of an environment for staging. */
 async function sampleActivity(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { projectId: project_id, environmentId: id } = environment;
-  const activity = await owner.home.platform.db
-    .transaction()
-    .execute((tx) =>
-      startActivity(tx, pushActivity, { project_id, environments: [{ id, type: 'staging' }], input: { from: null, to: 'a'.repeat(40) } }),
-    );
+  const activity = await owner.home.platform.db.transaction().execute((tx) =>
+    startActivity(tx, pushActivity, {
+      project_id,
+      environments: [{ id, type: 'staging' }],
+      input: { from: null, to: 'a'.repeat(40), activate: false, deploying: {} },
+    }),
+  );
   return { ...environment, activityId: activity.id };
 }
 

@@ -40,6 +40,8 @@ export interface Volumes {
   readonly clonesWhileWritten: boolean;
   /** Lets go of watchers; what is mounted stays, because containers use it. */
   close(): Promise<void>;
+  /** Lets go of a pool of our own, too. For tests, and for those who leave: nothing may use it any more. */
+  unmount?(): Promise<void>;
 }
 
 export interface Volume {

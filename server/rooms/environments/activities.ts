@@ -1,10 +1,11 @@
-/** The durable work on the code of environments. What runs in containers follows in the deployments. */
-import { Type } from 'typebox';
+/** The durable work on the code of environments, and what follows from it for what runs. */
+import { Type, type Static } from 'typebox';
 import { MergeConflict, StaleBranch, type CommitSummary } from '../../drivers/git/git.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
+import { deployBranch, Deploying } from './deploy-branch.ts';
 import { deleteEnvironment, updateEnvironment } from './queries.ts';
 
 const commitsToldMax = 100;
@@ -16,21 +17,41 @@ const Signature = Type.Object({ name: Type.String(), email: Type.String() });
 export const pushActivity = activity({
   type: 'environment.push',
   queue: 'default',
-  input: Type.Object({ from: Type.Union([Type.String(), Type.Null()]), to: Type.String() }),
+  usesMachine: true,
+  input: Type.Object({
+    from: Type.Union([Type.String(), Type.Null()]),
+    to: Type.String(),
+    activate: Type.Boolean(),
+    deploying: Deploying,
+  }),
   run: async (work, platform) => {
     const { activity: self, input, step, tell, log } = work;
     const [id = ''] = self.environments;
-    const since = input.from ?? undefined;
+    // Of a new branch, what it adds to its parent.
+    const since = input.from ?? (await step('find parent', () => parentHead(platform, self.project_id, id))) ?? undefined;
     const found = await step('parse commits', async () => {
       const { commits, count } = await platform.git.commitsBetween(self.project_id, since, input.to, commitsToldMax);
+      log(count === 1 ? 'Found 1 new commit' : `Found ${count} new commits`);
       return { commits: commits.map(inShort), count };
     });
     tell({ commits: found.commits, commits_count: found.count });
-    log(found.count === 1 ? 'Found 1 new commit' : `Found ${found.count} new commits`);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
-    await tellWhetherDeployed(work, platform, id);
+    await deployBranch(work, platform, id, { ...input.deploying, activate: input.activate });
   },
 });
+
+const parentHead = async ({ db }: Platform, projectId: string, id: string): Promise<string | null> =>
+  (
+    await db
+      .selectFrom('environments')
+      .innerJoin('environments as parents', (join) =>
+        join.onRef('parents.project_id', '=', 'environments.project_id').onRef('parents.id', '=', 'environments.parent'),
+      )
+      .select('parents.head_commit')
+      .where('environments.project_id', '=', projectId)
+      .where('environments.id', '=', id)
+      .executeTakeFirst()
+  )?.head_commit ?? null;
 
 /** Messages can be megabytes, and a hundred of them are told to everybody who lists activities. */
 const inShort = ({ sha, parents, author, message }: CommitSummary) => ({
@@ -43,7 +64,8 @@ const inShort = ({ sha, parents, author, message }: CommitSummary) => ({
 export const branchActivity = activity({
   type: 'environment.branch',
   queue: 'default',
-  input: Type.Object({ parent: Type.String(), environment: Type.String() }),
+  usesMachine: true,
+  input: Type.Object({ parent: Type.String(), environment: Type.String(), activate: Type.Boolean(), deploying: Deploying }),
   run: async (work, platform) => {
     const { activity: self, input, step, record, log } = work;
     const { db, git } = platform;
@@ -66,45 +88,60 @@ export const branchActivity = activity({
     await record('remember commit', async (tx) => {
       await updateEnvironment(tx, project_id, input.environment, { head_commit: commit, commits_ahead: 0, commits_behind: 0 });
     });
-    await tellWhetherDeployed(work, platform, input.environment);
+    await deployBranch(work, platform, input.environment, { ...input.deploying, activate: input.activate });
   },
 });
 
 /** Merging and synchronizing are the same thing in two directions: one branch takes in another. */
 const Intake = Type.Object({ into: Type.String(), from: Type.String(), rebase: Type.Boolean(), by: Signature, message: Type.String() });
+type Intake = Static<typeof Intake>;
 
 export const mergeActivity = activity({
   type: 'environment.merge',
   queue: 'default',
-  input: Intake,
-  run: (work, platform) => takeIn(work, platform),
+  usesMachine: true,
+  input: Type.Object({ code: Intake, deploying: Deploying }),
+  run: async (work, platform) => {
+    const { code, deploying } = work.input;
+    if (await takeIn(work, platform, code)) await deployBranch(work, platform, code.into, deploying);
+  },
 });
 
 export const synchronizeActivity = activity({
   type: 'environment.synchronize',
   queue: 'default',
-  input: Intake,
-  run: (work, platform) => takeIn(work, platform),
+  usesMachine: true,
+  input: Type.Object({
+    environment: Type.String(),
+    code: Type.Optional(Intake),
+    deploying: Deploying,
+    replaceData: Type.Optional(Type.String()),
+  }),
+  run: async (work, platform) => {
+    const { environment, code, deploying, replaceData } = work.input;
+    const hasNewCode = code !== undefined && (await takeIn(work, platform, code));
+    const isOnlyCode = replaceData === undefined && deploying.sizesFrom === undefined;
+    if (hasNewCode || !isOnlyCode)
+      await deployBranch(work, platform, environment, { ...deploying, ...(replaceData !== undefined && { replaceData }) });
+  },
 });
 
-async function takeIn(
-  work: Work<{ into: string; from: string; rebase: boolean; by: { name: string; email: string }; message: string }>,
-  platform: Platform,
-) {
-  const { activity: self, input, step, record, log } = work;
+/** Whether there was anything to take in. */
+async function takeIn(work: Work<unknown>, platform: Platform, intake: Intake): Promise<boolean> {
+  const { activity: self, step, record, log } = work;
   const { git } = platform;
   const { project_id } = self;
-  const { into, from } = input;
+  const { into, from, rebase } = intake;
   const heads = await step('read branches', async () => ({
     ours: await headOf(platform, project_id, into),
     theirs: await headOf(platform, project_id, from),
   }));
-  const commit = await step('merge', () => mergedCommit(platform, project_id, heads, input));
+  const commit = await step('merge', () => mergedCommit(platform, project_id, heads, intake));
   if (commit === heads.ours) {
     log(`${into} has all commits of ${from} already`);
-    return;
+    return false;
   }
-  log(input.rebase ? `Rebasing ${into} onto ${from}` : `Merging ${from} into ${into}`);
+  log(rebase ? `Rebasing ${into} onto ${from}` : `Merging ${from} into ${into}`);
   await step(
     'move branch',
     () => orStale(git.moveBranch(project_id, into, heads.ours, commit), `Somebody pushed to ${into} meanwhile; try again.`),
@@ -116,20 +153,14 @@ async function takeIn(
     async () => void (await updateEnvironment(platform.db, project_id, into, { head_commit: heads.ours })),
   );
   await step('compare', () => compareWithParents(platform, project_id, [into, from]));
-  await tellWhetherDeployed(work, platform, into);
+  return true;
 }
 
 async function mergedCommit(
   { git }: Platform,
   projectId: string,
   { ours, theirs }: { ours: string; theirs: string },
-  {
-    into,
-    from,
-    rebase,
-    by,
-    message,
-  }: { into: string; from: string; rebase: boolean; by: { name: string; email: string }; message: string },
+  { into, from, rebase, by, message }: Intake,
 ): Promise<string> {
   if (await git.isAncestor(projectId, theirs, ours)) return ours;
   if (await git.isAncestor(projectId, ours, theirs)) return theirs;
@@ -177,6 +208,7 @@ export const deleteEnvironmentActivity = activity({
 export const initializeActivity = activity({
   type: 'environment.initialize',
   queue: 'default',
+  usesMachine: true,
   input: Type.Object({
     environment: Type.String(),
     repository: Type.Optional(Type.String()),
@@ -204,7 +236,7 @@ export const initializeActivity = activity({
       async () => void (await updateEnvironment(db, project_id, environment, { head_commit: null })),
     );
     await step('compare', () => compareWithParents(platform, project_id, [environment]));
-    await tellWhetherDeployed(work, platform, environment);
+    await deployBranch(work, platform, environment, { activate: true });
   },
 });
 
@@ -213,8 +245,9 @@ const settingActivity = (setting: 'http_access' | 'smtp' | 'restrict_robots') =>
   activity({
     type: `environment.update.${setting}`,
     queue: 'default',
+    usesMachine: true,
     input: Type.Object({ environment: Type.String() }),
-    run: (work, platform) => tellWhetherDeployed(work, platform, work.input.environment),
+    run: (work, platform) => deployBranch(work, platform, work.input.environment),
   });
 
 export const updateHttpAccessActivity = settingActivity('http_access');
@@ -226,20 +259,6 @@ async function headOf({ git }: Platform, projectId: string, branch: string): Pro
   const commit = await git.branch(projectId, branch);
   if (commit === undefined) throw new Problem('conflict', `There are no commits in ${branch} yet; push some first.`);
   return commit;
-}
-
-async function tellWhetherDeployed(
-  { activity: { project_id }, log }: Pick<Work<unknown>, 'activity' | 'log'>,
-  { db }: Platform,
-  id: string,
-) {
-  const row = await db
-    .selectFrom('environments')
-    .select('status')
-    .where('project_id', '=', project_id)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (row?.status === 'inactive') log(`Environment ${id} is not active: nothing is built or deployed`);
 }
 
 async function orStale(moving: Promise<void>, words: string): Promise<void> {

@@ -74,7 +74,7 @@ async function emptyProject(): Promise<Project> {
 
 async function freshProject() {
   project = await emptyProject();
-  await push('main', commitFiles(repository(), undefined, { 'index.html': 'one\n', 'readme.md': 'read me\n' }, 'First'));
+  await push('main', commitFiles(repository(), undefined, { 'page.txt': 'one\n', 'readme.md': 'read me\n' }, 'First'));
   await work();
 }
 
@@ -269,13 +269,13 @@ describe('merging and synchronizing', () => {
 
   test('a conflict is a failed activity that names the files, and nothing changes', async () => {
     await branch('clash');
-    await change('clash', { 'index.html': 'theirs\n' });
-    await change('main', { 'index.html': 'ours\n' });
+    await change('clash', { 'page.txt': 'theirs\n' });
+    await change('main', { 'page.txt': 'ours\n' });
     const before = [await head('main'), await head('clash')];
     const { id } = await started('POST', at('clash', '/merge'));
     await work();
     expect(await activityRow(home.platform, id)).toMatchObject({ state: 'complete', result: 'failure', failure_reason: 'error' });
-    expect((await owner.send('GET', `/projects/${project.id}/activities/${id}`)).json.log).toContain('Conflicts in: index.html');
+    expect((await owner.send('GET', `/projects/${project.id}/activities/${id}`)).json.log).toContain('Conflicts in: page.txt');
     expect([await head('main'), await head('clash')]).toEqual(before);
     expect(await get('main')).toMatchObject({ head_commit: before[0], is_dirty: false });
   });

@@ -67,5 +67,6 @@ export const EnvironmentEntity = entity({
   address: ({ id, project_id }: Environment) => ({ projectId: project_id, environmentId: id }),
   scope: ({ project_id, organization_id, type }) => ({ project: project_id, organization: organization_id, environmentType: type }),
   view: 'environment:view',
+  links: ({ urls }) => ({ 'pf:routes': urls.map((href) => ({ href })) }),
   load: ({ projectId, environmentId }, { db, config }) => environmentById(db, config.domain, projectId, environmentId),
 });

@@ -13,41 +13,74 @@ interface Circumstances {
   parent_head: string | null;
   is_dirty: boolean;
   has_staged_activities: boolean;
+  /** Of the current deployment; null: nothing was ever deployed. */
+  sizes: DeployedSizes | null;
+  /** Addresses of its routes. */
+  urls: string[] | null;
+}
+
+type Sized = Record<string, { profile_size: string; instance_count: number; disk: number | null }>;
+interface DeployedSizes {
+  services: Sized;
+  webapps: Sized;
+  workers: Sized;
+}
+
+/** How the last attempt to deploy went. */
+interface LastDeployment {
+  successful: boolean;
+  /** Whether it was a command of the user's. */
+  reason: 'error' | 'shell' | null;
+  commands: { app: string; type: string; exit_code: number }[];
+  at: string;
 }
 
 export type Environment = ReturnType<typeof present>;
 
-const present = (row: Row & Circumstances, domain: string) => ({
+const present = ({ sizes, urls, ...row }: Row & Circumstances, domain: string) => ({
   ...row,
+  urls: urls ?? [],
   name: row.id,
   project: row.project_id,
   is_main: row.id === row.default_branch,
   edge_hostname: `${row.machine_name}-${row.project_id}.${domain}`,
   has_code: row.head_commit !== null,
   has_domains: false,
-  has_deployment: false,
-  can_rolling_deploy: false,
-  supports_rolling_deployments: false,
+  has_deployment: sizes !== null,
+  can_rolling_deploy: row.status === 'active' && lastDeploymentOf(row)?.successful === true,
+  supports_rolling_deployments: true,
   supports_restrict_robots: false,
   merge_info: {
     commits_ahead: row.commits_ahead,
     commits_behind: row.commits_behind,
     parent_ref: row.parent === null ? null : `refs/heads/${row.parent}`,
   },
-  deployment_state: {
-    last_state_update_successful: false,
-    last_deployment_successful: false,
-    last_deployment_failure_reason: null,
-    last_deployment_commands: [],
-    last_deployment_at: null,
-    last_autoscale_up_at: null,
-    last_autoscale_down_at: null,
-    last_maintenance_at: null,
-    crons: { enabled: false, status: 'paused' },
+  deployment_state: deploymentState(lastDeploymentOf(row)),
+  sizing: {
+    services: mapValues(sizes?.services ?? {}, sizing),
+    webapps: mapValues(sizes?.webapps ?? {}, sizing),
+    workers: mapValues(sizes?.workers ?? {}, sizing),
   },
-  sizing: { services: {}, webapps: {}, workers: {} },
   resources_overrides: {},
 });
+
+const lastDeploymentOf = ({ last_deployment }: Pick<Row, 'last_deployment'>) => last_deployment as LastDeployment | null;
+
+const deploymentState = (last: LastDeployment | null) => ({
+  last_state_update_successful: last?.successful ?? false,
+  last_deployment_successful: last?.successful ?? false,
+  last_deployment_failure_reason: last?.reason ?? null,
+  last_deployment_commands: last?.commands ?? [],
+  last_deployment_at: last?.at ?? null,
+  last_autoscale_up_at: null,
+  last_autoscale_down_at: null,
+  last_maintenance_at: null,
+  crons: { enabled: false, status: 'paused' },
+});
+
+const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
+const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
 /** One statement for the environments and what surrounds them: dirty is what has an activity open. */
 async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuilder<unknown>): Promise<Environment[]> {
@@ -56,9 +89,12 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
       exists (select from activity_lanes where activity_lanes.project_id = environments.project_id
         and activity_lanes.lane = environments.id and activity_lanes.is_open) as is_dirty,
       exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
-        and environments.id = any(activities.environments)) as has_staged_activities
+        and environments.id = any(activities.environments)) as has_staged_activities,
+      deployments.sizes, array(select json_object_keys(deployments.routes)) as urls
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
+    left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id
+      and deployments.status = 'current'
     where ${condition} order by environments.id`.execute(db);
   return rows.map((row) => present(row, domain));
 }

@@ -13,6 +13,7 @@ import { actorById, environment as named, person, sentence, type Actor } from '.
 import { projectById, type Project } from '../projects/room.ts';
 import { deleteEnvironmentActivity, pushActivity } from './activities.ts';
 import { createEnvironment, refuseNewNames } from './create-environment.ts';
+import { concernedBy, Deploying } from './deploy-branch.ts';
 import { EnvironmentEntity } from './environment.ts';
 import { isBranchName } from './names.ts';
 import { parsePushOptions, type PushOptions } from './push-options.ts';
@@ -175,10 +176,16 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
     });
   const environment = await environmentById(tx, config.domain, project.id, branch);
   if (!environment) throw new Error(`Environment ${branch} is not there after it was made`);
+  const activate = options.status === 'active' || environment.is_main;
   const activity = await startActivity(tx, pushActivity, {
     project_id: project.id,
-    environments: [environment],
-    input: { from, to },
+    environments: concernedBy(environment, activate),
+    input: {
+      from,
+      to,
+      activate,
+      deploying: Value.Parse(Deploying, { strategy: options.strategy, init: options.resources_init }),
+    },
     parameters: { user: actor.id, environment: branch, old_commit: from, new_commit: to },
     payload: { user: actor, environment: shortly(environment), commits: [], commits_count: 0 },
     sentence: sentence`${person(actor)} pushed to ${named(environment)}`,

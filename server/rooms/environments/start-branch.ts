@@ -13,6 +13,7 @@ interface Wanted {
   title?: string;
   clone_parent?: boolean;
   type?: string;
+  resources?: { init?: 'default' | 'minimum' | 'parent' };
 }
 
 /** Into a type that one knows nothing of, nothing can be put. */
@@ -26,7 +27,7 @@ function refuseType({ project_id, organization_id }: Environment, type: string, 
 export async function startBranch(
   { db, config }: Platform,
   parent: Environment,
-  { name, title, clone_parent, type }: Wanted,
+  { name, title, clone_parent, type, resources: { init } = {} }: Wanted,
   caller: Caller,
 ) {
   const { project_id, organization_id } = parent;
@@ -41,7 +42,8 @@ export async function startBranch(
     const activity = await startActivity(tx, branchActivity, {
       project_id,
       environments: [parent, outcome],
-      input: { parent: parent.id, environment: name },
+      // What is branched from something that runs, runs too.
+      input: { parent: parent.id, environment: name, activate: parent.status === 'active', deploying: init === undefined ? {} : { init } },
       parameters: { user: actor.id, parent: parent.id, environment: name },
       payload: { user: actor, parent: shortly(parent), outcome: shortly(outcome) },
       sentence: sentence`${person(actor)} branched ${named(outcome)} from ${named(parent)}`,

@@ -5,6 +5,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
 import { displayName } from '../users/room.ts';
 import { mergeActivity, synchronizeActivity } from './activities.ts';
+import type { Deploying } from './deploy-branch.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { shortly } from './record-push.ts';
 
@@ -16,14 +17,22 @@ async function parentOf({ db, config }: Platform, { project_id, parent }: Enviro
   return found;
 }
 
-export async function startMerge(platform: Platform, child: Environment, caller: Caller): Promise<Changed<Environment>> {
+export async function startMerge(
+  platform: Platform,
+  child: Environment,
+  deploying: Deploying,
+  caller: Caller,
+): Promise<Changed<Environment>> {
   const parent = await parentOf(platform, child);
   const actor = actorOf(caller.user);
   const activity = await platform.db.transaction().execute((tx) =>
     startActivity(tx, mergeActivity, {
       project_id: child.project_id,
       environments: [parent, child],
-      input: { into: parent.id, from: child.id, rebase: false, by: signatureOf(caller), message: `Merge ${child.id} into ${parent.id}` },
+      input: {
+        code: { into: parent.id, from: child.id, rebase: false, by: signatureOf(caller), message: `Merge ${child.id} into ${parent.id}` },
+        deploying: { ...deploying, child: child.id },
+      },
       parameters: { user: actor.id, into: parent.id, environment: child.id },
       payload: { user: actor, outcome: shortly(child), environment: shortly(parent) },
       sentence: sentence`${person(actor)} merged ${named(child)} into ${named(parent)}`,
@@ -46,29 +55,46 @@ export async function startSynchronize(
   caller: Caller,
 ): Promise<Changed<Environment>> {
   const { synchronize_code = false, synchronize_data = false, synchronize_resources = false, rebase = false } = wanted;
-  if (!synchronize_code && !synchronize_data && !synchronize_resources)
-    throw new Problem('invalid-request', 'Say what to synchronize: synchronize_code must be true.', {
-      fields: { synchronize_code: 'must be true, or nothing would be synchronized' },
-    });
-  if (synchronize_data || synchronize_resources)
-    throw new Problem('conflict', 'The environment is not active: it has neither data nor resources; synchronize its code only.');
+  const parts = Object.entries({ code: synchronize_code, data: synchronize_data, resources: synchronize_resources })
+    .filter(([, isWanted]) => isWanted)
+    .map(([part]) => part);
+  if (parts.length === 0)
+    throw new Problem(
+      'invalid-request',
+      'Say what to synchronize: one of synchronize_code, synchronize_data and synchronize_resources must be true.',
+      {
+        fields: { synchronize_code: 'must be true, or synchronize_data or synchronize_resources' },
+      },
+    );
   const parent = await parentOf(platform, child);
+  if ((synchronize_data || synchronize_resources) && !(child.status === 'active' && parent.status === 'active'))
+    throw new Problem(
+      'conflict',
+      'Data and resources are synchronized between active environments; this one and its parent have to be active.',
+    );
   const actor = actorOf(caller.user);
+  const code = { into: child.id, from: parent.id, rebase, by: signatureOf(caller), message: `Merge ${parent.id} into ${child.id}` };
   const activity = await platform.db.transaction().execute((tx) =>
     startActivity(tx, synchronizeActivity, {
       project_id: child.project_id,
       environments: [child, parent],
-      input: { into: child.id, from: parent.id, rebase, by: signatureOf(caller), message: `Merge ${parent.id} into ${child.id}` },
-      parameters: { user: actor.id, from: parent.id, into: child.id, synchronize_code, synchronize_data, rebase },
+      input: {
+        environment: child.id,
+        deploying: synchronize_resources ? { sizesFrom: parent.id } : {},
+        ...(synchronize_code && { code }),
+        ...(synchronize_data && { replaceData: parent.id }),
+      },
+      parameters: { user: actor.id, from: parent.id, into: child.id, synchronize_code, synchronize_data, synchronize_resources, rebase },
       payload: {
         user: actor,
         outcome: shortly(child),
         environment: shortly(parent),
         synchronize_code,
         synchronize_data,
-        synchronization_type: 'code',
+        synchronize_resources,
+        synchronization_type: parts.join(' and '),
       },
-      sentence: sentence`${person(actor)} synchronized ${named(child)}'s ${strong('code')} from ${named(parent)}`,
+      sentence: sentence`${person(actor)} synchronized ${named(child)}'s ${strong(parts.join(' and '))} from ${named(parent)}`,
     }),
   );
   return changed({ ...child, is_dirty: true }, child.organization_id, activity);

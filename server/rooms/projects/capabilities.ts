@@ -1,5 +1,6 @@
 /** What can be done in a project here. Nothing is said to be there before it is. */
 import { Type } from 'typebox';
+import { catalogue } from '../../drivers/images/catalogue.ts';
 
 const enabled = Type.Object({ enabled: Type.Boolean() });
 
@@ -46,6 +47,14 @@ export const Capabilities = Type.Object({
 
 const off = { enabled: false };
 
+/** By type and version. */
+const images = Object.fromEntries(
+  Object.entries(catalogue).map(([type, { versions }]) => [
+    type,
+    Object.fromEntries(versions.map(({ version }) => [version, { available: true }])),
+  ]),
+);
+
 export const capabilities = {
   custom_domains: { ...off, environments_with_domains_limit: 0 },
   source_operations: off,
@@ -56,7 +65,7 @@ export const capabilities = {
   metrics: { max_range: '0h' },
   logs_forwarding: { max_extra_payload_size: 0 },
   guaranteed_resources: { ...off, instance_limit: 0 },
-  images: {},
+  images,
   instance_limit: 0,
   build_resources: { ...off, max_cpu: 0, max_memory: 0 },
   object_storage: {

@@ -30,6 +30,21 @@ const Limits = Type.Object({
   max_environments: nullable(Type.Integer()),
 });
 
+/** The contract, as a project tells of it. */
+export const Subscription = Type.Object({
+  license_uri: Type.String(),
+  plan: Type.String(),
+  environments: Type.Integer(),
+  storage: Type.Integer({ description: 'MiB' }),
+  included_users: Type.Integer(),
+  subscription_management_uri: Type.String(),
+  restricted: Type.Boolean(),
+  suspended: Type.Boolean(),
+  user_licenses: Type.Integer(),
+  resources: Type.Object({ container_profiles: Type.Boolean(), production: Limits, development: Limits }),
+  image_types: Type.Object({ exclude: Type.Array(Type.String()) }),
+});
+
 /** What clients read. Rooms pass rows around; `shown` makes one into this when it is told. */
 const schema: TObject = Type.Object({
   id: ProjectId,
@@ -50,19 +65,7 @@ const schema: TObject = Type.Object({
     client_ssh_key: nullable(Type.String({ description: 'The public key with which private repositories are fetched.' })),
   }),
   default_domain: nullable(Type.String()),
-  subscription: Type.Object({
-    license_uri: Type.String(),
-    plan: Type.String(),
-    environments: Type.Integer(),
-    storage: Type.Integer({ description: 'MiB' }),
-    included_users: Type.Integer(),
-    subscription_management_uri: Type.String(),
-    restricted: Type.Boolean(),
-    suspended: Type.Boolean(),
-    user_licenses: Type.Integer(),
-    resources: Type.Object({ container_profiles: Type.Boolean(), production: Limits, development: Limits }),
-    image_types: Type.Object({ exclude: Type.Array(Type.String()) }),
-  }),
+  subscription: Subscription,
   maintenance: nullable(Type.Object({ next_maintenance: Time })),
 });
 
@@ -101,7 +104,7 @@ export function shown(project: Project, config: Pick<Config, 'domain' | 'url'>):
 const unlimited = { legacy_development: false, max_cpu: null, max_memory: null, max_environments: null };
 
 /** Nothing is charged and nothing is limited; clients read the contract's id from the end of its address. */
-function subscriptionOf(
+export function subscriptionOf(
   { organization_id, subscription_id, plan, environments_max, storage_mib, user_licenses, status }: Project,
   { url }: Pick<Config, 'url'>,
 ) {

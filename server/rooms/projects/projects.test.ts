@@ -93,7 +93,8 @@ test('what is not built yet is no capability', async () => {
   const { json } = await owner.send('GET', `${project}/capabilities`);
   const enabled = Object.entries(json as Record<string, { enabled?: boolean }>).filter(([, capability]) => capability.enabled);
   expect(enabled).toEqual([]);
-  expect(json).toMatchObject({ custom_domains: { enabled: false }, integrations: { enabled: false, config: {} }, images: {} });
+  expect(json).toMatchObject({ custom_domains: { enabled: false }, integrations: { enabled: false, config: {} } });
+  expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });
 
 test('the servers of a project can be restarted, as far as its users can tell', async () => {

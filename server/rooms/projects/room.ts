@@ -3,7 +3,8 @@ import type { Room } from '../../kernel/room.ts';
 import * as activities from './activities.ts';
 import * as operations from './operations.ts';
 
-export { ProjectEntity, projectFields, ProjectId, shown } from './project.ts';
+export { capabilities } from './capabilities.ts';
+export { ProjectEntity, projectFields, ProjectId, shown, Subscription, subscriptionOf } from './project.ts';
 export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './project-permissions.ts';
 export { addressMistake } from './repository-address.ts';
 export { settingsOf } from './settings.ts';

@@ -104,7 +104,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   enable_incremental_backups: [flag, false],
   sizing_api_enabled: [flag, false],
   enable_cache_grace_period: [flag, false],
-  enable_zero_downtime_deployments: [flag, false],
+  enable_zero_downtime_deployments: [flag, true],
   enable_admin_agent: [flag, false],
   certifier_url: [text, ({ url }) => url],
   centralized_permissions: [flag, true],
@@ -112,7 +112,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   persistent_endpoints_ssh: [flag, false],
   persistent_endpoints_ssl_certificates: [flag, false],
   enable_disk_health_monitoring: [flag, false],
-  enable_paused_environments: [flag, false],
+  enable_paused_environments: [flag, true],
   enable_unified_configuration: [flag, true],
   enable_explicit_empty_routes: [flag, true],
   enable_routes_tracing: [flag, false],
@@ -126,7 +126,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   git_server: [fields({ push_size_hard_limit: count }), { push_size_hard_limit: 2048 }],
   activity_logs_max_size: [count, 10],
   allow_manual_deployments: [flag, false],
-  allow_rolling_deployments: [flag, false],
+  allow_rolling_deployments: [flag, true],
   allow_activity_reschedule: [flag, false],
   allow_burst: [flag, false],
   router_resources: [
@@ -135,7 +135,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   ],
   allow_scaling_to_zero: [flag, false],
   save_applications_vendors: [flag, false],
-  locations_script_default: [flag, false],
+  locations_script_default: [flag, true],
   support_oci_images: [flag, false],
 };
 

@@ -6,6 +6,7 @@ import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { removeAllStacks } from '../deployments/room.ts';
 import { createDefaultEnvironment, environmentById, initializeActivity, shortly } from '../environments/room.ts';
 import { projectById, type Project } from '../projects/room.ts';
 import { endCreation, forgetProject, isPushUnderWay, openActivitiesBeside } from './queries.ts';
@@ -105,16 +106,25 @@ const keptDays = 30;
  */
 export const deleteProjectActivity = activity({
   type: 'project.delete',
+  usesMachine: true,
   /** It waits for the others, so it must not take a place that they wait for. */
   queue: 'internal',
   cancellable: false,
   keptDays,
   input: Type.Object({}),
-  run: async ({ activity: { id: removal, project_id: id }, step, record, log }, { db, git, config }) => {
+  run: async (work, platform) => {
+    const {
+      activity: { id: removal, project_id: id },
+      step,
+      record,
+      log,
+    } = work;
+    const { db, git, config } = platform;
     log('Waiting for other work on the project to end');
     await step('end other work', (signal) => endOtherWork(db, id, removal, signal));
     const kept = await step('keep a last backup', async (signal) => (await keepTombstone(git, config.data, id, signal)) ?? null);
     if (kept !== null) log('A last copy of the repository was kept; the operator of this installation can hand it out');
+    await removeAllStacks(work, platform);
     await step('remove repository', () => git.remove(id));
     await record('forget', (tx) => forgetProject(tx, id, removal));
   },

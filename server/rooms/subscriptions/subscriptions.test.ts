@@ -388,7 +388,7 @@ describe('deleting a project', () => {
       expect((await owner.send('DELETE', `/projects/${id}`)).json._embedded.activities[0].id).toBe(activity);
       return { id: activity };
     };
-    const steps = ['end other work', 'keep a last backup', 'remove repository', 'forget'];
+    const steps = ['end other work', 'keep a last backup', 'forget stacks', 'remove repository', 'forget'];
     expect(await eachStepTwice(home.platform, begin)).toEqual(steps);
 
     for (const path of [

@@ -1,6 +1,6 @@
 /**
  * What follows from a change of variables. The change itself is made with the request; the activity tells of it, and is where running applications
- * will get it. No value is ever in it, not even of a plain variable: that may become sensitive later, and activities stay.
+ * get it. No value is ever in it, not even of a plain variable: that may become sensitive later, and activities stay.
  */
 import { Type } from 'typebox';
 import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
@@ -8,6 +8,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Caller } from '../../platform.ts';
 import { actorOf, environment as named, person, sentence, variable as mention } from '../activities/room.ts';
+import { deployBranch } from '../environments/room.ts';
 import type { Stored } from './variable.ts';
 
 const Input = Type.Object({ name: Type.String() });
@@ -16,8 +17,12 @@ const inEnvironment = (type: string) =>
   activity({
     type,
     queue: 'default',
+    usesMachine: true,
     input: Input,
-    run: async ({ input, log }) => log(`Nothing is redeployed: ${input.name} takes effect with the next deployment of the environment.`),
+    run: async (work, platform) => {
+      const [id = ''] = work.activity.environments;
+      await deployBranch(work, platform, id);
+    },
   });
 
 const inProject = (type: string) =>

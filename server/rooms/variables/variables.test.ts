@@ -120,7 +120,7 @@ test('an environment variable lives in its environment', async () => {
     environments: [branch.id],
     text: `Ada Lovelace added variable env:LIFE to Branch ${planted}`,
     payload: { environment: { id: branch.id }, variable: { name: 'env:LIFE' } },
-    log: expect.stringContaining('env:LIFE takes effect'),
+    log: expect.stringContaining('is not active: nothing is built or deployed'),
   });
   expect((await ada.send('GET', branch.at)).json).toMatchObject([{ id: 'env:LIFE', environment: branch.id }]);
   expect((await ada.send('PATCH', `${branch.at}/env:LIFE`, { value: 'two', name: 'plain' })).json._embedded).toMatchObject({

@@ -25,6 +25,12 @@ export const postgresqlFiles = {
     'local all postgres trust\nlocal all all scram-sha-256\nhost all postgres all reject\nhost all all all scram-sha-256\n',
 };
 
+/**
+ * A clone, or what a kill left, names the process that had the data before; inside another container some other process has that number, and
+ * PostgreSQL would take it for the owner. Nobody else has the volume: one container at a time does.
+ */
+const startScript = `rm -f -- ${cluster}/postmaster.pid && exec "$@"`;
+
 const psql = (sql: string): ServiceCommand => ({
   argv: [
     `${clientBin}/psql`,
@@ -74,7 +80,8 @@ export const postgresql: Service = {
       dynamic_shared_memory_type: 'mmap',
       log_destination: 'stderr',
     };
-    return [`${bin}/postgres`, '-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    return ['dash', '-c', startScript, 'start', `${bin}/postgres`, '-D', cluster, ...options];
   },
   probe: { kind: 'command', argv: [`${clientBin}/pg_isready`, '--quiet', `--host=${socketFolder}`], secondsMax: 60 },
   access: (access) => {

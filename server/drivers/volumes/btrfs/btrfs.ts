@@ -13,10 +13,7 @@ export async function openBtrfsVolumes(folder: string): Promise<Volumes> {
   return openVolumeFolders(ground.folder, await openSubvolumes(ground));
 }
 
-export interface PoolVolumes extends Volumes {
-  /** For tests, and for those who leave: nothing may use it any more. */
-  unmount(): Promise<void>;
-}
+export type PoolVolumes = Volumes & Required<Pick<Volumes, 'unmount'>>;
 
 export async function openPoolVolumes(folder: string, warn: (sentence: string) => void, sizes?: PoolSizes): Promise<PoolVolumes> {
   const pool = await openPool(folder, warn, sizes);

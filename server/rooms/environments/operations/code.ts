@@ -9,10 +9,11 @@ import { startBranch } from '../start-branch.ts';
 import { startInitialize } from '../start-initialize.ts';
 import { startMerge, startSynchronize } from '../start-merge.ts';
 
-const Init = (values: string[]) => Type.Optional(closed({ init: Type.Optional(Type.String({ enum: values })) }));
+const oneOf = <const Value extends string>(...values: Value[]) => Type.Unsafe<Value>({ type: 'string', enum: values });
+const Init = <const Value extends string>(...values: Value[]) => Type.Optional(closed({ init: Type.Optional(oneOf(...values)) }));
 
 export const branchEnvironment = operation({
-  summary: 'Branch an environment: a new one, with its code',
+  summary: 'Branch an environment: a new one, with its code and, where it runs, a clone of its data',
   endpoint: 'POST /projects/{projectId}/environments/{environmentId}/branch',
   on: EnvironmentEntity,
   rel: '#branch',
@@ -24,7 +25,7 @@ export const branchEnvironment = operation({
     title: Type.Optional(Title),
     clone_parent: Type.Optional(Type.Boolean()),
     type: Type.Optional(Type.String({ enum: ['development', 'staging'] })),
-    resources: Init(['default', 'minimum', 'parent']),
+    resources: Init('default', 'minimum', 'parent'),
   }),
   example: { name: 'feature/login', title: 'Login', type: 'staging' },
   returns: updated(EnvironmentEntity),
@@ -51,16 +52,17 @@ export const mergeEnvironment = operation({
     target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && mayChangeParent(target, caller),
   otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you administer, can be merged.',
   body: closed({
-    resources: Init(['child', 'default', 'manual', 'minimum']),
-    strategy: Type.Optional(Type.String({ enum: ['stopstart', 'rolling'] })),
+    resources: Init('child', 'default', 'manual', 'minimum'),
+    strategy: Type.Optional(oneOf('stopstart', 'rolling')),
   }),
   example: {},
   returns: updated(EnvironmentEntity),
-  handle: ({ target, caller }, platform) => startMerge(platform, target, caller),
+  handle: ({ target, body: { strategy, resources }, caller }, platform) =>
+    startMerge(platform, target, { init: resources?.init ?? 'child', ...(strategy !== undefined && { strategy }) }, caller),
 });
 
 export const synchronizeEnvironment = operation({
-  summary: "Bring an environment up to date with its parent's code",
+  summary: 'Bring an environment up to date with its parent: its code, its data, its resources',
   endpoint: 'POST /projects/{projectId}/environments/{environmentId}/synchronize',
   on: EnvironmentEntity,
   rel: '#synchronize',
@@ -108,7 +110,7 @@ export const initializeEnvironment = operation({
         },
       ),
     ),
-    resources: Init(['default', 'minimum']),
+    resources: Init('default', 'minimum'),
   }),
   example: { profile: 'Empty', files: [{ path: 'README.md', mode: 0o644, contents: 'IyBIZWxsbwo=' }] },
   returns: updated(EnvironmentEntity),

@@ -1,0 +1,30 @@
+/** Ends all that runs for environments, and the edge. Stopping the platform leaves them alone; this is for a machine, or a data folder, that is to go. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig } from '../server/config.ts';
+import { openDataFolder } from '../server/data-folder.ts';
+import { stopEdgeIn } from '../server/drivers/edge/open-edge.ts';
+import { openRuncRuntime } from '../server/drivers/runtime/runc/runc.ts';
+import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
+
+const edgeSecondsMax = 10;
+
+export async function shutDown() {
+  const config = readConfig(process.env);
+  if (!existsSync(config.data)) return;
+  // Throws where the platform runs: it would start everything again.
+  const data = openDataFolder(config.data);
+  try {
+    await stopEdgeIn(join(config.data, 'edge'), edgeSecondsMax);
+    if (!existsSync(join(config.data, 'runtime'))) return;
+    const volumes = await openVolumes(config, () => {});
+    const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
+    const removed = await runtime.removeLeftovers(new Set());
+    await runtime.close();
+    await volumes.close();
+    await volumes.unmount?.();
+    console.log(`${removed.length} containers are stopped; the next start brings back what should run.`);
+  } finally {
+    data.close();
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The machine that environments run on: opened with the first thing that needs it, so that a process which only answers requests, or a test
+ * which runs nothing, has none.
+ */
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import type { Edge } from './drivers/edge/edge.ts';
+import { openEdge } from './drivers/edge/open-edge.ts';
+import { withFileLock } from './drivers/file-lock.ts';
+import { openImages } from './drivers/images/cached-images.ts';
+import { catalogue } from './drivers/images/catalogue.ts';
+import type { Images } from './drivers/images/images.ts';
+import { openRuncRuntime } from './drivers/runtime/runc/runc.ts';
+import type { Runtime } from './drivers/runtime/runtime.ts';
+import { openVolumes } from './drivers/volumes/open-volumes.ts';
+import type { Volumes } from './drivers/volumes/volumes.ts';
+import { Problem } from './kernel/problem.ts';
+import type { Log } from './kernel/log.ts';
+
+export interface Machine {
+  runtime: Runtime;
+  images: Images;
+  volumes: Volumes;
+  edge: Edge;
+}
+
+export interface LazyMachine {
+  get(): Promise<Machine>;
+  /** Of the processes of an installation that carry out work one has the machine; when that ends, another takes it over. */
+  claim(): void;
+  isOurs(): boolean;
+  /** Lets go of it; what runs stays. */
+  close(): Promise<void>;
+}
+
+export function lazyMachine(config: Config, log: Log): LazyMachine {
+  let opened: Promise<Machine> | undefined;
+  let isOurs = false;
+  const closing = new AbortController();
+  let holding: Promise<void> | undefined;
+  const hold = () => {
+    isOurs = true;
+    return new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve(), { once: true }));
+  };
+  const open = async () => {
+    if (!isOurs) throw new Error('Another process of this installation has the machine.');
+    if (process.getuid?.() !== 0)
+      throw new Problem('unavailable', 'Environments run in containers, and those take root: start the platform as root.');
+    return openMachine(config, log);
+  };
+  return {
+    claim: () => {
+      holding ??= withFileLock(join(config.data, 'machine.lock'), closing.signal, hold).catch((error: unknown) => {
+        if (!closing.signal.aborted) throw error;
+      });
+    },
+    isOurs: () => isOurs,
+    get: () =>
+      (opened ??= open().catch((error: unknown) => {
+        // The next one tries again: what was in the way may be gone.
+        opened = undefined;
+        throw error;
+      })),
+    close: async () => {
+      const machine = await opened?.catch(() => undefined);
+      await machine?.edge.close();
+      await machine?.runtime.close();
+      await machine?.volumes.close();
+      closing.abort();
+      await holding;
+    },
+  };
+}
+
+async function openMachine(config: Config, log: Log): Promise<Machine> {
+  const { data, host, trustedProxies } = config;
+  const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
+  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes });
+  return {
+    volumes,
+    runtime,
+    images: openImages(config.images, catalogue),
+    edge: await openEdge(
+      {
+        folder: join(data, 'edge'),
+        logs: join(data, 'logs'),
+        listeners: [{ host, port: config.edge.port }],
+        processes: config.edge.processes,
+        trustedProxies,
+        routerName: config.region.id,
+      },
+      log,
+    ),
+  };
+}

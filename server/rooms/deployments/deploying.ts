@@ -1,0 +1,202 @@
+/**
+ * A deployment under way: the stack that is wanted, the one that runs, and the plan between the two. It begins with a row in the database, from which
+ * all of it can be had again after a kill; secrets are nowhere else.
+ */
+import type { Work } from '../../kernel/activity.ts';
+import { shortId } from '../../kernel/id.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Machine } from '../../machine.ts';
+import type { Platform } from '../../platform.ts';
+import { resolveRoutes, type ProjectModel, type Slug } from '../builds/room.ts';
+import { effectiveVariables } from '../variables/room.ts';
+import { accountsFor } from './accounts.ts';
+import type { DeployRequest } from './deploy.ts';
+import { checkVersions, planDeployment, type Plan } from './plan.ts';
+import {
+  currentSizes,
+  currentlyDeployed,
+  deployedById,
+  ensureEntropy,
+  insertDeployment,
+  isSettled,
+  markFailed,
+  newDeployment,
+  nextNumber,
+  subjectOf,
+  type Deployed,
+  type Subject,
+} from './queries.ts';
+import { sizesFor } from './sizes.ts';
+import { cloningsOf, type Cloning } from './stack-volumes.ts';
+import type { Sizes, Stack } from './stack.ts';
+
+export interface Deploying {
+  work: Work<unknown>;
+  platform: Platform;
+  machine: Machine;
+  request: DeployRequest;
+  wanted: Deployed;
+  /** Undefined: nothing ran so far. */
+  current: Deployed | undefined;
+  wasPaused: boolean;
+  plan: Plan;
+  /** Whose data it gets, and which volumes that concerns. */
+  source: Deployed | undefined;
+  clonings: Cloning[];
+  /** New instances stand beside the old ones; otherwise requests wait while they are replaced. */
+  isRolling: boolean;
+}
+
+/** The names of deployments: what the activity keeps of all this. */
+interface Prepared {
+  deployment: string;
+  previous: string | null;
+  source: string | null;
+  wasPaused: boolean;
+}
+
+export async function prepareDeployment(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  model: ProjectModel,
+  slugs: Record<string, Slug>,
+): Promise<Deploying> {
+  const { db } = platform;
+  const prepared = await work.record(
+    'prepare deployment',
+    (tx) => prepare(tx, platform, work.activity, request, model, slugs),
+    async (result) => {
+      if (result) await markFailed(db, result.deployment);
+    },
+  );
+  return opened(work, platform, request, prepared);
+}
+
+export async function environmentFor(db: Parameters<typeof subjectOf>[0], projectId: string, environment: string): Promise<Subject> {
+  const subject = await subjectOf(db, projectId, environment);
+  if (!subject || subject.status === 'deleting') throw new Problem('conflict', `There is no environment ${environment} to deploy.`);
+  return subject;
+}
+
+async function prepare(
+  tx: Tx,
+  platform: Platform,
+  { id: activityId, project_id }: { id: string; project_id: string },
+  request: DeployRequest,
+  model: ProjectModel,
+  slugs: Record<string, Slug>,
+): Promise<Prepared> {
+  const { secrets } = platform;
+  const subject = await environmentFor(tx, project_id, request.environment);
+  const current = await currentlyDeployed(tx, secrets, project_id, request.environment);
+  const donor = request.replaceData ?? (current ? undefined : request.cloneFrom);
+  const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
+  if (request.replaceData !== undefined && !source)
+    throw new Problem('conflict', `${request.replaceData} has no data to take over: it is not deployed.`);
+  const wanted: Stack = {
+    id: subject.stack_id ?? shortId(),
+    deployment: newDeployment(await nextNumber(tx, project_id, request.environment)),
+    project: {
+      id: project_id,
+      title: subject.project_title,
+      organization_id: subject.organization_id,
+      entropy: await ensureEntropy(tx, secrets, project_id),
+    },
+    environment: { id: subject.environment_id, machine_name: subject.machine_name, type: subject.type, is_main: subject.is_main },
+    commit_id: request.commit,
+    model,
+    slugs,
+    sizes: await sizesOf(tx, subject, model, request),
+    routes: routesOf(platform, subject, model),
+    settings: { http_access: subject.http_access, enable_smtp: subject.enable_smtp, restrict_robots: subject.restrict_robots },
+    secrets: {
+      variables: await effectiveVariables(tx, secrets, project_id, request.environment),
+      accounts: accountsFor(model.services, current?.stack.secrets.accounts),
+    },
+  };
+  if (source) checkVersions(wanted, source.stack);
+  const { generations } = planDeployment(wanted, current, request);
+  await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
+  return {
+    deployment: wanted.deployment.id,
+    previous: current?.stack.deployment.id ?? null,
+    source: source?.stack.deployment.id ?? null,
+    wasPaused: subject.status === 'paused',
+  };
+}
+
+/** What is there keeps its size; what is new gets one as `init` says. */
+export async function sizesOf(
+  tx: Parameters<typeof subjectOf>[0],
+  subject: Subject,
+  model: ProjectModel,
+  request: DeployRequest,
+): Promise<Sizes> {
+  const { project_id, environment_id, parent } = subject;
+  const of = (environment: string | null | undefined) => (environment ? currentSizes(tx, project_id, environment) : undefined);
+  const donor = request.replaceData ?? request.cloneFrom ?? (request.init === 'parent' ? parent : undefined);
+  return sizesFor(model, {
+    previous: takenOver(await of(environment_id), await of(request.sizesFrom)),
+    parent: await of(donor),
+    child: await of(request.child),
+    init: request.init,
+  });
+}
+
+/** For what both have; disks never get smaller by it. */
+function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | undefined {
+  if (!own || !others) return own;
+  const group = (key: keyof Sizes) =>
+    Object.fromEntries(
+      Object.entries(own[key]).map(([name, size]) => {
+        const other = Object.hasOwn(others[key], name) ? others[key][name] : undefined;
+        return [name, other ? { ...other, disk: size.disk === null ? other.disk : Math.max(size.disk, other.disk ?? 0) } : size];
+      }),
+    );
+  return { services: group('services'), webapps: group('webapps'), workers: group('workers') };
+}
+
+/** Certificates are not there yet, so everything is reached over plain HTTP, at the edge's port. */
+const routesOf = ({ config }: Platform, subject: Subject, { routes }: ProjectModel) =>
+  resolveRoutes(
+    routes,
+    {
+      defaultDomain: `${subject.machine_name}-${subject.project_id}.${config.domain}`,
+      domains: [],
+      isProduction: subject.type === 'production',
+      scheme: 'http',
+      ports: { http: config.edge.port },
+    },
+    { restrict_robots: subject.restrict_robots, http_access: subject.http_access },
+  );
+
+async function opened(work: Work<unknown>, platform: Platform, request: DeployRequest, prepared: Prepared): Promise<Deploying> {
+  const { db, secrets } = platform;
+  const find = async (id: string | null) => (id === null ? undefined : deployedById(db, secrets, id));
+  const [wanted, current, source] = await Promise.all([find(prepared.deployment), find(prepared.previous), find(prepared.source)]);
+  if (!wanted) throw new Problem('conflict', `The environment ${request.environment} is gone.`);
+  const plan = planDeployment(wanted.stack, current, request);
+  const { wasPaused } = prepared;
+  return {
+    work,
+    platform,
+    request,
+    wanted,
+    current,
+    wasPaused,
+    plan,
+    source,
+    machine: await platform.machine(),
+    clonings: source ? cloningsOf(wanted.stack, source.stack) : [],
+    isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && request.replaceData === undefined,
+  };
+}
+
+/** For `undo`: does nothing once the deployment is what the environment runs. */
+export const unlessSettled =
+  ({ platform: { db }, work: { activity } }: Pick<Deploying, 'platform' | 'work'>, undo: () => Promise<void>) =>
+  async (): Promise<void> => {
+    if (!(await isSettled(db, activity.id))) await undo();
+  };

@@ -1,0 +1,72 @@
+/** What the log of an activity says of a deployment, in the layout that people know from pushes. */
+import type { ProjectModel } from '../builds/room.ts';
+import { runnablesOf } from './containers.ts';
+import type { Deploying } from './deploying.ts';
+import type { DomainAddresses } from './outbound.ts';
+import { limitsOf, profileOf } from './sizes.ts';
+import type { Size, Sizes } from './stack.ts';
+
+const megabyte = 2 ** 20;
+
+interface Sized {
+  name: string;
+  type: string;
+  size: Size;
+  cpu: number;
+  memory: number;
+}
+
+function sizedOf(model: ProjectModel, sizes: Sizes): Sized[] {
+  const groups = [
+    ...Object.values(model.services).map((service) => ({ ...service, size: sizes.services[service.name] })),
+    ...Object.values(model.applications).map((app) => ({ ...app, size: sizes.webapps[app.name] })),
+    ...runnablesOf({ model }).flatMap((runnable) => ('app' in runnable ? { ...runnable, size: sizes.workers[runnable.name] } : [])),
+  ];
+  return groups.flatMap(({ name, type, container_profile, size }) => {
+    if (!size) return [];
+    const { cpu, memoryBytes } = limitsOf(profileOf(type, container_profile), size);
+    return { name, type, size, cpu, memory: memoryBytes / megabyte };
+  });
+}
+
+/** Of what is new. */
+export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes | undefined): string[] {
+  const known = new Set(before ? [before.services, before.webapps, before.workers].flatMap((group) => Object.keys(group)) : []);
+  const lines = sizedOf(model, sizes)
+    .filter(({ name }) => !known.has(name))
+    .flatMap(({ name, size, cpu, memory }) => [
+      `  Setting '${name}' resources to ${cpu} CPU, ${memory}MB RAM.`,
+      ...(size.disk === null ? [] : [`  Setting '${name}' disk to ${size.disk}MB.`]),
+    ]);
+  return lines.length === 0 ? [] : ['Configuring resources', ...lines];
+}
+
+export function openingLines({ wanted: { stack }, current, source, request, isRolling }: Deploying): string[] {
+  const { id } = stack.environment;
+  const held = request.strategy === 'rolling' && !isRolling && current !== undefined;
+  const clone = source ? `, as a clone of ${source.stack.environment.id}` : '';
+  return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
+}
+
+const heldLine = '  W: This cannot be rolling, because a service or its data is replaced: requests are held meanwhile.';
+
+/** Of firewalls, as far as it matters now. */
+export const unknownDomainLines = (addresses: DomainAddresses): string[] =>
+  [...addresses].flatMap(([domain, found]) =>
+    found.length > 0
+      ? []
+      : `  W: No address was found for ${domain}, which the firewall lets out to; it is looked up again every few minutes.`,
+  );
+
+export function closingLines({ wanted: { stack } }: Deploying): string[] {
+  const containers = sizedOf(stack.model, stack.sizes).map(
+    ({ name, type, cpu, memory, size: { disk } }) =>
+      `    ${name} (type: ${type}, cpu: ${cpu}, memory: ${memory}${disk === null ? '' : `, disk: ${disk}`})`,
+  );
+  const routes = Object.entries(stack.routes).map(([url, route]) =>
+    route.type === 'upstream'
+      ? `    ${url} is served by application \`${route.upstream.split(':', 1)[0]}\``
+      : `    ${url} ${route.type === 'redirect' ? 'redirects' : 'is passed on'} to ${route.to}`,
+  );
+  return ['  Environment configuration', ...containers, '  Environment routes', ...routes];
+}

@@ -1,0 +1,178 @@
+/** The steps of a deployment, in their order. What has nothing to do is no step. */
+import { bringBack } from './bring-back.ts';
+import { servicesOf, volumesOf, type WantedVolume } from './containers.ts';
+import { unlessSettled, type Deploying } from './deploying.ts';
+import { closingLines, openingLines, unknownDomainLines } from './deployment-log.ts';
+import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
+import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
+import { placesOf, prepareImages } from './places.ts';
+import { changedServices } from './plan.ts';
+import { makeCurrent, noteOutcome, type LastDeployment } from './queries.ts';
+import { clusterOf } from './relationships.ts';
+import { dropOldAccess, startServices } from './services.ts';
+import { cloneVolumes, forgetBefore, keepBefore, makeVolumes, overwriteVolumes, removeVolumes, resizeVolumes } from './stack-volumes.ts';
+import { drainInstances, tellEdge } from './traffic.ts';
+
+type Commands = LastDeployment['commands'];
+
+export const makeData = (deploying: Deploying): Promise<void> =>
+  deploying.work.step(
+    'make volumes',
+    async (signal) => {
+      const { work, platform, machine, wanted, current, plan, source, clonings } = deploying;
+      for (const line of openingLines(deploying)) work.log(line);
+      await prepareImages(machine, wanted.stack, work.log, signal);
+      const cloned = current ? [] : clonings;
+      if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
+      await makeVolumes(machine, plan.volumes.make);
+      await resizeVolumes(machine, plan.volumes.resize);
+    },
+    unlessSettled(deploying, async () => {
+      const { machine, plan, current } = deploying;
+      await removeVolumes(
+        machine,
+        plan.volumes.make.map(({ name }) => name),
+      );
+      if (current) await resizeVolumes(machine, larger(volumesOf(current.stack), plan.volumes.resize));
+    }),
+  );
+
+/** What has been written meanwhile may need the larger limit; only a smaller one is taken back. */
+const larger = (before: readonly WantedVolume[], resized: readonly WantedVolume[]) =>
+  before.filter(({ name, bytesMax }) => resized.some((volume) => volume.name === name && volume.bytesMax < bytesMax));
+
+/**
+ * Requests wait from here on, where they have to, and what is to be replaced stops once nothing is under way there. Its undo is that of all that
+ * follows: it makes the machine what the current deployment says, whatever was done.
+ */
+export const closeEnvironment = (deploying: Deploying): Promise<void> =>
+  deploying.work.step(
+    'close environment',
+    async () => {
+      const { machine, wanted, current, plan, isRolling } = deploying;
+      if (isRolling || !interrupts(deploying)) return;
+      await tellEdge(machine, current ?? wanted, 'holding');
+      if (!current) return;
+      await drainInstances(machine, clusterOf(current.stack), plan.containers.stop);
+      logClosing(deploying);
+      await removeContainers(machine, plan.containers.stop);
+    },
+    unlessSettled(deploying, () => bringBack(deploying)),
+  );
+
+const interrupts = ({ plan, wasPaused, request, current }: Deploying) =>
+  plan.interrupts || wasPaused || request.replaceData !== undefined || !current;
+
+function logClosing({ work, plan }: Deploying) {
+  const gone = [...plan.instances, ...plan.services].filter(({ action }) => action === 'replace' || action === 'remove');
+  for (const { name } of gone) work.log(`  Closing service ${name}`);
+}
+
+/** Nothing may have the volumes mounted meanwhile. */
+export async function replaceData(deploying: Deploying): Promise<void> {
+  const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
+  if (request.replaceData === undefined || !source || !current) return;
+  await work.step('keep data', async () => {
+    await removeStackContainers(machine, wanted.stack.id);
+    await keepBefore(machine, clonings);
+  });
+  await work.step('replace data', async () => {
+    work.log(`  Replacing data with that of ${source.stack.environment.id}`);
+    await overwriteVolumes(platform, machine, source, clonings);
+  });
+}
+
+export const openServices = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open services', async (signal) => {
+    const { machine, wanted, current, plan, clonings } = deploying;
+    const changed = changedServices(plan);
+    const told = clonings.length > 0 ? servicesOf(wanted.stack).map(({ name }) => name) : newlyTold(deploying);
+    const places = await placesOf(machine, wanted.stack);
+    await startServices(machine, places, wanted.stack, { changed, told: new Set(told), keeping: current?.stack }, signal);
+  });
+
+/** Those whose databases or accounts are not what they were. */
+const newlyTold = ({ wanted: { stack }, current }: Deploying): string[] =>
+  Object.keys(stack.model.services).filter((name) => toldText(stack, name) !== (current && toldText(current.stack, name)));
+
+const toldText = ({ model, secrets }: Deploying['wanted']['stack'], name: string) => {
+  const { databases, extensions } = model.services[name] ?? {};
+  return JSON.stringify([databases, extensions, secrets.accounts[name]]);
+};
+
+const hookRun = async ({ work, machine, wanted }: Deploying, signal: AbortSignal): Promise<HookRun> => ({
+  work,
+  machine,
+  places: await placesOf(machine, wanted.stack),
+  deployed: wanted,
+  signal,
+});
+
+export async function sanitizeData(deploying: Deploying): Promise<void> {
+  if (deploying.clonings.length === 0 || appsWith(deploying.wanted, 'sanitize').length === 0) return;
+  await deploying.work.step('sanitize data', async (signal) => sanitize(await hookRun(deploying, signal)));
+}
+
+export const openApplications = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open applications', async (signal) => {
+    const { work, machine, wanted, plan } = deploying;
+    const { start, resize } = plan.containers;
+    for (const { name, action } of plan.instances)
+      if (action === 'start' || action === 'replace') work.log(`  Opening application ${name} and its relationships`);
+    const places = await placesOf(machine, wanted.stack);
+    for (const line of unknownDomainLines(places.addresses)) work.log(line);
+    await startInstances(machine, places, wanted, { fresh: new Set(start), resized: new Set(resize) }, signal);
+  });
+
+/** How they ended is kept with the step: also after a kill it goes into the outcome. */
+async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_deploy', signal: AbortSignal): Promise<Commands> {
+  const commands: Commands = [];
+  const run = await hookRun(deploying, signal);
+  const { work } = deploying;
+  const command = (ended: Commands[number]) => {
+    commands.push(ended);
+    work.command(ended);
+  };
+  await runHooks({ ...run, work: { log: work.log, command } }, hook);
+  return commands;
+}
+
+export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
+  if (!deploying.plan.isChange || appsWith(deploying.wanted, 'deploy').length === 0) return [];
+  return deploying.work.step('run deploy hooks', (signal) => runKeepingOutcome(deploying, 'deploy', signal));
+}
+
+export const openEnvironment = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open environment', async () => {
+    deploying.work.log('  Opening environment');
+    await tellEdge(deploying.machine, deploying.wanted, 'open');
+  });
+
+/** From here on nothing is taken back. */
+export const settle = ({ work, wanted: { stack } }: Deploying, commands: Commands): Promise<void> =>
+  work.record('make current', async (tx) => {
+    await makeCurrent(tx, stack);
+    await noteOutcome(tx, stack.project.id, stack.environment.id, outcomeOf(commands));
+  });
+
+const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
+
+/** What nobody needs any more: the data last. */
+export const cleanUp = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('clean up', async () => {
+    const { work, machine, wanted, plan, clonings } = deploying;
+    for (const line of closingLines(deploying)) work.log(line);
+    await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
+    await removeContainers(machine, [...plan.containers.stop, ...plan.containers.drop]);
+    if (deploying.current) await dropOldAccess(machine, wanted.stack, newlyTold(deploying));
+    await removeVolumes(machine, plan.volumes.drop);
+    await forgetBefore(machine, clonings);
+  });
+
+export async function runPostDeployHooks(deploying: Deploying, before: Commands): Promise<void> {
+  const { work, platform, wanted } = deploying;
+  if (appsWith(wanted, 'post_deploy').length === 0) return;
+  const commands = await work.step('run post_deploy hooks', (signal) => runKeepingOutcome(deploying, 'post_deploy', signal));
+  const { project, environment } = wanted.stack;
+  await noteOutcome(platform.db, project.id, environment.id, outcomeOf([...before, ...commands]));
+}

@@ -1,0 +1,41 @@
+/** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
+import type { Machine } from '../../machine.ts';
+import { volumesOf, type Places } from './containers.ts';
+import { addressesOf, domainsOf } from './outbound.ts';
+import type { Stack } from './stack.ts';
+
+const typesOf = ({ model }: Stack) => [
+  ...new Set([...Object.values(model.applications), ...Object.values(model.services)].map(({ type }) => type)),
+];
+
+const progressPercent = 20;
+
+/** Images that are missing are built, which takes a while and is told. */
+export async function prepareImages({ images }: Machine, stack: Stack, log: (line: string) => void, signal: AbortSignal): Promise<void> {
+  for (const type of typesOf(stack)) {
+    if (await images.built(type)) continue;
+    log(`  Preparing ${type}, which is needed for the first time`);
+    let told = 0;
+    const onProgress = ({ percent, line }: { percent: number; line: string }) => {
+      if (percent < told + progressPercent) return;
+      told = percent;
+      log(`    ${Math.floor(percent)} %: ${line}`);
+    };
+    await images.ensure(type, onProgress, signal);
+  }
+}
+
+/** What is not there is not in it, and is missed by whoever needs it. */
+export async function placesOf({ images, volumes }: Machine, stack: Stack): Promise<Places> {
+  const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];
+  const [addresses, layers, folders] = await Promise.all([
+    addressesOf(domainsOf(stack.model)),
+    Promise.all(typesOf(stack).map(async (type) => [type, (await images.ensure(type)).layers] as const)),
+    Promise.all(names.map(async (name) => [name, (await volumes.volume(name))?.path] as const)),
+  ]);
+  return {
+    addresses,
+    layers: new Map(layers),
+    folders: new Map(folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const]))),
+  };
+}

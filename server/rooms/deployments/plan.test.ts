@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { app, cache, database, sampleStack, service, shop, worker } from '../../test-stack.ts';
+import type { ProjectModel } from '../builds/room.ts';
+import { planDeployment } from './plan.ts';
+import type { Deployed } from './queries.ts';
+import type { Stack } from './stack.ts';
+
+const number = (stack: Stack, to: number): Stack => ({ ...stack, deployment: { ...stack.deployment, number: to } });
+const first = number(sampleStack(), 1);
+const running = (stack: Stack = first): Deployed => ({
+  stack,
+  generations: planDeployment(stack, undefined, { restart: false }).generations,
+});
+const next = (change: (model: ProjectModel) => ProjectModel = (model) => model, changes: Partial<Stack> = {}) =>
+  number({ ...sampleStack(change(shop())), ...changes }, 2);
+const plan = (wanted: Stack, current: Deployed | undefined = running(), restart = false) => planDeployment(wanted, current, { restart });
+const short = (changes: { name: string; action: string }[]) => changes.map(({ name, action }) => `${action} ${name}`);
+
+describe('a deployment', () => {
+  test('that is the first starts everything, and makes a volume for all that is kept', () => {
+    const { services, instances, generations, volumes, containers, ...rest } = planDeployment(first, undefined, { restart: false });
+    expect(short(services)).toEqual(['start db', 'start cache', 'start memory']);
+    expect(short(instances)).toEqual(['start shop', 'start api', 'start shop--queue']);
+    expect(generations).toEqual({ shop: 1, api: 1, 'shop--queue': 1 });
+    expect(volumes.make.map(({ name }) => name.replace(first.id, '…'))).toEqual([
+      'stack-…-data-db-postgresql',
+      'stack-…-storage-shop',
+      'stack-…-logs',
+    ]);
+    expect(containers.start.length).toBeGreaterThanOrEqual(3);
+    expect(rest).toMatchObject({ isChange: true, interrupts: true, forbidsRolling: true });
+  });
+
+  test('of what runs already changes nothing, and keeps the names of what runs', () => {
+    const { services, instances, generations, ...rest } = plan(next());
+    expect([...services, ...instances].every(({ action }) => action === 'keep')).toBe(true);
+    expect(generations).toEqual({ shop: 1, api: 1, 'shop--queue': 1 });
+    expect(rest).toEqual({
+      containers: { start: [], stop: [], resize: [], drop: [] },
+      volumes: { make: [], resize: [], drop: [] },
+      isChange: false,
+      interrupts: false,
+      forbidsRolling: false,
+    });
+  });
+
+  test('that is asked to restart replaces every app and worker, and no service; hooks need not run', () => {
+    const restarted = plan(next(), running(), true);
+    expect(short(restarted.instances)).toEqual(['replace shop', 'replace api', 'replace shop--queue']);
+    expect(restarted.services.every(({ action }) => action === 'keep')).toBe(true);
+    expect(restarted).toMatchObject({ isChange: false, interrupts: true, generations: { shop: 2, api: 2, 'shop--queue': 2 } });
+  });
+
+  test('of new code replaces the app that has it, with its workers, and leaves the other alone', () => {
+    const wanted = next();
+    const slug = wanted.slugs['shop'];
+    if (!slug) throw new Error('The shop is built');
+    const changed = plan({
+      ...wanted,
+      slugs: { ...wanted.slugs, shop: { ...slug, slug_id: 'another', tree_id: 'd'.repeat(40), volume: 'slug-another' } },
+    });
+    expect(short(changed.instances)).toEqual(['replace shop', 'keep api', 'replace shop--queue']);
+    expect(changed.generations).toEqual({ shop: 2, api: 1, 'shop--queue': 2 });
+    expect(changed.containers.stop.map((name) => name.replace(first.id, '…'))).toEqual(
+      expect.arrayContaining(['…-app-shop-1-0', '…-app-shop--queue-1-0']),
+    );
+    expect(changed).toMatchObject({ isChange: true, interrupts: true, forbidsRolling: false });
+  });
+
+  test('with a variable that apps are told replaces them', () => {
+    const variable = {
+      name: 'env:GREETING',
+      value: 'hello',
+      is_json: false,
+      is_sensitive: false,
+      visible_build: false,
+      visible_runtime: true,
+    };
+    const { secrets } = first;
+    const told = plan(
+      next(undefined, { secrets: { ...secrets, variables: [...secrets.variables, { ...variable, application_scope: ['api'] }] } }),
+    );
+    expect(short(told.instances)).toEqual(['keep shop', 'replace api', 'keep shop--queue']);
+  });
+
+  test('with more instances keeps those there are, and starts the others beside them', () => {
+    const sizes = { ...first.sizes, webapps: { ...first.sizes.webapps, api: { profile_size: '0.5', instance_count: 3, disk: null } } };
+    const current = running(
+      number(
+        sampleStack(shop(), {
+          sizes: { ...sizes, webapps: { ...sizes.webapps, api: { profile_size: '0.5', instance_count: 1, disk: null } } },
+        }),
+        1,
+      ),
+    );
+    const grown = plan(next(undefined, { sizes }), current);
+    expect(short(grown.instances)).toEqual(['keep shop', 'keep api', 'keep shop--queue']);
+    expect(grown.containers.start.map((name) => name.replace(first.id, '…'))).toEqual(['…-app-api-1-1', '…-app-api-1-2']);
+    expect(grown.interrupts).toBe(false);
+  });
+
+  test('with another size changes limits in place', () => {
+    const sizes = { ...first.sizes, webapps: { ...first.sizes.webapps, api: { profile_size: '2', instance_count: 1, disk: null } } };
+    const { containers, instances } = plan(next(undefined, { sizes }));
+    expect(containers).toMatchObject({ start: [], resize: [`${first.id}-app-api-1-0`] });
+    expect(short(instances)).toContain('keep api');
+  });
+});
+
+describe('a service', () => {
+  test('that is gone is stopped, and its data dropped, once the deployment is current', () => {
+    const gone = plan(
+      next(({ services: { db: _db, ...services }, applications, ...model }) => ({
+        ...model,
+        services,
+        applications: { shop: app('shop'), api: applications['api'] ?? app('api') },
+      })),
+    );
+    expect(short(gone.services)).toContain('remove db');
+    expect(gone.containers.drop).toEqual([`${first.id}-service-db`]);
+    expect(gone.volumes.drop).toContain(`stack-${first.id}-data-db-postgresql`);
+    expect(gone.forbidsRolling).toBe(true);
+  });
+
+  test('of another type is a new and empty one', () => {
+    const changed = plan(
+      next((model) => ({ ...model, services: { ...model.services, db: service('db', 'mariadb:10.11', { databases: ['main'] }) } })),
+    );
+    expect(short(changed.services)).toContain('replace db');
+    expect(changed.volumes.make.map(({ name }) => name)).toEqual([`stack-${first.id}-data-db-mariadb`]);
+    expect(changed.volumes.drop).toEqual([`stack-${first.id}-data-db-postgresql`]);
+  });
+
+  test('cannot become another major version with its data, and says what to do', () => {
+    const older = (model: ProjectModel) => ({ ...model, services: { ...model.services, db: database('db', { type: 'postgresql:16' }) } });
+    expect(() => plan(next(older))).toThrow(/'db' has data of postgresql:17 and cannot become postgresql:16.*under another name/s);
+  });
+
+  test('that keeps nothing may become any version', () => {
+    const memory = (model: ProjectModel) => ({
+      ...model,
+      services: { ...model.services, cache: { ...cache('cache'), configuration: { maxmemory_policy: 'noeviction' } } },
+    });
+    expect(short(plan(next(memory)).services)).toContain('replace cache');
+  });
+});
+
+test('a worker that comes is started, and its app with it, which is told of its workers; the other app is not touched', () => {
+  const mail = { profile_size: '0.1', instance_count: 1, disk: null };
+  const withMail = (model: ProjectModel) => {
+    const { api = app('api') } = model.applications;
+    return { ...model, applications: { ...model.applications, api: { ...api, workers: { mail: worker() } } } };
+  };
+  const sizes = { ...first.sizes, workers: { ...first.sizes.workers, 'api--mail': mail } };
+  const { instances, generations } = plan(next(withMail, { sizes }));
+  expect(short(instances)).toEqual(['keep shop', 'replace api', 'keep shop--queue', 'start api--mail']);
+  expect(generations).toEqual({ shop: 1, api: 2, 'shop--queue': 1, 'api--mail': 2 });
+});
+
+test('an app without anything to start has no container: its files are served', () => {
+  const site = app('site', { type: 'static:1' });
+  const wanted = sampleStack({
+    applications: { site: { ...site, web: { ...site.web, commands: { pre_start: null, start: null, post_start: null } } } },
+    services: {},
+    routes: {},
+    tasks: {},
+  });
+  expect(planDeployment(wanted, undefined, { restart: false })).toMatchObject({ instances: [], containers: { start: [] } });
+});
+
+test('an app that wants a Unix socket is refused, and told what to write', () => {
+  const web = app('shop').web;
+  const socket = (model: ProjectModel) => ({
+    ...model,
+    applications: { ...model.applications, shop: app('shop', { web: { ...web, upstream: { socket_family: 'unix', protocol: 'http' } } }) },
+  });
+  expect(() => plan(next(socket))).toThrow(/socket_family: tcp/);
+});

@@ -1,0 +1,280 @@
+/** What is written down about deployments, and what of environments and projects goes into them. */
+import { sql, type RawBuilder } from 'kysely';
+import { shortId } from '../../kernel/id.ts';
+import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+import type { HttpAccess } from '../../../edge/table.ts';
+import type { Sizes, Stack } from './stack.ts';
+
+/** By app and worker: the number of the deployment that its containers were started for. */
+export type Generations = Record<string, number>;
+
+/** A stack with what its instances are called. */
+export interface Deployed {
+  stack: Stack;
+  generations: Generations;
+}
+
+/** The environment and the project, as far as a deployment follows from them. */
+export interface Subject {
+  project_id: string;
+  project_title: string;
+  organization_id: string;
+  environment_id: string;
+  machine_name: string;
+  type: EnvironmentType;
+  is_main: boolean;
+  status: 'active' | 'inactive' | 'paused' | 'deleting';
+  parent: string | null;
+  stack_id: string | null;
+  http_access: HttpAccess;
+  enable_smtp: boolean;
+  restrict_robots: boolean;
+}
+
+export async function subjectOf(db: Db | Tx, projectId: string, environmentId: string): Promise<Subject | undefined> {
+  const { rows } = await sql<Subject>`
+    select projects.id as project_id, projects.title as project_title, projects.organization_id, environments.id as environment_id, machine_name,
+      environments.type, projects.default_branch = environments.id as is_main, environments.status, parent, stack_id, http_access, enable_smtp,
+      restrict_robots
+    from environments join projects on projects.id = environments.project_id
+    where environments.project_id = ${projectId} and environments.id = ${environmentId}`.execute(db);
+  return rows[0];
+}
+
+type Kept = Pick<Stack, 'model' | 'slugs' | 'sizes' | 'routes' | 'settings' | 'commit_id'>;
+
+type Row = Kept &
+  Pick<Subject, 'project_id' | 'project_title' | 'organization_id' | 'environment_id' | 'machine_name' | 'type' | 'is_main'> & {
+    id: string;
+    stack_id: string;
+    number: number;
+    created_at: string;
+    generations: Generations;
+    secrets_sealed: string;
+    entropy_sealed: string;
+  };
+
+const secretsPurpose = (deploymentId: string) => `deployment ${deploymentId}`;
+const entropyPurpose = (projectId: string) => `entropy of project ${projectId}`;
+
+async function deployedWhere(db: Db | Tx, secrets: Secrets, condition: RawBuilder<unknown>): Promise<Deployed[]> {
+  const { rows } = await sql<Row>`
+    select deployments.id, deployments.project_id, deployments.environment_id, deployments.stack_id, number, commit_id, model, slugs, sizes,
+      generations, routes, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
+      projects.entropy_sealed, environments.machine_name, environments.type, projects.default_branch = environments.id as is_main
+    from deployments
+    join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    join projects on projects.id = deployments.project_id
+    where ${condition} order by deployments.stack_id, number`.execute(db);
+  return rows.map((row) => opened(row, secrets));
+}
+
+function opened(row: Row, secrets: Secrets): Deployed {
+  const { id, number, created_at, model, slugs, sizes, routes, settings, commit_id, generations } = row;
+  return {
+    generations,
+    stack: {
+      id: row.stack_id,
+      deployment: { id, number, created_at },
+      project: {
+        id: row.project_id,
+        title: row.project_title,
+        organization_id: row.organization_id,
+        entropy: secrets.open(entropyPurpose(row.project_id), row.entropy_sealed),
+      },
+      environment: { id: row.environment_id, machine_name: row.machine_name, type: row.type, is_main: row.is_main },
+      commit_id,
+      model,
+      slugs,
+      sizes,
+      routes,
+      settings,
+      secrets: JSON.parse(secrets.open(secretsPurpose(id), row.secrets_sealed)),
+    },
+  };
+}
+
+export const deployedById = async (db: Db | Tx, secrets: Secrets, deploymentId: string): Promise<Deployed | undefined> =>
+  (await deployedWhere(db, secrets, sql`deployments.id = ${deploymentId}`))[0];
+
+/** What the environment runs, or would run if it were not paused. */
+export const currentlyDeployed = async (
+  db: Db | Tx,
+  secrets: Secrets,
+  projectId: string,
+  environmentId: string,
+): Promise<Deployed | undefined> =>
+  (
+    await deployedWhere(
+      db,
+      secrets,
+      sql`deployments.project_id = ${projectId} and environment_id = ${environmentId} and deployments.status = 'current'`,
+    )
+  )[0];
+
+export const currentStack = async (db: Db | Tx, secrets: Secrets, projectId: string, environmentId: string): Promise<Stack | undefined> =>
+  (await currentlyDeployed(db, secrets, projectId, environmentId))?.stack;
+
+export const currentSizes = async (db: Db | Tx, projectId: string, environmentId: string): Promise<Sizes | undefined> => {
+  const { rows } = await sql<{ sizes: Sizes }>`
+    select sizes from deployments where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(db);
+  return rows[0]?.sizes;
+};
+
+/** Made with the first deployment of the project, and the same for its whole life. */
+export async function ensureEntropy(tx: Tx, secrets: Secrets, projectId: string): Promise<string> {
+  const sealed = secrets.seal(entropyPurpose(projectId), randomSecret(entropyBytes));
+  const { rows } = await sql<{ entropy_sealed: string }>`
+    update projects set entropy_sealed = coalesce(entropy_sealed, ${sealed}) where id = ${projectId} returning entropy_sealed`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error(`There is no project ${projectId}`);
+  return secrets.open(entropyPurpose(projectId), row.entropy_sealed);
+}
+
+/** 56 characters when written down. */
+const entropyBytes = 42;
+
+export const nextNumber = async (tx: Tx, projectId: string, environmentId: string): Promise<number> => {
+  const { rows } = await sql<{ number: number }>`
+    select coalesce(max(number), 0) + 1 as number from deployments
+    where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);
+  return rows[0]?.number ?? 1;
+};
+
+export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, generations }: Deployed, activityId: string): Promise<void> {
+  const { model, slugs, sizes, routes, settings } = stack;
+  await tx
+    .insertInto('deployments')
+    .values({
+      id: stack.deployment.id,
+      project_id: stack.project.id,
+      environment_id: stack.environment.id,
+      stack_id: stack.id,
+      number: stack.deployment.number,
+      commit_id: stack.commit_id,
+      model: JSON.stringify(model),
+      slugs: JSON.stringify(slugs),
+      sizes: JSON.stringify(sizes),
+      generations: JSON.stringify(generations),
+      routes: JSON.stringify(routes),
+      settings: JSON.stringify(settings),
+      secrets_sealed: secrets.seal(secretsPurpose(stack.deployment.id), JSON.stringify(stack.secrets)),
+      activity_id: activityId,
+      created_at: stack.deployment.created_at,
+    })
+    .execute();
+}
+
+export const newDeployment = (number: number): Stack['deployment'] => ({ id: shortId(), number, created_at: new Date().toISOString() });
+
+/** From here on it is what the environment runs; the one before is history. */
+export async function makeCurrent(tx: Tx, { id, deployment, project, environment }: Stack): Promise<void> {
+  await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
+    where project_id = ${project.id} and environment_id = ${environment.id} and status = 'current' and id <> ${deployment.id}`.execute(tx);
+  await sql`update deployments set status = 'current', updated_at = clock_timestamp() where id = ${deployment.id}`.execute(tx);
+  await sql`update environments set status = 'active', stack_id = ${id}, last_active_at = clock_timestamp(), updated_at = clock_timestamp()
+    where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting'`.execute(tx);
+}
+
+export const markFailed = (db: Db | Tx, deploymentId: string) =>
+  sql`update deployments set status = 'failed', updated_at = clock_timestamp()
+    where id = ${deploymentId} and status = 'preparing'`.execute(db);
+
+/** Whether what the activity deploys is what the environment runs: from then on nothing of it is taken back. */
+export const isSettled = async (db: Db | Tx, activityId: string): Promise<boolean> => {
+  const { rows } = await sql`select from deployments where activity_id = ${activityId} and status = 'current'`.execute(db);
+  return rows.length > 0;
+};
+
+/** `last_deployment` of an environment. */
+export interface LastDeployment {
+  successful: boolean;
+  reason: string | null;
+  commands: { app: string; type: string; exit_code: number }[];
+  at: string;
+}
+
+export const noteOutcome = (db: Db | Tx, projectId: string, environmentId: string, outcome: LastDeployment) =>
+  sql`update environments set last_deployment = ${JSON.stringify(outcome)}::jsonb
+    where project_id = ${projectId} and id = ${environmentId}`.execute(db);
+
+/** What the activity has to say of its own failure; known once it is being undone. */
+export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDeployment, 'reason' | 'commands'>> {
+  const { rows } = await sql<{ sentence: string | null; commands: LastDeployment['commands'] }>`
+    select failure::jsonb ->> 'sentence' as sentence, commands from activities where id = ${activityId}`.execute(db);
+  return { reason: rows[0]?.sentence?.replace(/^E: /, '') ?? null, commands: rows[0]?.commands ?? [] };
+}
+
+export const changeStatus = (tx: Tx, projectId: string, environmentId: string, from: 'active' | 'paused', to: 'active' | 'paused') =>
+  sql`update environments set status = ${to}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${environmentId} and status = ${from}`.execute(tx);
+
+/** Nothing belongs to the environment any more. Tells what did. */
+export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
+  const { rows } = await sql<{ stack_id: string | null }>`
+    with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)
+    update environments set stack_id = null, status = case status when 'deleting' then status else 'inactive' end, last_deployment = null,
+      updated_at = clock_timestamp()
+    from before where project_id = ${projectId} and id = ${environmentId} returning before.stack_id`.execute(tx);
+  await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
+    where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(tx);
+  return rows[0]?.stack_id ?? null;
+}
+
+export const environmentsWithStacks = async (tx: Tx, projectId: string): Promise<string[]> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from environments where project_id = ${projectId} and stack_id is not null order by id`.execute(tx);
+  return rows.map(({ id }) => id);
+};
+
+/** An environment that has, or is about to have, something on the machine. */
+export interface KeptStack {
+  project_id: string;
+  environment_id: string;
+  machine_name: string;
+  stack_id: string | null;
+  status: Subject['status'];
+  /** An activity is at work on it, or about to be: nobody else touches it. */
+  is_busy: boolean;
+}
+
+const isBusy = sql<boolean>`exists (select from activity_lanes
+  where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)`;
+
+export const keptStacks = async (db: Db): Promise<KeptStack[]> => {
+  const { rows } = await sql<KeptStack>`
+    select project_id, id as environment_id, machine_name, stack_id, status, ${isBusy} as is_busy
+    from environments where stack_id is not null or ${isBusy} order by project_id, id`.execute(db);
+  return rows;
+};
+
+/** The same as it is now; undefined: it is gone. */
+export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> => {
+  const { rows } = await sql<KeptStack>`
+    select project_id, id as environment_id, machine_name, stack_id, status, ${isBusy} as is_busy
+    from environments where project_id = ${projectId} and id = ${environmentId}`.execute(db);
+  return rows[0];
+};
+
+/** Whether there was ever anything on the machine. */
+export const hasDeployments = async (db: Db): Promise<boolean> => {
+  const { rows } = await sql`select from deployments limit 1`.execute(db);
+  return rows.length > 0;
+};
+
+/** What the database knows of a stack: whether an environment has it, and whether an activity is at work on that environment. */
+export interface KnownStack {
+  is_claimed: boolean;
+  is_busy: boolean;
+}
+
+export const knownStacks = async (db: Db): Promise<Map<string, KnownStack>> => {
+  const { rows } = await sql<KnownStack & { stack_id: string }>`
+    select deployments.stack_id, bool_or(${isBusy}) as is_busy,
+      bool_or(environments.stack_id is not distinct from deployments.stack_id or deployments.status = 'preparing' or ${isBusy}) as is_claimed
+    from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    group by deployments.stack_id`.execute(db);
+  return new Map(rows.map(({ stack_id, ...known }) => [stack_id, known]));
+};

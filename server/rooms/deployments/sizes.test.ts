@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { containerProfiles, diskBytes, limitsOf, profileOf, sizesFor, storageOwners } from './sizes.ts';
+import type { Size, Sizes } from './stack.ts';
+import { app, cache, database, service, shop, worker } from '../../test-stack.ts';
+
+const of = (profile_size: string, disk: number | null = null, instance_count = 1): Size => ({ profile_size, instance_count, disk });
+
+describe('profiles', () => {
+  test('say how much memory comes with a CPU', () => {
+    expect(limitsOf('HIGH_CPU', of('0.5'))).toEqual({ cpu: 0.5, memoryBytes: 224 * 2 ** 20 });
+    expect(limitsOf('HIGHER_MEMORY', of('8'))).toEqual({ cpu: 8, memoryBytes: 17_408 * 2 ** 20 });
+    expect(() => limitsOf('BALANCED', of('3'))).toThrow('BALANCED has no size 3.');
+  });
+
+  test('are those of the document, none of them guaranteed', () => {
+    expect(Object.keys(containerProfiles)).toEqual(['HIGH_CPU', 'BALANCED', 'HIGH_MEMORY', 'HIGHER_MEMORY']);
+    expect(containerProfiles.BALANCED['0.1']).toEqual({ cpu: 0.1, memory: 352, cpu_type: 'shared' });
+    const all = Object.values(containerProfiles).flatMap((profile) => Object.values(profile));
+    expect(all).toHaveLength(32);
+    expect(all.every(({ cpu_type }) => cpu_type === 'shared')).toBe(true);
+  });
+
+  test('follow from the type, unless the configuration says otherwise', () => {
+    const types = ['nodejs:24', 'static:1', 'redis-persistent:7.0', 'memcached:1.6', 'java:17', 'postgresql:17', 'rabbitmq:3.10'];
+    expect(types.map((type) => profileOf(type, null))).toEqual([
+      'HIGH_CPU',
+      'HIGH_CPU',
+      'BALANCED',
+      'BALANCED',
+      'HIGH_MEMORY',
+      'HIGH_MEMORY',
+      'HIGH_MEMORY',
+    ]);
+    expect(profileOf('nodejs:24', 'BALANCED')).toBe('BALANCED');
+  });
+});
+
+describe('a container that is new', () => {
+  test('gets half a CPU, and a disk if it keeps something', () => {
+    expect(sizesFor(shop(), { init: 'default' })).toEqual({
+      services: { db: of('0.5', 512), cache: of('0.5'), memory: of('0.5') },
+      webapps: { shop: of('0.5', 512), api: of('0.5') },
+      workers: { 'shop--queue': of('0.5') },
+    });
+  });
+
+  test('gets the least there is, if that was asked for', () => {
+    expect(sizesFor(shop(), { init: 'minimum' })).toMatchObject({
+      services: { db: of('0.1', 256), cache: of('0.1') },
+      webapps: { shop: of('0.1', 256), api: of('0.1') },
+    });
+  });
+
+  test('gets the size that it has in the parent, or in the child that was merged; the default where it has none there', () => {
+    const elsewhere: Sizes = { services: { db: of('4', 2048) }, webapps: { shop: of('2', 1024, 3) }, workers: {} };
+    const expected = {
+      services: { db: of('4', 2048), cache: of('0.5'), memory: of('0.5') },
+      webapps: { shop: of('2', 1024, 3), api: of('0.5') },
+      workers: { 'shop--queue': of('0.5') },
+    };
+    expect(sizesFor(shop(), { init: 'parent', parent: elsewhere })).toEqual(expected);
+    expect(sizesFor(shop(), { init: 'child', child: elsewhere })).toEqual(expected);
+  });
+
+  test('has to be sized by hand, if that was asked for: the deployment fails in the words that clients know', () => {
+    const previous = sizesFor(shop(), { init: 'default' });
+    expect(sizesFor(shop(), { init: 'manual', previous })).toEqual(previous);
+    delete previous.services['db'];
+    expect(() => sizesFor(shop(), { init: 'manual', previous })).toThrow(/^Invalid deployment: Resources must be configured for 'db'\./);
+  });
+
+  test('takes hints from legacy files', () => {
+    const model = {
+      ...shop(),
+      applications: { shop: app('shop', { size: 'L', disk: 2048 }) },
+      services: { db: database('db', { disk: 300 }) },
+    };
+    expect(sizesFor(model, { init: 'default' })).toMatchObject({ webapps: { shop: of('2', 2048) }, services: { db: of('0.5', 300) } });
+  });
+});
+
+describe('a container that was there', () => {
+  const previous: Sizes = {
+    services: { db: of('2', 600), cache: of('1'), gone: of('1', 512) },
+    webapps: { shop: of('0.25', 512, 4), api: of('8') },
+    workers: { 'shop--queue': of('4') },
+  };
+
+  test('keeps its size; what is no longer configured is forgotten', () => {
+    const sizes = sizesFor(shop(), { init: 'minimum', previous });
+    expect(sizes).toEqual({ ...previous, services: { db: of('2', 600), cache: of('1'), memory: of('0.1') } });
+  });
+
+  test('has disk enough for the data of its parent, whatever it had', () => {
+    const parent: Sizes = { services: { db: of('0.1', 5000) }, webapps: { shop: of('0.1', 256) }, workers: {} };
+    const sizes = sizesFor(shop(), { init: 'minimum', previous, parent });
+    expect([sizes.services['db'], sizes.webapps['shop']]).toEqual([of('2', 5000), of('0.25', 512, 4)]);
+    expect(sizesFor(shop(), { init: 'minimum', parent }).services['db']).toEqual(of('0.1', 5000));
+  });
+
+  test('gets a disk with its first mount', () => {
+    const model = shop();
+    const mounts = { '/data': { source: 'storage', source_path: 'data', service: null } } as const;
+    expect(
+      sizesFor({ ...model, applications: { ...model.applications, api: app('api', { mounts }) } }, { init: 'default', previous }).webapps[
+        'api'
+      ],
+    ).toEqual(of('8', 512));
+  });
+});
+
+test('a volume belongs to whom its mounts say: the container itself, or another', () => {
+  const model = shop();
+  const shared = { '/shared': { source: 'storage', source_path: 'shared', service: 'api' } } as const;
+  const local = { '/tmp': { source: 'instance', source_path: 'tmp', service: null } } as const;
+  const own = { '/spool': { source: 'storage', source_path: 'spool', service: null } } as const;
+  const applications = {
+    shop: app('shop', { mounts: shared, workers: { queue: worker({ mounts: own }) } }),
+    api: app('api', { mounts: local }),
+  };
+  expect(storageOwners({ ...model, applications })).toEqual(new Set(['api', 'shop--queue']));
+  expect(
+    sizesFor(
+      { ...model, applications, services: { cache: cache('cache'), queue: service('queue', 'rabbitmq:3.10') } },
+      { init: 'minimum' },
+    ),
+  ).toEqual({
+    services: { cache: of('0.1'), queue: of('0.1', 256) },
+    webapps: { shop: of('0.1'), api: of('0.1', 256) },
+    workers: { 'shop--queue': of('0.1', 256) },
+  });
+});
+
+test('disks are counted in bytes where they are made', () => {
+  expect([diskBytes(of('1', 512)), diskBytes(of('1'))]).toEqual([512 * 2 ** 20, undefined]);
+});

@@ -1,0 +1,213 @@
+/**
+ * How large containers are. A profile says how much memory comes with how much of a CPU; a size picks one step of it. What people chose stays;
+ * what is new in a deployment gets a size as `init` says.
+ */
+import { catalogue } from '../../drivers/images/catalogue.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { App, ContainerProfile, ProjectModel, Service, WorkerDocument } from '../builds/room.ts';
+import type { Size, Sizes } from './stack.ts';
+import { workersIn } from './workers.ts';
+
+type Profile = Record<string, { cpu: number; memory: number; cpu_type: 'shared' }>;
+
+/** CPU, and MB of memory for HIGH_CPU, BALANCED, HIGH_MEMORY and HIGHER_MEMORY. */
+const steps = [
+  ['0.1', 64, 352, 448, 864],
+  ['0.25', 128, 640, 832, 1472],
+  ['0.5', 224, 1088, 1408, 2368],
+  ['1', 384, 1920, 2432, 3840],
+  ['2', 704, 2800, 4032, 6336],
+  ['4', 1216, 4800, 6720, 10_496],
+  ['6', 1728, 6080, 9024, 14_080],
+  ['8', 2240, 7296, 11_200, 17_408],
+] as const;
+
+const profile = (column: 1 | 2 | 3 | 4): Profile =>
+  Object.fromEntries(steps.map((step) => [step[0], { cpu: Number(step[0]), memory: step[column], cpu_type: 'shared' }]));
+
+/** As the deployment document has them: profile, then size. */
+export const containerProfiles: Record<ContainerProfile, Profile> = {
+  HIGH_CPU: profile(1),
+  BALANCED: profile(2),
+  HIGH_MEMORY: profile(3),
+  HIGHER_MEMORY: profile(4),
+};
+
+const usualProfile: Record<string, ContainerProfile> = {
+  ...Object.fromEntries(
+    ['dotnet', 'elixir', 'golang', 'nodejs', 'php', 'python', 'ruby', 'rust', 'static', 'chrome-headless', 'composable'].map((name) => [
+      name,
+      'HIGH_CPU' as const,
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['memcached', 'redis', 'redis-persistent', 'valkey', 'valkey-persistent', 'mercure'].map((name) => [name, 'BALANCED' as const]),
+  ),
+};
+
+/** `nodejs` of `nodejs:24`. */
+export const nameOfType = (type: string) => type.split(':', 1)[0] ?? '';
+
+/** What a container of the type has: what its configuration says, or what is usual. */
+export const profileOf = (type: string, container_profile: ContainerProfile | null): ContainerProfile =>
+  container_profile ?? usualProfile[nameOfType(type)] ?? 'HIGH_MEMORY';
+
+const bytesPerMegabyte = 2 ** 20;
+
+/** Throws when the profile has no such size: sizes are checked before they are stored. */
+export function stepOf(container_profile: ContainerProfile, { profile_size }: Pick<Size, 'profile_size'>) {
+  const step = containerProfiles[container_profile][profile_size];
+  if (!step) throw new TypeError(`${container_profile} has no size ${profile_size}.`);
+  return step;
+}
+
+export function limitsOf(container_profile: ContainerProfile, size: Pick<Size, 'profile_size'>) {
+  const { cpu, memory } = stepOf(container_profile, size);
+  return { cpu, memoryBytes: memory * bytesPerMegabyte };
+}
+
+/** Undefined where it has no disk. */
+export const diskBytes = ({ disk }: Pick<Size, 'disk'>): number | undefined => (disk === null ? undefined : disk * bytesPerMegabyte);
+
+/** Where new containers get their size from. */
+export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child';
+
+export interface SizesFrom {
+  /** Of this environment until now: what is in it keeps its size. */
+  previous?: Sizes | undefined;
+  /** Of the environment whose data it gets: its disks are the least that the data needs. */
+  parent?: Sizes | undefined;
+  /** Of the environment that was merged into this one. */
+  child?: Sizes | undefined;
+  init: SizesInit;
+}
+
+/**
+ * A size for everything in the model, and for nothing else. A Problem names what has none where sizes are set by hand.
+ * `parent` and `child` fall back to the default for what is not there.
+ */
+export function sizesFor(model: ProjectModel, from: SizesFrom): Sizes {
+  const unsized: string[] = [];
+  const sizesOf = (group: keyof Sizes, containers: Sized[]) =>
+    Object.fromEntries(
+      containers.map((container) => {
+        const size = from.previous?.[group][container.name] ?? freshSize(group, container, from);
+        if (!size) unsized.push(container.name);
+        return [container.name, withDisk(size ?? usual(container), container, from.parent?.[group][container.name])];
+      }),
+    );
+  const owners = storageOwners(model);
+  const sizes = {
+    services: sizesOf('services', Object.values(model.services).map(sizedService)),
+    webapps: sizesOf(
+      'webapps',
+      Object.values(model.applications).map((app) => sizedApp(app, owners)),
+    ),
+    workers: sizesOf(
+      'workers',
+      Object.values(workersIn(model)).map((worker) => sizedApp(worker, owners)),
+    ),
+  };
+  if (unsized.length === 0) return sizes;
+  throw new Problem(
+    'conflict',
+    `Invalid deployment: Resources must be configured for ${unsized.map((name) => `'${name}'`).join(', ')}. Set their sizes, and deploy again.`,
+  );
+}
+
+/** What decides the size of a container that has none yet. */
+export interface Sized {
+  name: string;
+  type: string;
+  container_profile: ContainerProfile | null;
+  /** Required: it keeps data. Optional: it has one when it is given one. */
+  keeps: 'required' | 'optional' | 'nothing';
+  /** Of the legacy files. */
+  size: App['size'];
+  disk: number | null;
+}
+
+const disksMin: Record<string, number> = { kafka: 512 };
+const diskMin = 256;
+const diskUsual = 512;
+
+/** `disk` in MB: 0 where it may have one, null where it cannot. */
+export const minimum = ({ type, keeps }: Sized): Size => ({
+  profile_size: '0.1',
+  instance_count: 1,
+  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : (disksMin[nameOfType(type)] ?? diskMin),
+});
+
+/** As `minimum`, for those who do not say. */
+export const usual = ({ type, keeps }: Sized): Size => ({
+  profile_size: '0.5',
+  instance_count: 1,
+  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : Math.max(diskUsual, disksMin[nameOfType(type)] ?? 0),
+});
+
+/** Sizes of the legacy files, in CPUs. */
+const legacySizes: Record<App['size'], string | undefined> = {
+  AUTO: undefined,
+  XS: '0.25',
+  S: '0.5',
+  M: '1',
+  L: '2',
+  XL: '4',
+  '2XL': '8',
+  '4XL': '8',
+};
+
+function freshSize(group: keyof Sizes, container: Sized, { init, parent, child }: SizesFrom): Size | undefined {
+  const { profile_size, instance_count, disk } = usual(container);
+  const asConfigured = { profile_size: legacySizes[container.size] ?? profile_size, instance_count, disk: container.disk ?? disk };
+  switch (init) {
+    case 'manual':
+      return undefined;
+    case 'minimum':
+      return minimum(container);
+    case 'parent':
+      return parent?.[group][container.name] ?? asConfigured;
+    case 'child':
+      return child?.[group][container.name] ?? asConfigured;
+    case 'default':
+      return asConfigured;
+  }
+}
+
+/** Data that comes from the parent must fit; what needs a disk has one; what is optional and empty is none. */
+function withDisk(size: Size, container: Sized, parent: Size | undefined): Size {
+  if (container.keeps === 'nothing') return { ...size, disk: null };
+  const least = container.keeps === 'required' && !size.disk ? (usual(container).disk ?? 0) : 0;
+  const disk = Math.max(size.disk ?? 0, parent?.disk ?? 0, least);
+  return { ...size, disk: disk === 0 ? null : disk };
+}
+
+export const sizedService = ({ name, type, container_profile, size, disk }: Service): Sized => ({
+  name,
+  type,
+  container_profile,
+  keeps: catalogue[nameOfType(type)]?.service?.keepsData ? 'required' : 'nothing',
+  size,
+  disk,
+});
+
+export const sizedApp = ({ name, type, container_profile, size, disk }: App | WorkerDocument, owners: ReadonlySet<string>): Sized => ({
+  name,
+  type,
+  container_profile,
+  keeps: owners.has(name) ? 'required' : 'optional',
+  size,
+  disk,
+});
+
+/** Apps and workers that have a volume for their mounts: their own mounts are on it, or others'. */
+export function storageOwners(model: ProjectModel): Set<string> {
+  const containers = [...Object.values(model.applications), ...Object.values(workersIn(model))];
+  return new Set(
+    containers.flatMap(({ name, mounts }) =>
+      Object.values(mounts)
+        .filter(({ source }) => source === 'storage')
+        .map(({ service }) => service ?? name),
+    ),
+  );
+}

@@ -1,0 +1,101 @@
+/** Stopping what runs for an environment: for a while, keeping its data, or for good. */
+import type { Work } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Machine } from '../../machine.ts';
+import type { Platform } from '../../platform.ts';
+import { deployEnvironment } from './deploy.ts';
+import { removeStackContainers, startInstances } from './instances.ts';
+import { placesOf } from './places.ts';
+import { changeStatus, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from './queries.ts';
+import { startServices } from './services.ts';
+import { removeStackVolumes } from './stack-volumes.ts';
+import { forgetAtEdge, tellEdge } from './traffic.ts';
+
+/** Stops its containers and keeps its data; its status becomes `paused`. */
+export async function pauseEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+  const { db } = platform;
+  const { project_id } = work.activity;
+  const machine = await platform.machine();
+  const deployed = await foundDeployed(work, platform, environment);
+  await work.record(
+    'pause',
+    (tx) => changeStatus(tx, project_id, environment, 'active', 'paused').then(() => {}),
+    async () => {
+      await db.transaction().execute((tx) => changeStatus(tx, project_id, environment, 'paused', 'active'));
+    },
+  );
+  await work.step(
+    'close environment',
+    async () => {
+      work.log(`Pausing environment ${environment}: its containers stop, its data stays`);
+      await tellEdge(machine, deployed, 'paused');
+      await removeStackContainers(machine, deployed.stack.id);
+    },
+    () => runAgain(machine, deployed),
+  );
+}
+
+async function foundDeployed({ activity }: Work<unknown>, { db, secrets }: Platform, environment: string): Promise<Deployed> {
+  const deployed = await currentlyDeployed(db, secrets, activity.project_id, environment);
+  if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${environment}; activate it first.`);
+  return deployed;
+}
+
+async function runAgain(machine: Machine, deployed: Deployed) {
+  const places = await placesOf(machine, deployed.stack);
+  const none = new Set<string>();
+  await startServices(machine, places, deployed.stack, { changed: none, told: none });
+  await startInstances(machine, places, deployed, { fresh: none, resized: none });
+  await tellEdge(machine, deployed, 'open');
+}
+
+/** Runs its current deployment again; its status becomes `active`. */
+export async function resumeEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+  const { stack } = await foundDeployed(work, platform, environment);
+  const commit = await work.step('choose commit', async () => stack.commit_id);
+  await deployEnvironment(work, platform, { environment, commit, strategy: 'stopstart', init: 'default', restart: false });
+}
+
+/** Leaves nothing of what runs for it, and destroys its data. Its status becomes `inactive`, unless it is `deleting`. */
+export const removeStack = (work: Work<unknown>, platform: Platform, environment: string): Promise<void> =>
+  removeStacks(work, platform, async () => [environment]);
+
+/** The same for all environments of the project. */
+export const removeAllStacks = (work: Work<unknown>, platform: Platform): Promise<void> =>
+  removeStacks(work, platform, (tx) => environmentsWithStacks(tx, work.activity.project_id));
+
+async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx: Tx) => Promise<string[]>) {
+  const { project_id } = work.activity;
+  // From here on they belong to nobody: what a failure leaves is collected like everything else that belongs to nobody.
+  const forgotten = await work.record('forget stacks', async (tx) => {
+    const all: Forgotten[] = [];
+    for (const environment of await which(tx)) {
+      const subject = await subjectOf(tx, project_id, environment);
+      const stack = await forgetStack(tx, project_id, environment);
+      if (subject && stack !== null) all.push({ environment, stack, cluster: `${project_id}-${subject.machine_name}` });
+    }
+    return all;
+  });
+  if (forgotten.length === 0) return;
+  await work.step('remove containers', async () => {
+    const machine = await platform.machine();
+    for (const { environment, stack, cluster } of forgotten) {
+      work.log(`Removing what runs for ${environment}`);
+      await forgetAtEdge(machine, cluster);
+      await removeStackContainers(machine, stack);
+    }
+  });
+  await work.step('destroy data', async () => {
+    for (const { environment, stack } of forgotten) {
+      work.log(`Destroying the data of ${environment}`);
+      await removeStackVolumes(await platform.machine(), stack);
+    }
+  });
+}
+
+interface Forgotten {
+  environment: string;
+  stack: string;
+  cluster: string;
+}

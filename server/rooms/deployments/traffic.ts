@@ -1,0 +1,107 @@
+/**
+ * What the edge is told of a stack: where its instances and files are now. Each word to the edge is newer than the last, so that a late one changes
+ * nothing.
+ */
+import { join } from 'node:path';
+import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../../../edge/table.ts';
+import type { Edge } from '../../drivers/edge/edge.ts';
+import type { Machine } from '../../machine.ts';
+import { instancesOf, isWorker, runnablesOf } from './containers.ts';
+import { edgeEnvironmentOf } from './edge-table.ts';
+import { storageVolume } from './names.ts';
+import type { Deployed } from './queries.ts';
+import { appPort } from './relationships.ts';
+import { appRoot } from './told-variables.ts';
+
+/** What this process told the edge last. Only to spare saying it again: who knows nothing says it once more. */
+const told = new WeakMap<Edge, Map<string, { version: number; content: string }>>();
+
+const toldTo = (edge: Edge) => {
+  const known = told.get(edge) ?? new Map<string, { version: number; content: string }>();
+  told.set(edge, known);
+  return known;
+};
+
+/** Certificates are not there yet: routes of `https` are answered over plain HTTP. */
+const tls = false;
+
+export async function tellEdge(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<void> {
+  await say(machine.edge, await environmentOf(machine, deployed, state), 0);
+}
+
+/** Says it only where the edge has something else, or may have. `listed` is what `Edge.list` answered. */
+export async function keepEdgeTold(
+  machine: Machine,
+  deployed: Deployed,
+  state: EnvironmentState,
+  listed: Readonly<Record<string, number>>,
+): Promise<boolean> {
+  const wanted = await environmentOf(machine, deployed, state);
+  const known = toldTo(machine.edge).get(wanted.cluster);
+  const has = listed[wanted.cluster] ?? 0;
+  if (known && known.version === has && known.content === JSON.stringify(wanted)) return false;
+  await say(machine.edge, wanted, has);
+  return true;
+}
+
+async function say(edge: Edge, wanted: EdgeEnvironment, has: number) {
+  const known = toldTo(edge);
+  const version = Math.max(Date.now(), has + 1, (known.get(wanted.cluster)?.version ?? 0) + 1);
+  known.set(wanted.cluster, { version, content: JSON.stringify(wanted) });
+  await edge.put({ ...wanted, version });
+}
+
+export async function forgetAtEdge({ edge }: Pick<Machine, 'edge'>, cluster: string): Promise<void> {
+  toldTo(edge).delete(cluster);
+  await edge.remove(cluster);
+}
+
+async function environmentOf(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<EdgeEnvironment> {
+  const [instances, files] = await Promise.all([instancesAt(machine, deployed), filesAt(machine, deployed)]);
+  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls });
+}
+
+/** Those that are ready, or were: one that is just being started again will be there in a moment. */
+async function instancesAt({ runtime }: Machine, { stack, generations }: Deployed): Promise<Record<string, Instance[]>> {
+  const found = await Promise.all(
+    runnablesOf(stack)
+      .filter((runnable) => !isWorker(runnable))
+      .map(async (runnable) => {
+        const states = await Promise.all(instancesOf(stack, generations, runnable, {}).map(({ name }) => runtime.state(name)));
+        const ready = states.flatMap(({ name, status, address }) =>
+          address !== undefined && ['running', 'paused', 'restarting'].includes(status)
+            ? { id: name, address: { host: address, port: appPort } }
+            : [],
+        );
+        return [runnable.name, ready] as const;
+      }),
+  );
+  return Object.fromEntries(found);
+}
+
+/** The slug, and over it what is mounted there and stays. */
+async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Record<string, FilesAt[]>> {
+  const pathOf = async (name: string) => (await volumes.volume(name))?.path;
+  const found = await Promise.all(
+    Object.values(stack.model.applications).map(async (app) => {
+      const slug = stack.slugs[app.name];
+      const root = slug && (await pathOf(slug.volume));
+      const mounted = await Promise.all(
+        Object.entries(app.mounts).map(async ([path, { source, source_path, service }]): Promise<FilesAt[]> => {
+          const folder = source === 'storage' ? await pathOf(storageVolume(stack.id, service ?? app.name)) : undefined;
+          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: join(folder, source_path), is_immutable: false }];
+        }),
+      );
+      const built: FilesAt[] = root === undefined ? [] : [{ at: appRoot, folder: root, is_immutable: true }];
+      return [app.name, [...built, ...mounted.flat()]] satisfies [string, FilesAt[]];
+    }),
+  );
+  return Object.fromEntries(found);
+}
+
+const drainSecondsMax = 30;
+
+/** Waits until nothing is under way at instances that the edge no longer sends anything to. */
+export async function drainInstances({ edge }: Pick<Machine, 'edge'>, cluster: string, names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => edge.drain(cluster, name, drainSecondsMax)));
+}
