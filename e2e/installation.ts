@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { eventually } from './eventually.ts';
+import { testImagesFolder } from '../server/test-images.ts';
 import { postgresIn, signal } from './processes.ts';
 import { type Ended, runProgram } from './program.ts';
 import { RunningPlatform } from './running-platform.ts';
@@ -24,6 +25,7 @@ export interface Installation extends AsyncDisposable {
   readonly data: string;
   readonly port: number;
   readonly sshPort: number;
+  readonly edgePort: number;
   readonly url: string;
   /** Begins a start, and does not wait for it. */
   launch(settings?: Settings, args?: readonly string[]): RunningPlatform;
@@ -31,18 +33,22 @@ export interface Installation extends AsyncDisposable {
   start(settings?: Settings): Promise<RunningPlatform>;
   /** Stops in order what runs, and starts anew. */
   restart(settings?: Settings): Promise<RunningPlatform>;
+  /** `kill -9` of all that was started, at once. */
+  kill(): Promise<void>;
   /** Any command of `./offshoot`, to its end. */
   run(args: string[], options?: { settings?: Settings; input?: string }): Promise<Ended>;
 }
 
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
   const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
-  const [port, sshPort] = [await freePort(), await freePort()];
+  const [port, sshPort, edgePort] = [await freePort(), await freePort(), await freePort()];
   const env = (settings: Settings) => ({
     ...plainEnvironment(),
     OFFSHOOT_DATA: data,
     OFFSHOOT_PORT: String(port),
     OFFSHOOT_SSH_PORT: String(sshPort),
+    OFFSHOOT_HTTP_PORT: String(edgePort),
+    OFFSHOOT_IMAGES: testImagesFolder,
     ...always,
     ...settings,
   });
@@ -58,12 +64,16 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     data,
     port,
     sshPort,
+    edgePort,
     url: `http://127.0.0.1:${port}`,
     launch,
     start,
     restart: async (settings) => {
       await launched.at(-1)?.stop();
       return start(settings);
+    },
+    kill: async () => {
+      for (const platform of launched) await platform.killAll();
     },
     run: (args, { settings = {}, input } = {}) =>
       runProgram(command, args, { env: env(settings), secondsMax: commandSecondsMax, ...(input !== undefined && { input }) }),
@@ -75,10 +85,17 @@ export async function createInstallation(always: Settings = {}): Promise<Install
       } finally {
         for (const pid of postgresIn(data)) signal(pid, 'SIGKILL');
         await eventually('PostgreSQL is gone after a kill', isGone, postgresEndSecondsMax);
+        await shutDown(env({}));
         await rm(data, { recursive: true, force: true });
       }
     },
   };
+}
+
+/** What the platform started to outlive it. */
+async function shutDown(env: Record<string, string>) {
+  const { code, stdout, stderr } = await runProgram(command, ['shutdown'], { env, secondsMax: commandSecondsMax });
+  if (code !== 0) throw new Error(`./offshoot shutdown ended with ${code}:\n${stdout}${stderr}`);
 }
 
 /** What a login shell would have: neither this project's settings nor what the test runner adds. */

@@ -7,9 +7,12 @@ interface Process {
   parent: number;
 }
 
-/** A process and all that descend from it. One that has ended, and waits for its parent to notice, does not count. */
+/**
+ * A process and all that descend from it. One that has ended, and waits for its parent to notice, does not count; nor does the edge, which is meant to
+ * outlive who started it.
+ */
 export function treeOf(root: number): number[] {
-  const living = processes();
+  const living = processes().filter(({ pid }) => !titleOf(pid).includes('/edge/launch.pl '));
   const tree = living.filter(({ pid }) => pid === root).map(({ pid }) => pid);
   for (const pid of tree) tree.push(...living.filter(({ parent }) => parent === pid).map((child) => child.pid));
   return tree;

@@ -1,8 +1,8 @@
 /** A project with a repository, made over the API, and commits to push to it over HTTP. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { send } from './api.ts';
 import { eventually } from './eventually.ts';
@@ -28,10 +28,14 @@ export async function createProject(url: string, token: string): Promise<string>
 export async function openWorkingCopy(url: string, project: string, apiToken: string) {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-e2e-copy-'));
   const environment = { ...plainEnvironment(), GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
-  const git = async (...args: string[]): Promise<string> => {
+  const run = (...args: string[]) => {
     const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];
-    const { stdout } = await promisify(execFile)('git', ['-C', folder, ...who, ...args], { env: environment });
-    return stdout.trim();
+    return promisify(execFile)('git', ['-C', folder, ...who, ...args], { env: environment });
+  };
+  const git = async (...args: string[]): Promise<string> => (await run(...args)).stdout.trim();
+  const write = async (file: string, text: string) => {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
   };
   const remote = new URL(`/git/${project}.git`, url);
   [remote.username, remote.password] = ['x', apiToken];
@@ -40,8 +44,12 @@ export async function openWorkingCopy(url: string, project: string, apiToken: st
   return {
     folder,
     git,
+    write,
+    /** Answers what the platform said meanwhile. */
+    push: async (branch: string, ...options: string[]): Promise<string> =>
+      (await run('push', '--quiet', ...options, 'origin', branch)).stderr.replaceAll(/^remote: ?/gm, ''),
     commit: async (file: string, text: string) => {
-      await writeFile(join(folder, file), text);
+      await write(file, text);
       await git('add', '--', file);
       await git('commit', '--quiet', '-m', `Write ${file}`);
       return git('rev-parse', 'HEAD');

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { accessToken, send } from './api.ts';
 import { createInstallation } from './installation.ts';
 import { openReleasedCli } from './released-cli.ts';
+import { visit } from './visit.ts';
 
 /** Each command starts the client anew, on some machines in an emulator. */
 const flowMilliseconds = 600_000;
@@ -67,13 +68,15 @@ test(
     const branched = await inClone('environment:branch', 'feature/login', 'main', '--yes');
     expect(branched.stderr).toContain('The activity succeeded');
     const listed = await run('environment:list', '-p', project, '--format', 'plain', '--columns', 'id,status,type');
-    expect(listed.stdout).toMatch(/main\tInactive\tproduction\n\s*feature\/login\tInactive\tdevelopment/);
+    expect(listed.stdout).toMatch(/main\tActive\tproduction\n\s*feature\/login\tActive\tdevelopment/);
 
     const second = await commit('login.html', 'log in\n');
     await inClone('push', '--yes', '-e', 'feature/login');
     expect((await inClone('environment:merge', 'feature/login', '--yes')).stderr).toContain('merged feature/login into Main');
     const environment = (await send(url, token, 'GET', `/projects/${project}/environments/main`)).json;
     expect(environment.head_commit).toBe(second);
+    const [{ href: main }] = environment._links['pf:routes'];
+    expect((await visit(new URL('login.html', main).href)).text).toBe('log in\n');
 
     const activities = await run(
       'activity:list',

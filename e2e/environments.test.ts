@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { createInstallation } from './installation.ts';
+import { firstPerson, openProject, read, successful } from './open-project.ts';
+import { shopFiles } from './shop.ts';
+import { visit, visitConstantly } from './visit.ts';
+
+const lifeMilliseconds = 400_000;
+
+const sell = (address: string, n: number, what = 'thing') => visit(new URL(`/?n=${n}&what=${what}`, address).href, { method: 'POST' });
+
+test(
+  'a stack is pushed, branched with its data, changed on both sides, synchronized, merged, paused, resumed, deactivated and deleted',
+  { timeout: lifeMilliseconds },
+  async () => {
+    await using installation = await createInstallation();
+    const shop = await openProject(await firstPerson(installation.url, await installation.start()));
+
+    await shop.write(shopFiles('one'), 'First');
+    const pushed = await shop.push('main');
+    expect(pushed).toContain("Building application 'shop'");
+    expect(pushed).toContain('preparing the database');
+    const main = await shop.address('main');
+    expect(pushed).toContain(main);
+    expect(await read(main, '/')).toBe('one');
+    expect(await shop.environment('main')).toMatchObject({ status: 'active', has_deployment: true });
+    for (const n of [1, 2, 3]) expect((await sell(main, n, n === 3 ? 'secret' : 'thing')).text).toBe('sold');
+    expect(await read(main, '/clerk')).toBe('at work in main');
+    expect(Number(await read(main, '/visits'))).toBe(1);
+
+    await shop.act('/environments/main/branch', { name: 'feature/more', title: 'More' });
+    const branch = await shop.address('feature/more');
+    expect(branch).not.toBe(main);
+    expect(await read(branch, '/sales')).toBe('3');
+    expect(await read(branch, '/files')).toBe('3');
+    expect(await read(branch, '/whats')).toBe('sanitized,thing');
+    expect(await read(main, '/whats')).toBe('secret,thing');
+
+    await sell(branch, 10);
+    await sell(main, 4);
+    await sell(main, 5);
+    expect([await read(main, '/sales'), await read(branch, '/sales')]).toEqual(['5', '4']);
+    const [mainTold, branchTold] = [JSON.parse(await read(main, '/told')), JSON.parse(await read(branch, '/told'))];
+    expect(branchTold.DATABASE_PASSWORD).not.toBe(mainTold.DATABASE_PASSWORD);
+    expect(branchTold).toMatchObject({
+      PLATFORM_BRANCH: 'feature/more',
+      PLATFORM_ENVIRONMENT_TYPE: 'development',
+      PLATFORM_APP_DIR: '/app',
+    });
+
+    await shop.act('/environments/feature%2Fmore/synchronize', { synchronize_data: true });
+    expect(await read(branch, '/sales')).toBe('5');
+
+    await shop.git('checkout', '--quiet', '-b', 'feature/more');
+    await shop.write(shopFiles('two'), 'Second');
+    await shop.push('feature/more');
+    expect([await read(branch, '/'), await read(main, '/')]).toEqual(['two', 'one']);
+    await shop.act('/environments/feature%2Fmore/merge');
+    expect(await read(main, '/')).toBe('two');
+    expect(await read(main, '/sales')).toBe('5');
+
+    await shop.act('/environments/feature%2Fmore/pause');
+    expect((await visit(branch)).status).toBe(503);
+    expect(await shop.environment('feature/more')).toMatchObject({ status: 'paused' });
+    await shop.act('/environments/feature%2Fmore/resume');
+    expect(await read(branch, '/sales')).toBe('5');
+
+    await shop.act('/environments/feature%2Fmore/deactivate');
+    expect((await visit(branch)).status).toBe(404);
+    await shop.act('/environments/feature%2Fmore', undefined, 'DELETE');
+    expect((await shop.api('GET', '/environments')).map(({ id }: { id: string }) => id)).toEqual(['main']);
+    expect(await read(main, '/sales')).toBe('5');
+  },
+);
+
+test(
+  'no request fails while an environment is redeployed again and again, and while the platform is killed in the middle of it',
+  { timeout: lifeMilliseconds },
+  async () => {
+    await using installation = await createInstallation();
+    let platform = await installation.start();
+    const shop = await openProject(await firstPerson(installation.url, platform));
+    await shop.write(shopFiles('one'), 'First');
+    await shop.push('main');
+    const main = await shop.address('main');
+    const visitors = visitConstantly(main, ({ status, text }) => status === 200 && text === 'one');
+    for (const strategy of ['stopstart', 'rolling', 'stopstart', 'rolling']) await shop.act('/environments/main/redeploy', { strategy });
+    for (const strategy of ['stopstart', 'rolling']) {
+      const { _embedded } = await shop.api('POST', '/environments/main/redeploy', { strategy });
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await platform.killAll();
+      platform = await installation.start();
+      successful(await shop.ending(_embedded.activities[0].id));
+    }
+    const { count, failures } = await visitors.stop();
+    expect(failures).toEqual([]);
+    expect(count).toBeGreaterThan(100);
+    expect(await shop.environment('main')).toMatchObject({ status: 'active', deployment_state: { last_deployment_successful: true } });
+  },
+);
