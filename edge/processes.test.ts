@@ -127,10 +127,30 @@ describe('an environment that comes in', () => {
 describe('the table on disk', () => {
   test('comes back as it was, without what was removed', async () => {
     const folder = openTableFolder(newFolder());
+    folder.load();
     const [shop, blog] = [environmentWith('shop', 3, [instance]), environmentWith('blog', 1, [instance])];
     await Promise.all([folder.write(shop), folder.write(blog)]);
     await folder.remove('blog');
     expect(folder.load()).toEqual({ environments: [shop], setAside: [] });
+  });
+
+  test('what was kept from before the machine was started, or everything on it taken down, is on hold until it is sent again', async () => {
+    for (const isOver of [(boot: string) => writeFileSync(boot, 'another'), (boot: string) => rmSync(boot)]) {
+      const path = newFolder();
+      const folder = openTableFolder(path);
+      folder.load();
+      const [shop, blog] = [
+        environmentWith('shop', 3, [instance]),
+        { ...environmentWith('blog', 1, [instance]), state: 'paused' as const },
+      ];
+      await Promise.all([folder.write(shop), folder.write(blog)]);
+      isOver(join(path, 'boot'));
+      const states = () => Object.fromEntries(folder.load().environments.map(({ cluster, state }) => [cluster, state]));
+      expect(states()).toEqual({ shop: 'holding', blog: 'paused' });
+      expect(states()).toEqual({ shop: 'holding', blog: 'paused' });
+      await folder.write({ ...shop, version: 4 });
+      expect(states()).toEqual({ shop: 'open', blog: 'paused' });
+    }
   });
 
   test('a file that cannot be read is set aside, and the others are served', async () => {
@@ -143,7 +163,7 @@ describe('the table on disk', () => {
     const { environments, setAside } = folder.load();
     expect(environments.map(({ cluster }) => cluster)).toEqual(['shop']);
     expect(setAside.toSorted()).toEqual(['blog.json', 'wiki.json']);
-    expect(readdirSync(path).toSorted()).toEqual(['blog.json.unreadable', 'shop.json', 'wiki.json.unreadable']);
+    expect(readdirSync(path).toSorted()).toEqual(['blog.json.unreadable', 'boot', 'shop.json', 'wiki.json.unreadable']);
   });
 });
 
@@ -317,7 +337,7 @@ describe('an edge in its processes', () => {
     );
     expect(after).toBeLessThan(Math.max(3 * before, 50));
     await running.edge.keepOnly(['shop']);
-    expect(readdirSync(table)).toEqual(['shop.json']);
+    expect(readdirSync(table).toSorted()).toEqual(['boot', 'shop.json']);
   });
 });
 

@@ -1,8 +1,11 @@
 /**
  * The table on disk: a file for each environment, so that changing one writes one. A file appears whole, by a rename. One that cannot be read is set
  * aside under a name that says so, and is missing from the table until it is sent again; it never keeps the edge from starting.
+ *
+ * Addresses of instances are good until the machine starts anew, or somebody takes down all that runs on it and removes `boot`: then the same address
+ * may be another environment's. What was kept from before is on hold until it is sent again.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnvironment } from './environment-schema.ts';
@@ -18,6 +21,7 @@ export interface TableFolder {
 }
 
 const extension = '.json';
+const thisBoot = () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8');
 
 export function openTableFolder(folder: string): TableFolder {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -34,20 +38,37 @@ export function openTableFolder(folder: string): TableFolder {
     }
   };
 
+  const isFromBefore = () => {
+    try {
+      return readFileSync(join(folder, 'boot'), 'utf8') !== thisBoot();
+    } catch {
+      return true;
+    }
+  };
+  const held = (environment: EdgeEnvironment): EdgeEnvironment => {
+    if (environment.state !== 'open') return environment;
+    const holding = { ...environment, state: 'holding' as const };
+    writeWhole(fileOf(environment.cluster), JSON.stringify(holding));
+    return holding;
+  };
+
   return {
     load() {
+      const fromBefore = isFromBefore();
       const environments: EdgeEnvironment[] = [];
       const setAside: string[] = [];
       for (const name of readdirSync(folder)) {
         if (name.endsWith('.new')) rmSync(join(folder, name), { force: true });
         if (!name.endsWith(extension)) continue;
         const environment = read(name.slice(0, -extension.length));
-        if (environment) environments.push(environment);
+        if (environment) environments.push(fromBefore ? held(environment) : environment);
         else {
           renameSync(join(folder, name), join(folder, `${name}.unreadable`));
           setAside.push(name);
         }
       }
+      // Last: whoever is killed before this holds them once more.
+      if (fromBefore) writeWhole(join(folder, 'boot'), thisBoot());
       return { environments, setAside };
     },
     read,
@@ -58,4 +79,9 @@ export function openTableFolder(folder: string): TableFolder {
     },
     remove: (cluster) => rm(fileOf(cluster), { force: true }),
   };
+}
+
+function writeWhole(file: string, text: string) {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }

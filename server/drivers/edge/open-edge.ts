@@ -1,4 +1,5 @@
 /** The edge in processes of its own (edge/main.ts), adopted when it runs, started when it does not, and brought back when it is gone. */
+import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../kernel/log.ts';
@@ -69,11 +70,15 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
   };
 }
 
-/** For whoever has no use for the edge in that folder any more, whether it runs or not. */
+/**
+ * For whoever has no use for the edge in that folder any more, whether it runs or not, nor for what it leads to: what it knows of instances is not
+ * believed any more (edge/table-folder.ts).
+ */
 export async function stopEdgeIn(folder: string, secondsMax: number): Promise<void> {
   const control = openControlClient(controlSocketIn(folder));
   try {
     await endEdge(resolve(folder), control, secondsMax);
+    await rm(join(folder, 'table', 'boot'), { force: true });
   } finally {
     control.close();
   }
