@@ -4,6 +4,7 @@
  *     await using installation = await createInstallation();
  *     const platform = await installation.start();
  */
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -85,14 +86,16 @@ export async function createInstallation(always: Settings = {}): Promise<Install
       } finally {
         for (const pid of postgresIn(data)) signal(pid, 'SIGKILL');
         await eventually('PostgreSQL is gone after a kill', isGone, postgresEndSecondsMax);
-        await shutDown(env({}));
+        if (leavesBehind.some((name) => existsSync(join(data, name)))) await shutDown(env({}));
         await rm(data, { recursive: true, force: true });
       }
     },
   };
 }
 
-/** What the platform started to outlive it. */
+/** Folders of what the platform starts to outlive it. */
+const leavesBehind = ['edge', 'runtime'];
+
 async function shutDown(env: Record<string, string>) {
   const { code, stdout, stderr } = await runProgram(command, ['shutdown'], { env, secondsMax: commandSecondsMax });
   if (code !== 0) throw new Error(`./offshoot shutdown ended with ${code}:\n${stdout}${stderr}`);

@@ -220,7 +220,8 @@ describe('who goes first', () => {
     input: Type.Object({ name: Type.String() }),
     run: async ({ input: { name }, step }) => {
       order.push(`${name} begins`);
-      await step('work', () => new Promise((resolve) => setTimeout(resolve, 100)));
+      // Long enough for another to begin meanwhile, also on a busy machine.
+      await step('work', () => new Promise((resolve) => setTimeout(resolve, 300)));
       order.push(`${name} ends`);
     },
   });

@@ -42,7 +42,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const name = ulid();
   const running = new Map<string, Running>();
   const stopping = new AbortController();
-  let looking = false;
+  let looking: Promise<void> | undefined;
   let lookAgain = false;
   let leasesKeptAt = Date.now();
 
@@ -57,11 +57,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
     running.set(activity.id, { activity, stop, done });
   };
 
-  /** One look at a time; a wish for another during one is remembered. */
-  const look = async () => {
-    lookAgain = true;
-    if (looking || stopping.signal.aborted) return;
-    looking = true;
+  const claimAll = async () => {
     try {
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
@@ -71,9 +67,15 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       }
     } catch (error) {
       log.warn({ error }, 'activities could not be claimed');
-    } finally {
-      looking = false;
     }
+  };
+
+  /** One look at a time; a wish for another during one is remembered. */
+  const look = async () => {
+    lookAgain = true;
+    if (stopping.signal.aborted) return;
+    looking ??= claimAll().finally(() => (looking = undefined));
+    await looking;
   };
 
   const renew = async () => {
@@ -106,6 +108,8 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       stopping.abort();
       deaf.forEach((stopListening) => stopListening());
       timers.forEach(clearInterval);
+      // What is just being claimed is given back, too.
+      await looking;
       for (const { stop } of running.values()) stop.abort(new Interrupted('stopping'));
       const everything = Promise.all([...running.values()].map(({ done }) => done));
       await Promise.race([everything, new Promise((resolve) => setTimeout(resolve, closeSecondsMax * 1000).unref())]);
