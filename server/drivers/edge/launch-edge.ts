@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, globSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -163,11 +163,26 @@ export async function endEdge(folder: string, control: ControlClient, secondsMax
   if (status) await control.ask('POST', '/stop', { seconds_max: secondsMax });
   else if (guard !== undefined) killGroup(guard);
   const deadline = performance.now() + (secondsMax + stopSecondsMax) * 1000;
-  const isThere = () => guardOf(folder) !== undefined || (status !== undefined && existsSync(`/proc/${status.pid}`));
+  const isThere = () => (guard === undefined ? status !== undefined && existsSync(`/proc/${status.pid}`) : isGroupAlive(guard));
   while (isThere()) {
     if (performance.now() > deadline) throw new Error(`The edge in ${folder} does not end.`);
     await sleep(pollMilliseconds);
   }
+}
+
+/** Also after the guard has ended: serving processes may still finish what they were given. Those that only wait to be reaped do not count. */
+function isGroupAlive(guard: number): boolean {
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const [state, , group] = readFileSync(`/proc/${name}/stat`, 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return Number(group) === guard && state !== 'Z' && state !== 'X';
+    } catch {
+      return false;
+    }
+  });
 }
 
 async function removeOtherSettings(folder: string, file: string) {
