@@ -11,7 +11,12 @@ import { type RegexpList, regexpList } from './bounded-regexp.ts';
 import type { Exchange } from './exchange.ts';
 import type { CacheRules } from './table.ts';
 
-export type HeaderLines = readonly (readonly [name: string, value: string])[];
+/** Of a reply, as it came. */
+export interface ReplyHeaders {
+  /** Lower case; in step with `values`. */
+  names: readonly string[];
+  values: readonly string[];
+}
 
 interface Reading {
   isOff: boolean;
@@ -103,36 +108,34 @@ export interface Freshness {
 }
 
 /** Undefined: not to be kept. */
-export function freshnessOf(rules: CacheRules, status: number, lines: HeaderLines): Freshness | undefined {
-  const headers = joined(lines);
-  if (!statusesByHeader.has(status) || headers.has('set-cookie') || headers.has('content-range')) return undefined;
-  const vary = varyOf(headers.get('vary'), readingOf(rules).headers);
-  const seconds = vary && lifeSeconds(rules, status, headers);
-  return vary && seconds !== undefined && seconds > 0 ? { seconds: Math.min(seconds, lifeSecondsMax), vary } : undefined;
+export function freshnessOf(rules: CacheRules, status: number, headers: ReplyHeaders): Freshness | undefined {
+  const { names } = headers;
+  if (!statusesByHeader.has(status) || names.includes('set-cookie') || names.includes('content-range')) return undefined;
+  const seconds = lifeSeconds(rules, status, headers);
+  if (seconds === undefined || seconds <= 0) return undefined;
+  const vary = varyOf(joined(headers, 'vary'), readingOf(rules).headers);
+  return vary && { seconds: Math.min(seconds, lifeSecondsMax), vary };
 }
 
-function joined(lines: HeaderLines): Map<string, string> {
-  const headers = new Map<string, string>();
-  for (const [name, value] of lines) {
-    const lower = name.toLowerCase();
-    const before = headers.get(lower);
-    headers.set(lower, before === undefined ? value : `${before}, ${value}`);
-  }
-  return headers;
+function joined({ names, values }: ReplyHeaders, name: string): string | undefined {
+  let index = names.indexOf(name);
+  let value = values[index];
+  while (value !== undefined && (index = names.indexOf(name, index + 1)) !== -1) value += `, ${values[index] ?? ''}`;
+  return value;
 }
 
-function lifeSeconds({ default_ttl }: CacheRules, status: number, headers: Map<string, string>): number | undefined {
-  const control = headers.get('cache-control')?.toLowerCase();
-  const expires = headers.get('expires');
+function lifeSeconds({ default_ttl }: CacheRules, status: number, headers: ReplyHeaders): number | undefined {
+  const control = joined(headers, 'cache-control')?.toLowerCase();
+  const expires = joined(headers, 'expires');
   if (control === undefined && expires === undefined) return statusesByDefault.has(status) ? default_ttl : undefined;
   if (/(?:^|[,\s])(?:private|no-store|no-cache)(?:$|[,\s=])/.test(control ?? '')) return undefined;
   const [, stated] =
     /(?:^|[,\s])s-maxage\s*=\s*"?(\d{1,10})/.exec(control ?? '') ?? /(?:^|[,\s])max-age\s*=\s*"?(\d{1,10})/.exec(control ?? '') ?? [];
-  const age = Number.parseInt(headers.get('age') ?? '0', 10) || 0;
+  const age = Number.parseInt(joined(headers, 'age') ?? '0', 10) || 0;
   if (stated !== undefined) return Number(stated) - age;
   // A date that cannot be read, such as 0, is in the past.
   const until = Date.parse(expires ?? '');
-  const from = Date.parse(headers.get('date') ?? '');
+  const from = Date.parse(joined(headers, 'date') ?? '');
   return Number.isNaN(until) ? undefined : Math.floor((until - (Number.isNaN(from) ? Date.now() : from)) / 1000) - age;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { openCache, type EdgeCache, type Lookup, type Store } from './cache.ts';
-import { freshnessOf, keyOf, readingOf } from './cache-rules.ts';
+import { freshnessOf, keyOf, readingOf, type ReplyHeaders } from './cache-rules.ts';
 import type { Exchange } from './exchange.ts';
 import type { CacheRules } from './table.ts';
 
@@ -18,13 +18,18 @@ const get = (path: string, headers: Record<string, string> = {}, method = 'GET')
   address: '192.0.2.1',
 });
 
+/** As the reader of a reply tells them. */
+const said = (...lines: [string, string][]): ReplyHeaders => ({
+  names: lines.map(([name]) => name.toLowerCase()),
+  values: lines.map(([, value]) => value),
+});
 const missed = (lookup: Lookup): Store => {
   if (lookup.kind !== 'miss' || !lookup.store) throw new Error(`not a miss to be stored but ${lookup.kind}`);
   return lookup.store;
 };
 const fill = (cache: EdgeCache, rules: CacheRules, exchange: Exchange, body: string, headers: [string, string][] = [], status = 200) => {
   const store = missed(cache.lookup(environment, rules, exchange));
-  if (!store.begin(status, headers)) return false;
+  if (!store.begin(status, said(...headers))) return false;
   store.write(Buffer.from(body));
   store.end();
   return true;
@@ -53,8 +58,8 @@ test('what an application gives a life is kept for as long, and given out with i
     expect(hit.kind === 'hit' && hit.reply).toEqual({
       status: 200,
       headers: [
-        ['Cache-Control', 'max-age=60'],
-        ['X-Own', '1'],
+        ['cache-control', 'max-age=60'],
+        ['x-own', '1'],
         ['Age', '42'],
       ],
       body: Buffer.from('hello'),
@@ -141,7 +146,7 @@ test.each<[number, [string, string][], number | undefined]>([
   [503, [], undefined],
   [304, [['Cache-Control', 'max-age=10']], undefined],
 ])('a reply %d with %j lives for %s seconds', (status, headers, seconds) => {
-  expect(freshnessOf(minute, status, headers)?.seconds).toBe(seconds);
+  expect(freshnessOf(minute, status, said(...headers))?.seconds).toBe(seconds);
 });
 
 test('only what reads, and says nothing of who asks, has to do with the cache', () => {
@@ -198,7 +203,7 @@ test('headers of the rules, and those that a reply varies by, tell replies apart
   expect(seen(cache.lookup(environment, minute, get('/b', { 'accept-encoding': 'br' })))).toBe('brotli');
   expect(cache.lookup(environment, minute, get('/b')).kind).toBe('miss');
   const store = missed(cache.lookup(environment, minute, { ...get('/c'), address: '192.0.2.1' }));
-  store.begin(200, [['Vary', 'X-Client-IP']]);
+  store.begin(200, said(['Vary', 'X-Client-IP']));
   store.end();
   expect(cache.lookup(environment, minute, { ...get('/c', { 'x-client-ip': '192.0.2.1' }), address: '192.0.2.2' }).kind).toBe('miss');
 });
@@ -225,7 +230,7 @@ test('a new deployment finds nothing of the old one, and nothing of the old one 
   const next = { ...environment, deployment: 'two' };
   expect(cache.lookup(next, minute, get('/a')).kind).toBe('miss');
   expect(cache.bytes).toBe(0);
-  late.begin(200, []);
+  late.begin(200, said());
   late.end();
   expect(cache.lookup(next, minute, get('/b')).kind).toBe('miss');
   expect(cache.bytes).toBe(0);
@@ -237,7 +242,7 @@ test('of many who ask at once, one goes and the others get what it brings', asyn
   const store = missed(cache.lookup(environment, minute, get('/a')));
   const others = Array.from({ length: 100 }, () => cache.lookup(environment, minute, get('/a')));
   expect(new Set(others.map(({ kind }) => kind))).toEqual(new Set(['wait']));
-  store.begin(200, []);
+  store.begin(200, said());
   store.write(Buffer.from('he'));
   store.write(Buffer.from('llo'));
   store.end();
@@ -249,11 +254,11 @@ test('when it is not for keeping, all go ahead at once, and for a while nobody w
   const cache = openCache();
   const store = missed(cache.lookup(environment, minute, get('/a')));
   const other = cache.lookup(environment, minute, get('/a'));
-  expect(store.begin(200, [['Set-Cookie', 'a=b']])).toBe(false);
+  expect(store.begin(200, said(['Set-Cookie', 'a=b']))).toBe(false);
   expect(other.kind === 'wait' && (await other.outcome)).toEqual({ kind: 'miss', store: undefined });
   const [first, second] = [cache.lookup(environment, minute, get('/a')), cache.lookup(environment, minute, get('/a'))];
   expect([first.kind, second.kind]).toEqual(['miss', 'miss']);
-  missed(second).begin(200, []);
+  missed(second).begin(200, said());
   missed(second).end();
   expect(cache.lookup(environment, minute, get('/a')).kind).toBe('hit');
 });
@@ -265,7 +270,7 @@ test('when the one who went fails, the next goes and the others keep waiting', a
   if (second.kind !== 'wait' || third.kind !== 'wait') throw new Error('they do not wait');
   store.abort();
   const next = missed(await second.outcome);
-  next.begin(200, []);
+  next.begin(200, said());
   next.write(Buffer.from('second'));
   next.end();
   expect(seen(await third.outcome)).toBe('second');
@@ -291,7 +296,7 @@ test('by default nobody waits for a reply that was never kept, but all do for on
     const both = [cache.lookup(environment, standard, get('/a')), cache.lookup(environment, standard, get('/a'))];
     expect(both.map(({ kind }) => kind)).toEqual(['miss', 'miss']);
     for (const lookup of both) {
-      missed(lookup).begin(200, maxAge);
+      missed(lookup).begin(200, said(...maxAge));
       missed(lookup).end();
     }
     expect(cache.lookup(environment, standard, get('/a')).kind).toBe('hit');
@@ -308,13 +313,13 @@ test('by default nobody waits for a reply that was never kept, but all do for on
 test('a reply that breaks off, or is too large, is not kept', () => {
   const cache = openCache({ bytesMax: 1_000_000, objectBytesMax: 1000 });
   const store = missed(cache.lookup(environment, minute, get('/a')));
-  store.begin(200, [['Content-Length', '10']]);
+  store.begin(200, said(['Content-Length', '10']));
   store.write(Buffer.from('short'));
   store.end();
   expect(cache.lookup(environment, minute, get('/a')).kind).toBe('miss');
-  expect(missed(cache.lookup(environment, minute, get('/b'))).begin(200, [['Content-Length', '1001']])).toBe(false);
+  expect(missed(cache.lookup(environment, minute, get('/b'))).begin(200, said(['Content-Length', '1001']))).toBe(false);
   const streaming = missed(cache.lookup(environment, minute, get('/c')));
-  expect(streaming.begin(200, [])).toBe(true);
+  expect(streaming.begin(200, said())).toBe(true);
   for (let times = 0; times < 11; times += 1) streaming.write(Buffer.alloc(100));
   streaming.end();
   streaming.abort();
@@ -325,13 +330,13 @@ test('replies on their way are bounded together, too', () => {
   const cache = openCache({ bytesMax: 400_000, objectBytesMax: 60_000 });
   const stores = Array.from({ length: 5 }, (_, index) => missed(cache.lookup(environment, minute, get(`/${index}`))));
   for (const store of stores) {
-    store.begin(200, []);
+    store.begin(200, said());
     store.write(Buffer.alloc(30_000));
   }
   for (const store of stores) store.end();
   expect(stores.map((_, index) => cache.lookup(environment, minute, get(`/${index}`)).kind)).toEqual(['hit', 'hit', 'hit', 'miss', 'miss']);
   const later = missed(cache.lookup(environment, minute, get('/later')));
-  later.begin(200, []);
+  later.begin(200, said());
   later.write(Buffer.alloc(60_000));
   later.end();
   expect(cache.lookup(environment, minute, get('/later')).kind).toBe('hit');
@@ -341,7 +346,7 @@ test('memory is bounded, what was used least lately goes first, and who fills it
   const cache = openCache({ bytesMax: 1_000_000, objectBytesMax: 100_000 });
   const put = (cluster: string, path: string) => {
     const store = missed(cache.lookup({ cluster, deployment: 'one' }, minute, get(path)));
-    store.begin(200, []);
+    store.begin(200, said());
     store.write(Buffer.alloc(10_000));
     store.end();
   };

@@ -127,7 +127,7 @@ export class ClientConnection {
 
   /** A reply that is written here may have a long way to go yet; the client has time as long as it takes some of it. */
   #isReading(now: number): boolean {
-    const unsent = this.socket.writableLength;
+    const unsent = this.out.bytesInSocket;
     if (unsent === 0 || unsent === this.#unsentBytes) return false;
     this.#unsentBytes = unsent;
     this.#deadline = now + this.#clients.limits.bodyIdleSeconds * 1000;

@@ -145,7 +145,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     this.#keepSeconds = head.keepAliveSeconds;
     const { lines, dropped } = this.#order.words;
     if (dropped) dropNamed(head, dropped);
-    if (this.#store && !this.#store.begin(head.status, pairsOf(head))) this.#store = undefined;
+    if (this.#store && !this.#store.begin(head.status, head)) this.#store = undefined;
     visit.begin(head.status, head.reason, head.passed + lines + this.#stickyLine(), bodyOf(visit, head));
     this.#progress();
   }
@@ -284,5 +284,3 @@ function bodyOf({ method }: Visit, { status, contentLength }: ReplyHead): ReplyB
   if (status === 204) return { kind: 'none' };
   return contentLength === undefined ? { kind: 'stream' } : { kind: 'length', length: contentLength };
 }
-
-const pairsOf = ({ names, values }: ReplyHead) => names.map((name, index) => [name, values[index] ?? ''] as const);

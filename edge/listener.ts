@@ -26,10 +26,19 @@ interface Identity {
 }
 
 /** So that no two processes ever say the same. */
-const processMark = randomBytes(8).toString('hex');
-let requestNumber = 0;
-const requestNumberBase = 2 ** 32;
+let processMark = randomBytes(8).toString('hex');
+/** Of eight hexadecimal digits, and small enough for the fast kind of integer. */
+const [requestNumberMin, requestNumberMax] = [2 ** 28, 2 ** 30];
+let requestNumber = requestNumberMin;
 const proxiesInARowMax = 20;
+
+function newRequestId(): string {
+  if (++requestNumber > requestNumberMax) {
+    requestNumber = requestNumberMin;
+    processMark = randomBytes(8).toString('hex');
+  }
+  return processMark + requestNumber.toString(16);
+}
 
 export class Clients {
   readonly limits: EdgeLimits;
@@ -94,8 +103,7 @@ export class Clients {
   }
 
   identify({ peer, scheme, isTrusted }: ClientConnection, headers: readonly string[]): Identity {
-    requestNumber++;
-    const requestId = processMark + (requestNumberBase + requestNumber).toString(16);
+    const requestId = newRequestId();
     const address = peer.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer;
     if (!isTrusted) return { address, scheme, requestId, forwardedFor: address };
     return this.#believe(address, scheme, requestId, headers);

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { giveBack } from './buffers.ts';
+import { writeNow } from './write-now.ts';
 
 /** Past this, whoever writes is asked to wait. */
 export const unsentBytesMax = 256 * 1024;
@@ -23,6 +24,8 @@ export class Outgoing {
   #pieces: (string | Buffer)[] = [];
   #lent: Buffer[] = [];
   #unsentBytes = 0;
+  /** Of texts that the kernel did not take at once. */
+  #laterBytes = 0;
   #isDue = false;
   #isEnding = false;
   #isFull = false;
@@ -45,9 +48,14 @@ export class Outgoing {
     this.bytes += piece.length;
     this.#unsentBytes += piece.length;
     this.#becomeDue();
-    if (this.#unsentBytes + this.socket.writableLength < unsentBytesMax) return true;
+    if (this.#unsentBytes + this.bytesInSocket < unsentBytesMax) return true;
     this.#isFull = true;
     return false;
+  }
+
+  /** Handed to the socket, and not yet taken by the kernel. */
+  get bytesInSocket() {
+    return this.#laterBytes + this.socket.writableLength;
   }
 
   /** `piece` is a part of `buffer`, which is given back when it is sent. */
@@ -73,11 +81,24 @@ export class Outgoing {
     }
     if (pieces.length === 1 && this.#lent.length === 0 && only !== undefined) {
       pieces.length = 0;
-      socket.write(only, 'latin1');
+      this.#sendOne(only);
     } else if (pieces.length > 0) this.#sendTogether();
     this.#unsentBytes = 0;
     if (this.#isEnding) socket.end();
-    else if (this.#isFull && socket.writableLength < unsentBytesMax) this.#tellRoom();
+    else if (this.#isFull) this.#tellRoom();
+  }
+
+  #sendOne(piece: string | Buffer) {
+    const isSent = typeof piece === 'string' && writeNow(this.socket, piece, (rest) => this.#awaitRest(piece.length, rest));
+    if (!isSent) this.socket.write(piece, 'latin1');
+  }
+
+  #awaitRest(bytes: number, rest: Promise<void>) {
+    this.#laterBytes += bytes;
+    void rest.then(() => {
+      this.#laterBytes -= bytes;
+      if (!this.socket.destroyed) this.#tellRoom();
+    });
   }
 
   #sendTogether() {
@@ -105,7 +126,7 @@ export class Outgoing {
   }
 
   #tellRoom() {
-    if (!this.#isFull || this.#unsentBytes + this.socket.writableLength >= unsentBytesMax) return;
+    if (!this.#isFull || this.#unsentBytes + this.bytesInSocket >= unsentBytesMax) return;
     this.#isFull = false;
     this.#onRoom();
   }

@@ -1,12 +1,12 @@
 /** A reply on its way from the application to the client, which may become one that is kept. */
-import { type Freshness, freshnessOf, type HeaderLines } from './cache-rules.ts';
+import { type Freshness, freshnessOf, type ReplyHeaders } from './cache-rules.ts';
 import { headerName, namedByConnection } from './header-names.ts';
 import type { CacheRules } from './table.ts';
 
 /** Ends with `begin` returning false, with `end` or with `abort`; calling more is harmless. Always end it, or others wait in vain for a while. */
 export interface Store {
   /** With the reply's head, as it came from upstream. False: not for the cache, nothing more is to be told. */
-  begin(status: number, headers: HeaderLines): boolean;
+  begin(status: number, headers: ReplyHeaders): boolean;
   /** Keeps the chunk itself, not a copy, until the end. */
   write(chunk: Buffer): void;
   /** The whole body was written. */
@@ -45,14 +45,14 @@ export class PendingReply implements Store {
   readonly #options: PendingOptions;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #head: { status: number; headers: HeaderLines; freshness: Freshness } | undefined;
+  #head: { status: number; headers: ReplyHeaders; freshness: Freshness } | undefined;
   #isClosed = false;
 
   constructor(options: PendingOptions) {
     this.#options = options;
   }
 
-  begin(status: number, headers: HeaderLines): boolean {
+  begin(status: number, headers: ReplyHeaders): boolean {
     const { rules, bytesMax } = this.#options;
     const freshness = this.#isClosed ? undefined : freshnessOf(rules, status, headers);
     const isTooLarge = Number(valueOf(headers, 'content-length') ?? 0) > bytesMax;
@@ -95,19 +95,21 @@ export class PendingReply implements Store {
 /** Those that the sender of a reply works out or adds anew. */
 const headersNotKept: ReadonlySet<string> = new Set(['proxy-authenticate', 'trailer', 'age', 'date']);
 
-function keptReply(status: number, lines: HeaderLines, chunks: Buffer[]): { reply: KeptReply; bytes: number } {
-  const connections = lines.filter(([name]) => name.toLowerCase() === 'connection');
+function keptReply(status: number, said: ReplyHeaders, chunks: Buffer[]): { reply: KeptReply; bytes: number } {
+  const { names, values } = said;
+  const lines = names.map((name, index): [string, string] => [name, values[index] ?? '']);
+  const connections = lines.filter(([name]) => name === 'connection');
   const named = namedByConnection(connections.map(([, value]) => value).join());
   const isKept = (name: string) => headerName(name).inReply === 'end-to-end' && !headersNotKept.has(name) && !named.has(name);
-  const headers = lines.filter(([name]) => isKept(name.toLowerCase())).map(([name, value]): [string, string] => [name, value]);
+  const headers = lines.filter(([name]) => isKept(name));
   // A copy, as chunks are often small windows on large buffers, which they would keep from being freed.
   const body = Buffer.concat(chunks);
-  const born = performance.now() - (Number.parseInt(valueOf(lines, 'age') ?? '0', 10) || 0) * 1000;
+  const born = performance.now() - (Number.parseInt(valueOf(said, 'age') ?? '0', 10) || 0) * 1000;
   const bytes = body.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + headerBytes, 0);
-  return { reply: { status, headers, body, etag: valueOf(lines, 'etag'), lastModified: valueOf(lines, 'last-modified'), born }, bytes };
+  return { reply: { status, headers, body, etag: valueOf(said, 'etag'), lastModified: valueOf(said, 'last-modified'), born }, bytes };
 }
 
 /** What two strings and their pair take besides their text. */
 const headerBytes = 64;
 
-const valueOf = (lines: HeaderLines, wanted: string) => lines.find(([name]) => name.toLowerCase() === wanted)?.[1];
+const valueOf = ({ names, values }: ReplyHeaders, name: string): string | undefined => values[names.indexOf(name)];
