@@ -37,7 +37,7 @@ test('the released CLI signs in with an API token and manages SSH keys', async (
 test('the released CLI says that a wrong API token is wrong', async () => {
   await using installation = await createInstallation();
   await installation.start();
-  await using cli = await openReleasedCli(installation.url);
+  await using cli = await openReleasedCli(installation.url, undefined, 'whole');
   const { code, stderr } = await cli.run(['auth:info'], 'an-api-token-that-nobody-has');
   expect(code).not.toBe(0);
   expect(stderr).toContain('Invalid API token');

@@ -1,17 +1,14 @@
-/**
- * The released command-line client, with a home folder of its own and pointed at a platform. `./offshoot test` brings it. It is built for
- * x64; elsewhere an emulator runs it, and a command that takes half a second takes ten.
- */
+/** The released command-line client, with a home folder of its own and pointed at a platform. `./offshoot test` brings it. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
-import { plainEnvironment, repository } from './installation.ts';
+import { plainEnvironment } from './installation.ts';
 import { freeze, isAlive, signal } from './processes.ts';
 import { type Ended, runProgram } from './program.ts';
+import { cliProgram, type CliProgram } from './released-cli-program.ts';
 
-const program = join(repository, 'node_modules', '.cache', 'upsun-cli', 'bin', 'upsun');
 const commandSecondsMax = 100;
 const endSecondsMax = 10;
 
@@ -32,13 +29,15 @@ export interface Conversation {
 }
 
 /** With a port for SSH, it finds the platform's Git server there, whatever the names of hosts resolve to. */
-export async function openReleasedCli(url: string, sshPort?: number): Promise<ReleasedCli> {
+export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast' | 'whole' = 'fast'): Promise<ReleasedCli> {
+  const program = await cliProgram(kind);
   const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-home-'));
   const configFile = join(home, 'config.yaml');
   await writeFile(configFile, JSON.stringify(config(url)));
   const { PATH = '' } = plainEnvironment();
   const sshOptions = [`Port ${sshPort}`, 'HostName 127.0.0.1', 'StrictHostKeyChecking no', 'UserKnownHostsFile /dev/null'].join('\n');
   const env = {
+    ...program.env,
     ...(sshPort !== undefined && { UPSUN_CLI_SSH_OPTIONS: sshOptions }),
     PATH,
     HOME: home,
@@ -50,13 +49,13 @@ export async function openReleasedCli(url: string, sshPort?: number): Promise<Re
   return {
     home,
     run: (args, apiToken, folder) =>
-      runProgram(program, args, {
+      runProgram(program.file, [...program.args, ...args], {
         ...(folder !== undefined && { folder }),
         env: { ...env, UPSUN_CLI_NO_INTERACTION: '1', ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) },
         secondsMax: commandSecondsMax,
       }),
     converse: (args) => {
-      const { pid, conversation } = converse(args, { ...env, SHELL_INTERACTIVE: '1' });
+      const { pid, conversation } = converse(program, args, { ...env, SHELL_INTERACTIVE: '1' });
       started.push(pid);
       return conversation;
     },
@@ -69,8 +68,8 @@ export async function openReleasedCli(url: string, sshPort?: number): Promise<Re
   };
 }
 
-function converse(args: string[], env: Record<string, string>): { pid: number; conversation: Conversation } {
-  const child = spawn(program, args, { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+function converse(program: CliProgram, args: string[], env: Record<string, string>): { pid: number; conversation: Conversation } {
+  const child = spawn(program.file, [...program.args, ...args], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   let ended = false;
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
