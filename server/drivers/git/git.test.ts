@@ -1,5 +1,5 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:http';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { readGit } from './command.ts';
 import { MergeConflict, StaleBranch, type Git } from './git.ts';
 import { parseOrigin } from './import.ts';
 import { openGit } from './open-git.ts';
+import { serveRepositories } from './test-git-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'offshoot-git-'));
 const by = { name: 'Ada <x>\nLovelace', email: 'ada@example.org' };
@@ -181,39 +182,19 @@ describe('expensive questions', () => {
 describe('importing', () => {
   const silent = () => {};
   const never = new AbortController().signal;
-  let server: Server;
+  let server: Awaited<ReturnType<typeof serveRepositories>>;
   let origin: string;
-  let redirecting: string;
 
-  /** A repository behind the dumb protocol: plain files, which is all that a redirect or a wrong address needs. */
   beforeAll(async () => {
     const path = join(folder, 'origin.git');
     execFileSync('git', ['init', '--quiet', '--bare', '-b', 'main', path]);
     const base = commitFiles(path, undefined, { 'README.md': 'hello\n', 'sub/x': '1' }, 'Origin');
     git(path, ['update-ref', 'refs/heads/main', base]);
     git(path, ['update-ref', 'refs/heads/feature/one', commitFiles(path, base, { 'README.md': 'feature\n' })]);
-    server = createServer((request, response) => {
-      if (request.url?.startsWith('/elsewhere/'))
-        return void response.writeHead(302, { location: request.url.replace('/elsewhere/', '/') }).end();
-      const backend = execBackend(path, request.url ?? '/', request.method ?? 'GET', request.headers['content-type']);
-      request.pipe(backend.stdin);
-      void collect(backend.stdout).then((answer) => {
-        const end = answer.indexOf('\r\n\r\n');
-        const headers = answer
-          .subarray(0, end)
-          .toString('latin1')
-          .split('\r\n')
-          .map((line) => line.split(': ', 2) as [string, string]);
-        const status = Number(headers.find(([name]) => name === 'Status')?.[1]?.slice(0, 3) ?? 200);
-        response.writeHead(status, Object.fromEntries(headers.filter(([name]) => name !== 'Status'))).end(answer.subarray(end + 4));
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    origin = `http://127.0.0.1:${port}/origin.git`;
-    redirecting = `http://127.0.0.1:${port}/elsewhere/origin.git`;
+    server = await serveRepositories(folder);
+    origin = server.urlOf('origin.git');
   });
-  afterAll(() => void server.close());
+  afterAll(() => server.close());
 
   test('brings a branch with its history, and lays files over it', async () => {
     const plain = await driver.import(project, { repository: origin, files: [] }, by, silent, never);
@@ -236,7 +217,7 @@ describe('importing', () => {
   test('says in words what is wrong with a source', async () => {
     const attempt = (repository: string) => driver.import(project, { repository, files: [] }, by, silent, never);
     await expect(attempt(`${origin}@absent`)).rejects.toThrow('has no branch absent');
-    await expect(attempt(redirecting)).rejects.toThrow('redirects are not followed');
+    await expect(attempt(server.urlOf('elsewhere/origin.git'))).rejects.toThrow('redirects are not followed');
     for (const address of [
       'git@github.com:a/b.git',
       'ssh://x/y',
@@ -273,7 +254,7 @@ describe('importing', () => {
   });
 
   test('visits no address that is not public, by whatever name', async () => {
-    const { port } = server.address() as AddressInfo;
+    const { port } = server;
     const look = (host: string) =>
       Promise.resolve(host === 'two.example' ? [{ address: '93.184.216.34' }, { address: '10.0.0.1' }] : [{ address: '127.0.0.1' }]);
     const careful = await openGit(join(folder, 'careful'), { allowPrivateAddresses: false, look });
@@ -299,7 +280,7 @@ describe('importing', () => {
   });
 
   test('goes where the name pointed when it was checked', async () => {
-    const { port } = server.address() as AddressInfo;
+    const { port } = server;
     const look = () => Promise.resolve([{ address: '127.0.0.1' }]);
     const pinned = await openGit(join(folder, 'pinned'), { allowPrivateAddresses: true, look });
     await pinned.create(project, 'main');
@@ -341,28 +322,6 @@ describe('importing', () => {
     await small.close();
   });
 });
-
-function execBackend(path: string, url: string, method: string, type: string | undefined) {
-  const [pathInfo = '', query = ''] = url.split('?');
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    GIT_PROJECT_ROOT: join(path, '..'),
-    GIT_HTTP_EXPORT_ALL: '1',
-    PATH_INFO: pathInfo,
-    QUERY_STRING: query,
-    REQUEST_METHOD: method,
-    CONTENT_TYPE: type ?? '',
-    GIT_CONFIG_NOSYSTEM: '1',
-    HOME: '/nonexistent',
-  };
-  return spawn('git', ['-c', 'safe.directory=*', 'http-backend'], { env, stdio: ['pipe', 'pipe', 'ignore'] });
-}
-
-async function collect(stream: NodeJS.ReadableStream): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
 
 test.each([
   ['8.8.8.8', true],

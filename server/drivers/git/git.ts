@@ -3,6 +3,7 @@
  * passed as arguments of their own, never as options. Every change of a branch says what it was before: whoever comes second is told so.
  */
 import type { Readable, Writable } from 'node:stream';
+import type { ProjectAt, SubmoduleOrigin } from './submodule-origin.ts';
 
 export interface Git {
   /** The folder of a project's repository. */
@@ -53,6 +54,12 @@ export interface Git {
   blob(projectId: string, sha: string): Promise<Buffer | undefined>;
   /** File by file, of two commits or trees. Throws a Problem when it is too large. */
   diff(projectId: string, base: string, target: string): Promise<FileDiff[]>;
+  /**
+   * The tree of a commit with the files of its submodules in their places, and the repository that has it, which `tree`, `blob` and `checkout` can
+   * be asked of like a project; undefined where it has no submodules. What is not here yet is fetched, unless `fetching` is left out: then that is a
+   * Problem, like all that stands in the way, and names the submodule.
+   */
+  withSubmodules(projectId: string, tree: string, fetching?: SubmoduleFetching): Promise<WholeTree | undefined>;
   /** Writes the files of a tree into an empty folder, byte for byte; submodules become empty folders. Throws a Problem when there is no room. */
   checkout(projectId: string, tree: string, folder: string, signal?: AbortSignal): Promise<void>;
   /** Whether one of these branches has the commit. */
@@ -112,6 +119,27 @@ export interface ImportSource {
   /** A second repository whose files are laid over the first. */
   config?: string;
   files: readonly { path: string; mode: number; contents: Buffer }[];
+}
+
+export interface WholeTree {
+  repository: string;
+  tree: string;
+}
+
+export interface SubmoduleFetching {
+  log(line: string): void;
+  signal: AbortSignal;
+  /** The project of this installation that an address is of; undefined for all others. */
+  projectAt: ProjectAt;
+  /** Throws a Problem unless the project's commits may be had as a submodule. */
+  mayUse(projectId: string, path: string): Promise<void>;
+}
+
+export interface Submodule {
+  /** From the root of the whole. */
+  path: string;
+  commit: string;
+  origin: SubmoduleOrigin;
 }
 
 export interface Conversation {

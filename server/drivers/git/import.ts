@@ -4,14 +4,14 @@
  * whole and well-formed then goes into the project's.
  */
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
-import { isIP } from 'node:net';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
-import { visitableAddresses, type Lookup } from './addresses.ts';
+import type { Lookup } from './addresses.ts';
 import { writeCommit, signatureLine } from './combine.ts';
-import { gitText, GitFailed, runGit, tryGit, type Settings } from './command.ts';
+import { gitText, GitFailed, runGit } from './command.ts';
 import type { ImportSource, Signature } from './git.ts';
+import { decoded, fetchFromWeb, parseWebAddress, TooLarge, whyNot, type WebAddress } from './visit.ts';
 
 export interface ImportLimits {
   allowPrivateAddresses: boolean;
@@ -21,12 +21,7 @@ export interface ImportLimits {
 }
 
 const importBytesMax = 2 * 1024 ** 3;
-/** An old server gives out objects one by one, each of which becomes a file. */
-const importFilesMax = 50_000;
 const importSecondsMax = 30 * 60;
-const stalledSecondsMax = 30;
-const watchEveryMilliseconds = 250;
-const urlCharactersMax = 2000;
 const filesMax = 1000;
 const fileBytesMax = 32 * 1024 * 1024;
 const pathCharactersMax = 1000;
@@ -62,83 +57,51 @@ export async function importCommit(
   }
 }
 
-export interface Origin {
-  /** Without credentials and branch: its `href` is fit for logs. */
-  url: URL;
+export interface Origin extends WebAddress {
   branch: string | undefined;
-  credentials: string | undefined;
 }
-
-/** What is pinned by name (see `visiting`) must be a name to curl, too. */
-const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/;
 
 /**
  * `https://user:password@example.org/shop.git@branch`. An `@` at the beginning of a part of the path belongs to the path, as in
  * `https://example.org/@scope/shop.git`; the first other one begins the branch. Visits nobody. Throws a Problem.
  */
 export function parseOrigin(text: string): Origin {
-  const url = text.length <= urlCharactersMax ? URL.parse(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || !hostPattern.test(url.hostname) || url.search !== '' || url.hash !== '')
+  const address = parseWebAddress(text);
+  if (!address)
     throw new Problem(
       'invalid-request',
       'The repository must be an address such as https://example.org/shop.git, or https://example.org/shop.git@branch.',
     );
+  const { url } = address;
   const at = url.pathname.search(/(?<=[^/])@/);
-  const branch = at < 0 ? undefined : decode(url.pathname.slice(at + 1));
+  const branch = at < 0 ? undefined : decoded(url.pathname.slice(at + 1));
   if (branch !== undefined && !/^[\p{L}\p{N}][\p{L}\p{N}._/+-]{0,249}$/u.test(branch))
     throw new Problem('invalid-request', `${JSON.stringify(branch)} is not the name of a branch.`);
-  const credentials = url.username === '' ? undefined : `${decode(url.username)}:${decode(url.password)}`;
   if (at >= 0) url.pathname = url.pathname.slice(0, at);
-  url.username = '';
-  url.password = '';
-  return { url, branch, credentials };
+  return { ...address, branch };
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new Problem('invalid-request', 'The address of the repository is not correctly percent-encoded.');
-  }
-}
-
-async function fetchFrom(text: string, name: string, scratch: Scratch): Promise<string> {
-  const { limits, log, signal } = scratch;
-  const { url, branch, credentials } = parseOrigin(text);
-  const addresses = await visitableAddresses(url.hostname, limits.allowPrivateAddresses, limits.look);
-  log(`Fetching ${branch ?? 'the default branch'} of ${url.href}`);
+async function fetchFrom(text: string, name: string, { gitDir, limits, log, signal }: Scratch): Promise<string> {
+  const origin = parseOrigin(text);
+  const { url, branch } = origin;
   const ref = `refs/import/${name}`;
-  const args = [
-    'fetch',
-    '--quiet',
-    '--no-tags',
-    '--no-recurse-submodules',
-    '--no-write-fetch-head',
-    '--',
-    url.href,
-    `+${branch === undefined ? 'HEAD' : `refs/heads/${branch}`}:${ref}`,
-  ];
-  const watch = watchSize(scratch);
   try {
-    const { code, stderr } = await tryGit(scratch.gitDir, args, {
-      settings: visiting(url, addresses, credentials),
+    const { code, stderr } = await fetchFromWeb({
+      ...limits,
+      gitDir,
+      from: origin,
+      what: [`+${branch === undefined ? 'HEAD' : `refs/heads/${branch}`}:${ref}`],
+      bytesMax: sizeOf(limits),
       secondsMax: limits.secondsMax ?? importSecondsMax,
-      signal: AbortSignal.any([signal, watch.signal]),
+      signal,
+      onVisit: () => log(`Fetching ${branch ?? 'the default branch'} of ${url.href}`),
     });
     if (code !== 0) throw unreachable(url, branch, stderr);
-    await watch.look();
-    watch.signal.throwIfAborted();
   } catch (error) {
-    if (watch.signal.aborted)
-      throw new Problem(
-        'too-large',
-        `The repository is larger than ${sizeOf(limits) / 1024 ** 2} MiB, which is the most that is imported.`,
-      );
-    throw error;
-  } finally {
-    watch.close();
+    if (!(error instanceof TooLarge)) throw error;
+    throw new Problem('too-large', `The repository is larger than ${sizeOf(limits) / 1024 ** 2} MiB, which is the most that is imported.`);
   }
-  return gitText(scratch.gitDir, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]);
+  return gitText(gitDir, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]);
 }
 
 const sizeOf = ({ bytesMax = importBytesMax }: ImportLimits) => bytesMax;
@@ -148,57 +111,9 @@ function unreachable(url: URL, branch: string | undefined, internal: string) {
     ? branch === undefined
       ? 'it is empty'
       : `it has no branch ${branch}`
-    : /could not read Username|Authentication failed|returned error: 40[13]/.test(internal)
-      ? 'it asks for a password: put one into the address, as in https://user:token@example.org/shop.git'
-      : 'there is no Git repository that answers; check the address (redirects are not followed)';
+    : whyNot(internal);
   return new Problem('invalid-request', `${url.href} cannot be imported: ${why}.`, { internal });
 }
-
-/** Only to where the name pointed when it was checked, and nowhere else. */
-function visiting(url: URL, addresses: readonly string[], credentials: string | undefined): Settings {
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  const isName = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
-  const pinned = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join();
-  return {
-    [`protocol.${url.protocol.slice(0, -1)}.allow`]: 'always',
-    'http.followRedirects': 'false',
-    'http.proxy': '',
-    'http.emptyAuth': 'false',
-    'http.lowSpeedLimit': '1',
-    'http.lowSpeedTime': String(stalledSecondsMax),
-    'fetch.fsckObjects': 'true',
-    ...(isName && { 'http.curloptResolve': `${url.hostname}:${port}:${pinned}` }),
-    ...(credentials !== undefined && { 'http.extraHeader': `Authorization: Basic ${Buffer.from(credentials).toString('base64')}` }),
-  };
-}
-
-/** Git has no limit of its own for what it fetches; what grows is looked at while it does, be it packs or, from old servers, single objects. */
-function watchSize({ gitDir, limits }: Scratch) {
-  const stop = new AbortController();
-  const look = async () => {
-    const objects = join(gitDir, 'objects');
-    let [bytes, files] = [0, 0];
-    for (const folder of await readdir(objects).catch(() => [])) {
-      const names = await readdir(join(objects, folder)).catch(() => []);
-      files += names.length;
-      if (files > importFilesMax) return stop.abort();
-      const sizes = await Promise.all(names.map((name) => sizeOfFile(join(objects, folder, name))));
-      bytes += sizes.reduce((sum, size) => sum + size, 0);
-    }
-    if (bytes > sizeOf(limits)) stop.abort();
-  };
-  let looking: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    looking ??= look().finally(() => (looking = undefined));
-  }, watchEveryMilliseconds);
-  return { signal: stop.signal, look, close: () => clearInterval(timer) };
-}
-
-const sizeOfFile = (path: string) =>
-  lstat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
 
 /** The commit as it is where nothing is laid over it; else a new one after it. */
 async function layOver(

@@ -11,6 +11,7 @@ import { importCommit, type ImportLimits } from './import.ts';
 import { openObjects, type Objects } from './objects.ts';
 import { parseCommit, parseTree } from './parse-object.ts';
 import { serve } from './serve.ts';
+import { treeWithSubmodules } from './submodules.ts';
 import { openTidying } from './tidy.ts';
 
 const commitBytesMax = 1024 * 1024;
@@ -27,7 +28,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
   /** Whoever starts meanwhile sees that somebody works here. */
   const alive = setInterval(() => void utimes(scratch, new Date(), new Date()).catch(() => {}), aliveEveryMinutes * 60 * 1000).unref();
   const path = (projectId: string) => {
-    if (!/^[a-z0-9]{1,64}$/.test(projectId)) throw new Error(`${JSON.stringify(projectId)} is not the id of a project`);
+    if (!/^[a-z0-9]{1,64}(-submodules)?$/.test(projectId)) throw new Error(`${JSON.stringify(projectId)} is not the id of a project`);
     return join(folder, `${projectId}.git`);
   };
   const objects = openObjects(path);
@@ -40,6 +41,12 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     merge: (projectId, ...rest) => merge(path(projectId), ...rest),
     rebase: (projectId, ...rest) => rebase(path(projectId), (sha) => objects.read(projectId, sha, commitBytesMax), ...rest),
     import: (projectId, source, by, log, signal) => importCommit(path(projectId), scratch, source, by, limits, { log, signal }),
+    async withSubmodules(projectId, tree, fetching) {
+      const repository = submodulesOf(projectId);
+      const places = { own: path(projectId), kept: path(repository), scratchFolder: scratch };
+      const whole = await treeWithSubmodules(places, tree, { kind: 'project', id: projectId }, limits, fetching);
+      return whole === undefined ? undefined : { repository, tree: whole };
+    },
     checkout: (projectId, tree, into, signal) => checkout(path(projectId), scratch, tree, into, signal),
     serve: (projectId, conversation) => serve(path(projectId), conversation),
     tidy: tidying.tidy,
@@ -51,6 +58,9 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     },
   };
 }
+
+/** The repository with what was fetched of a project's submodules. */
+const submodulesOf = (projectId: string) => `${projectId}-submodules`;
 
 const leftoverHours = 24;
 const aliveEveryMinutes = 60;
@@ -83,17 +93,19 @@ const keeping = (path: PathOf, scratch: string, objects: Objects): Pick<Git, 'cr
     },
     /** Out of sight first, so that nobody meets half of it. */
     async remove(projectId) {
-      objects.forget(projectId);
       await mkdir(scratch, { recursive: true, mode: 0o700 });
-      const doomed = join(scratch, `old-${randomBytes(8).toString('hex')}.git`);
-      const found = await rename(path(projectId), doomed).then(
-        () => true,
-        async (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT' || (await exists(projectId))) throw error;
-          return false;
-        },
-      );
-      if (found) await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
+      for (const id of [submodulesOf(projectId), projectId]) {
+        objects.forget(id);
+        const doomed = join(scratch, `old-${randomBytes(8).toString('hex')}.git`);
+        const found = await rename(path(id), doomed).then(
+          () => true,
+          async (error: NodeJS.ErrnoException) => {
+            if (error.code !== 'ENOENT' || (await exists(id))) throw error;
+            return false;
+          },
+        );
+        if (found) await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
+      }
     },
     setDefaultBranch: async (projectId, branch) => void (await runGit(path(projectId), ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])),
   };
