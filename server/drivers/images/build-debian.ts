@@ -1,6 +1,6 @@
 /** Layers of Debian: its smallest system by mmdebstrap, and packages on top by apt in an overlay, of which the upper folder is the layer. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Problem } from '../../kernel/problem.ts';
@@ -96,6 +96,18 @@ export async function buildDebianPackages(recipe: DebianPackages, suite: string,
     },
     signal,
   );
+  if (recipe.only) keepOnly(folder, recipe.only);
+}
+
+function keepOnly(folder: string, paths: readonly string[]) {
+  const [all, kept] = [join(folder, 'root'), join(folder, 'kept')];
+  mkdirSync(kept, { mode: 0o755 });
+  for (const path of paths) {
+    mkdirSync(dirname(join(kept, path)), { recursive: true, mode: 0o755 });
+    renameSync(join(all, path), join(kept, path));
+  }
+  rmSync(all, { recursive: true });
+  renameSync(kept, all);
 }
 
 /** `dlstatus:1:20.5:Retrieving file 1 of 4` and `pmstatus:git:53.3:Unpacking git`; a third of the time goes into downloads. */

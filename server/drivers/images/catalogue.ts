@@ -4,7 +4,9 @@
  */
 import { Problem } from '../../kernel/problem.ts';
 import { debianSuite } from './build-debian.ts';
+import { loginFiles } from './login-files.ts';
 import { corepack, nodePackage, npmItself, postgresPackage } from './npm-tarballs.ts';
+import { phpExtensions, phpLayers, usualPackages, type PhpExtensions } from './php.ts';
 import type { DebianBase, DebianPackages, Recipe } from './recipe.ts';
 import type { Service } from './service.ts';
 import { mariadb } from './services/mariadb.ts';
@@ -20,6 +22,10 @@ export interface Entry {
   versions: readonly Version[];
   /** Undefined: a runtime, for apps. */
   service?: Service;
+  /** A service of which nothing runs: a volume, which apps and workers mount. */
+  isStorage?: true;
+  /** Of PHP, which has them by choice. */
+  extensions?: PhpExtensions;
   /** Of every container of the type. */
   env?: Readonly<Record<string, string>>;
 }
@@ -56,6 +62,11 @@ const appTools = packages(
   ] as const),
   ...(['mariadb-client', 'postgresql-client-15', 'redis-tools', 'sqlite3'] as const),
 );
+/** What people who come over SSH need beside the tools; one layer that all runtimes share, above whatever they have. */
+const sshTools: readonly Recipe[] = [
+  { kind: 'debian-packages', packages: ['openssh-sftp-server'], only: ['/usr/lib/openssh/sftp-server'] },
+  { kind: 'files', files: loginFiles },
+];
 /** What packages with native parts are built with. Python is here because node-gyp is written in it. */
 const compilers = packages(
   ...([
@@ -87,23 +98,6 @@ const npm: Recipe = {
 
 const one = (version: string, ...recipes: Recipe[]): readonly Version[] => [{ version, recipes: [base, ...recipes] }];
 const node = (major: 20 | 22 | 24 | 26): Recipe => ({ kind: 'npm-packages', packages: [nodePackage(major)] });
-const phpExtensions = [
-  'bcmath',
-  'curl',
-  'gd',
-  'intl',
-  'mbstring',
-  'mysql',
-  'opcache',
-  'pgsql',
-  'redis',
-  'sqlite3',
-  'xml',
-  'zip',
-  'soap',
-  'apcu',
-];
-
 const mariadbVersions = one('10.11', packages('mariadb-server-core', 'mariadb-client-core', 'mariadb-client'));
 const redisVersions = one('7.0', packages('redis-server', 'redis-tools'));
 const valkeyVersions = one('8.0', backports('valkey-server', 'valkey-tools'));
@@ -112,22 +106,29 @@ export const catalogue: Catalogue = {
   nodejs: {
     versions: ([26, 24, 22, 20] as const).map((major) => ({
       version: String(major),
-      recipes: [base, appTools, compilers, node(major), npm],
+      recipes: [base, appTools, compilers, node(major), npm, ...sshTools],
     })),
     // Native packages are built with the headers that are here, not with downloaded ones.
     env: { npm_package_config_node_gyp_nodedir: '/usr/local' },
   },
   php: {
-    versions: one('8.2', appTools, packages('php8.2-fpm', 'php8.2-cli', 'composer', ...phpExtensions.map((name) => `php8.2-${name}`))),
+    versions: one(
+      '8.2',
+      appTools,
+      packages('php8.2-fpm', 'php8.2-cli', 'composer', ...usualPackages('8.2')),
+      ...phpLayers('8.2'),
+      ...sshTools,
+    ),
+    extensions: phpExtensions,
   },
-  python: { versions: one('3.11', appTools, compilers) },
-  ruby: { versions: one('3.1', appTools, compilers, packages('ruby', 'ruby-dev', 'bundler')) },
+  python: { versions: one('3.11', appTools, compilers, ...sshTools) },
+  ruby: { versions: one('3.1', appTools, compilers, packages('ruby', 'ruby-dev', 'bundler'), ...sshTools) },
   golang: {
-    versions: [...one('1.23', appTools, compilers, backports('golang-1.23-go', 'golang-1.23-src', 'golang-go', 'golang-src'))],
+    versions: [...one('1.23', appTools, compilers, backports('golang-1.23-go', 'golang-1.23-src', 'golang-go', 'golang-src'), ...sshTools)],
   },
-  java: { versions: one('17', appTools, packages('openjdk-17-jdk-headless', 'maven')) },
-  elixir: { versions: one('1.14', appTools, compilers, packages('elixir', 'erlang-dev', 'erlang-xmerl', 'erlang-os-mon')) },
-  rust: { versions: one('1', appTools, compilers, packages('rustc-web', 'cargo-web')) },
+  java: { versions: one('17', appTools, packages('openjdk-17-jdk-headless', 'maven'), ...sshTools) },
+  elixir: { versions: one('1.14', appTools, compilers, packages('elixir', 'erlang-dev', 'erlang-xmerl', 'erlang-os-mon'), ...sshTools) },
+  rust: { versions: one('1', appTools, compilers, packages('rustc-web', 'cargo-web'), ...sshTools) },
   static: { versions: one('1') },
 
   postgresql: {
@@ -150,7 +151,11 @@ export const catalogue: Catalogue = {
   'valkey-persistent': { versions: valkeyVersions, service: storeOf('valkey') },
   memcached: { versions: one('1.6', packages('memcached')), service: memcached },
   rabbitmq: { versions: one('3.10', packages('rabbitmq-server'), { kind: 'files', files: rabbitmqFiles }), service: rabbitmq },
+  'network-storage': { versions: ['1.0', '2.0'].map((version) => ({ version, recipes: [base] })), isStorage: true },
 };
+
+/** Of a service of the type, `network-storage:1.0`. */
+export const isStorage = (type: string): boolean => catalogue[type.split(':', 1)[0] ?? '']?.isStorage ?? false;
 
 export const typesOf = (entries: Catalogue): string[] =>
   Object.entries(entries).flatMap(([name, { versions }]) => versions.map(({ version }) => `${name}:${version}`));

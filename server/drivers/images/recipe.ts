@@ -24,6 +24,8 @@ export interface DebianPackages {
   packages: readonly [string, ...string[]];
   /** Patterns of paths that are left out, for what a container has no use for. */
   without?: readonly string[];
+  /** The files that are wanted of them, which need nothing but the base. Whatever else is below, the layer is the same. */
+  only?: readonly string[];
 }
 
 /** Contents of npm packages, put where they are wanted. Whatever is below, the layer is the same. */
@@ -65,14 +67,20 @@ export interface Layer {
 export function layersOf(recipes: readonly Recipe[], architecture: string): Layer[] {
   const layers: Layer[] = [];
   for (const recipe of recipes) {
-    const below = standsAlone(recipe) ? [] : layers.filter((layer) => !standsAlone(layer.recipe)).map(({ hash }) => hash);
+    const below = needs(recipe, layers).map(({ hash }) => hash);
     layers.push({ hash: hashOf({ format, architecture, below, recipe }), recipe, below });
   }
   return layers;
 }
 
 /** Debian packages are registered with those below them; the other kinds only add files. */
-const standsAlone = ({ kind }: Recipe) => kind === 'npm-packages' || kind === 'files';
+function needs(recipe: Recipe, layers: readonly Layer[]): Layer[] {
+  if (isSome(recipe)) return layers.filter((layer) => layer.recipe.kind === 'debian-base');
+  return addsFiles(recipe) ? [] : layers.filter((layer) => !addsFiles(layer.recipe));
+}
+
+const isSome = (recipe: Recipe) => recipe.kind === 'debian-packages' && recipe.only !== undefined;
+const addsFiles = (recipe: Recipe) => recipe.kind === 'npm-packages' || recipe.kind === 'files' || isSome(recipe);
 
 export const hashOf = (data: unknown) => createHash('sha256').update(canonical(data)).digest('hex').slice(0, hashCharacters);
 

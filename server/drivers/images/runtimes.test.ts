@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../test-images.ts';
-import { catalogue, entryOf, typesOf } from './catalogue.ts';
+import { catalogue, entryOf, isStorage, typesOf } from './catalogue.ts';
+import { phpExtensions, phpScanPath } from './php.ts';
 
 const buildMillisecondsMax = 600_000;
 
@@ -93,7 +94,7 @@ const programs: Record<string, Program> = {
   },
 };
 
-const runtimeTypes = typesOf(catalogue).filter((type) => !entryOf(catalogue, type).entry.service);
+const runtimeTypes = typesOf(catalogue).filter((type) => !entryOf(catalogue, type).entry.service && !isStorage(type));
 
 describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
   let containers: TestContainers;
@@ -129,6 +130,32 @@ describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
       await containers.runtime.remove(container);
     },
   );
+
+  test('PHP has the extensions that are named, and those that were asked for', { timeout: buildMillisecondsMax }, async () => {
+    const { layers } = await containers.images.ensure('php:8.2');
+    await containers.start({ name: 'php', layers, argv: ['sleep', 'infinity'] });
+    const { builtIn, usual, others } = phpExtensions;
+    const loaded = async (scanned: string) => {
+      const script = 'echo json_encode(array_map("strtolower", get_loaded_extensions()));';
+      const { stdout, stderr } = await containers.run('php', { argv: ['php', '-r', script], env: { PHP_INI_SCAN_DIR: scanned } });
+      expect(stderr).toBe('');
+      return new Set((JSON.parse(stdout) as string[]).map((name) => (name === 'zend opcache' ? 'opcache' : name)));
+    };
+    const none = { extensions: [], disabled_extensions: [] };
+    const byDefault = await loaded(phpScanPath(none));
+    expect([...builtIn, ...usual].filter((name) => !byDefault.has(name))).toEqual([]);
+    expect(others.filter((name) => byDefault.has(name))).toEqual([]);
+    const composer = { argv: ['composer', '--version'], env: { PHP_INI_SCAN_DIR: phpScanPath(none), HOME: '/tmp' } } as const;
+    expect(await containers.run('php', composer)).toMatchObject({ code: 0, stdout: expect.stringContaining('Composer') });
+    const all = await loaded(phpScanPath({ ...none, extensions: others.map((name) => ({ name })) }));
+    expect([...builtIn, ...usual, ...others].filter((name) => !all.has(name))).toEqual([]);
+    const fewest = await loaded(phpScanPath({ extensions: [{ name: 'memcached' }], disabled_extensions: usual }));
+    expect([...fewest].filter((name) => [...usual, ...others].includes(name)).toSorted()).toEqual(['igbinary', 'memcached', 'msgpack']);
+    const alone = [...usual, ...others].map((name) => `${phpScanPath({ extensions: [{ name }], disabled_extensions: usual })}\n`);
+    const complaints = 'while read -r path; do PHP_INI_SCAN_DIR=$path php -r "" 2>&1; done';
+    expect(await containers.run('php', { argv: ['dash', '-c', complaints], stdin: alone.join('') })).toMatchObject({ code: 0, stdout: '' });
+    await containers.runtime.remove('php');
+  });
 
   test(
     'what is in a layer belongs to root, everybody may read it, and nothing gives rights',

@@ -173,6 +173,34 @@ test.for<[string, string, string[]]>([
       '6:121 routes.https://{default}/.redirects.paths.x: Found "x", expected a path that begins with /.',
     ],
   ],
+  [
+    'a key that is mistyped',
+    inApp('web:\n  comands: {start: x}').replace('    web: {commands: {start: node server.js}}\n', ''),
+    [
+      '5:7 applications.app.web.comands: Found the unknown key "comands" (did you mean "commands"?), expected one of commands, upstream, locations, relationships, mounts, variables, additional_hosts, container_profile, access, firewall, size, disk, resources.',
+    ],
+  ],
+  [
+    'a key that nothing is like',
+    inApp('', 'services: {db: {type: "postgresql:17", zoo: 1}, m: {type: "memcached:1.6", configuration: {size: 1}}}'),
+    [
+      '6:40 services.db.zoo: Found the unknown key "zoo", expected one of type, configuration, relationships, container_profile, size, disk.',
+      '6:92 services.m.configuration.size: Found the key "size", expected none: memcached:1.6 has nothing to configure.',
+    ],
+  ],
+  [
+    'an extension of PHP that there is not',
+    inApp('runtime: {extensions: [redis, imagick, json, imagik, {name: newrelic}], disabled_extensions: [pdo, json, x]}').replace(
+      'nodejs:22',
+      'php:8.2',
+    ),
+    [
+      '5:50 applications.app.runtime.extensions.3: Found the extension "imagik", expected one of imagick, blackfire; pdo, redis, json are there anyway.',
+      '5:58 applications.app.runtime.extensions.4: Found the extension "newrelic", expected one of imagick, blackfire; pdo, redis, json are there anyway.',
+      '5:104 applications.app.runtime.disabled_extensions.1: Found the extension "json", expected one of pdo, redis.',
+      '5:110 applications.app.runtime.disabled_extensions.2: Found the extension "x", expected one of pdo, redis.',
+    ],
+  ],
   ['a key that is there twice', `${app}    type: nodejs:24`, ['5:5 : Found the key "type" a second time, expected it once.']],
   ['a tag that is not ours', inApp('hooks: {build: !secret x}'), ['5:28 : Found the tag "!secret", expected !include, !archive or none.']],
   [
@@ -194,11 +222,10 @@ test('applications may not go round in a circle', async () => {
 
 test('all errors are there at once, and are printed with what to do first', async () => {
   const outcome = await readText(inApp('timezone: 5\nhooks: {biuld: x}\ncrons: {a: {spec: x}}', 'services: {db: {type: oracle}}'));
-  expect(outcome.errors).toHaveLength(4);
-  expect(printMessages(outcome))
-    .toBe(`W: .upsun/config.yaml:6:13: applications.app.hooks.biuld: Unknown key "biuld" is ignored; did you mean "build"?
-E: Error parsing configuration files:
+  expect(outcome.errors).toHaveLength(5);
+  expect(printMessages(outcome)).toBe(`E: Error parsing configuration files:
     - .upsun/config.yaml:5:15: applications.app.timezone: Found 5, expected the name of a time zone such as Europe/Paris.
+    - .upsun/config.yaml:6:13: applications.app.hooks.biuld: Found the unknown key "biuld" (did you mean "build"?), expected one of build, deploy, post_deploy, sanitize.
     - .upsun/config.yaml:7:13: applications.app.crons.a.commands: Found no commands, expected a map with start.
     - .upsun/config.yaml:7:23: applications.app.crons.a.spec: Found the schedule "x", expected five fields: minute, hour, day, month, day of the week.
     - .upsun/config.yaml:8:23: services.db.type: Found the type "oracle", expected one of mysql, redis, mariadb, memcached, rabbitmq, postgresql, redis-persistent.
@@ -211,7 +238,7 @@ test('what cannot be honoured is a warning that names it', async () => {
     await warningsOf(
       inApp(
         'disk: 1024\nstack: {}\npreflight: {ignored_rules: [x]}\nbuild: {flavor: drupal}\nmounts: {.cache: {source: tmp}}\ncrons: {often: {spec: "* * * * *", cmd: x}}\nruntime: {}',
-        `routes: {'https://{default}/': {type: upstream, upstream: app, ssi: true, to: 'https://x/', tls: {client_authentication: require}}}`,
+        `routes: {'https://{default}/': {type: upstream, upstream: app, ssi: true, http_access: {}, to: 'https://x/', tls: {client_authentication: require}}}`,
       ),
     ),
   ).toEqual([
@@ -223,7 +250,8 @@ test('what cannot be honoured is a warning that names it', async () => {
     '10:27 applications.app.crons.often.spec: It runs every 5 minutes at most, whatever "* * * * *" says.',
     '11:5 applications.app.runtime: "runtime" is ignored: it sets up PHP, and this is nodejs.',
     '12:69 routes.https://{default}/.ssi: "ssi" is ignored: server-side includes are not offered here.',
-    '12:79 routes.https://{default}/.to: "to" is ignored: a route of the type upstream has none.',
-    '12:122 routes.https://{default}/.tls.client_authentication: "client_authentication" is ignored: clients are not asked for certificates here.',
+    '12:75 routes.https://{default}/.http_access: "http_access" is ignored: it is set for each environment.',
+    '12:96 routes.https://{default}/.to: "to" is ignored: a route of the type upstream has none.',
+    '12:139 routes.https://{default}/.tls.client_authentication: "client_authentication" is ignored: clients are not asked for certificates here.',
   ]);
 });

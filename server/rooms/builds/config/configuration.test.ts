@@ -205,14 +205,23 @@ web: {commands: {start: node .}}
 test('files of the folder are taken in order; what is there again replaces the whole, with a warning', async () => {
   const { model, warnings } = await read({
     '.upsun/10-first.yaml': app,
-    '.upsun/20-second.yaml': `applications: {app: {type: 'nodejs:24', web: {commands: {start: other}}}}\nserivces: {}`,
+    '.upsun/20-second.yaml': `applications: {app: {type: 'nodejs:24', web: {commands: {start: other}}}}`,
     '.upsun/folder/30-third.yaml': 'applications: {ignored: 5}',
     '.upsun/README.md': 'no YAML: [',
   });
   expect(model?.applications['app']).toMatchObject({ type: 'nodejs:24', web: { commands: { start: 'other' } } });
   expect(said(warnings)).toEqual([
     '.upsun/20-second.yaml:1:16 applications.app: This replaces the whole of "app" in .upsun/10-first.yaml.',
-    '.upsun/20-second.yaml:2:1 serivces: Unknown key "serivces" is ignored; did you mean "services"?',
+  ]);
+});
+
+test('a file that is no configuration by itself is included by another, or wrong', async () => {
+  const files = { '.upsun/config.yaml': `${app}services: {db: !include db.yaml}`, '.upsun/db.yaml': 'type: postgresql:17' };
+  expect((await modelOf(files)).services['db']?.type).toBe('postgresql:17');
+  const { errors } = await read({ ...files, '.upsun/more.yaml': 'serivces: {}\ntype: x' });
+  expect(said(errors)).toEqual([
+    '.upsun/more.yaml:1:1 serivces: Found the unknown key "serivces" (did you mean "services"?), expected one of applications, services, routes, tasks.',
+    '.upsun/more.yaml:2:1 type: Found the unknown key "type", expected one of applications, services, routes, tasks.',
   ]);
 });
 

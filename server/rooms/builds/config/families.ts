@@ -5,8 +5,8 @@
 import { isMap, type Node as YamlNode } from 'yaml';
 import { type FolderOf, openReading, type Reading, readYaml } from './include.ts';
 import { quoted, type Report } from './message.ts';
-import { nearest } from './nearest.ts';
 import { type Entry, isNull, mapAt, type Node, type Spot } from './node.ts';
+import { unknownKey } from './shape.ts';
 import { follow, type SourceEntry, type SourceTree } from './source-tree.ts';
 import { kindOf } from './yaml-file.ts';
 
@@ -74,29 +74,28 @@ async function readFolder(reading: Reading, sections: Sections, folder: string) 
   const { tree, report } = reading;
   const files = (await tree.list(folder)).filter(({ path, kind }) => kind === 'file' && yamlName.test(path)).toSorted(byPath);
   if (files[0]) sections.at = spotIn(files[0].path);
+  const read: Node[] = [];
   for (const { path } of files) {
     const folderOf: FolderOf = ([section, name, ...deeper], node) =>
       (section === 'applications' || section === 'tasks') && name !== undefined && deeper.length === 0 ? rootOf(node, '') : undefined;
     const node = await readYaml(reading, path, { path: [], folder, folderOf, via: [] });
-    if (!node || isNull(node)) continue;
-    if (node.kind !== 'map') {
-      report.error(node.at, '', `Found ${kindOf(node)}, expected a map with ${sectionNames.join(', ')}.`);
-      continue;
-    }
-    for (const [key, entry] of node.entries) addSection(sections, report, key, entry);
+    if (node && !isNull(node)) read.push(node);
+  }
+  // What is included is known only now.
+  for (const node of read.filter((one) => !isOnlyPart(reading, one))) {
+    if (node.kind === 'map') for (const [key, entry] of node.entries) addSection(sections, report, key, entry);
+    else report.error(node.at, '', `Found ${kindOf(node)}, expected a map with ${sectionNames.join(', ')}.`);
   }
 }
 
+/** Of another file, and nothing that stands for itself. */
+const isOnlyPart = ({ included }: Reading, node: Node) =>
+  included.has(node.at.file.path) && !(node.kind === 'map' && sectionNames.some((name) => node.entries.has(name)));
+
 function addSection(sections: Sections, report: Report, key: string, { at, node }: Entry) {
   const section = sectionNames.find((name) => name === key);
-  if (!section) {
-    const meant = nearest(key, sectionNames);
-    report.warn(
-      at,
-      key,
-      `Unknown key ${quoted(key)} is ignored; ${meant ? `did you mean ${quoted(meant)}?` : `known are ${sectionNames.join(', ')}.`}`,
-    );
-  } else if (node.kind === 'map') {
+  if (!section) report.error(at, key, unknownKey(key, sectionNames));
+  else if (node.kind === 'map') {
     for (const [name, entry] of node.entries) add(sections, report, section, name, { ...entry, root: '/' });
   } else if (!isNull(node)) report.error(node.at, key, `Found ${kindOf(node)}, expected a map of ${section} by name.`);
 }

@@ -23,12 +23,15 @@ export interface Reading {
   report: Report;
   /** What may still be read, over all files. */
   left: { yamlBytes: number; includedBytes: number; includes: number };
+  /** Files that others include: parts, which need not be a configuration by themselves. */
+  included: Set<string>;
 }
 
 export const openReading = (tree: SourceTree, report: Report): Reading => ({
   tree,
   report,
   left: { yamlBytes: yamlBytesMax, includedBytes: includedBytesMax, includes: includesMax },
+  included: new Set(),
 });
 
 /** Where includes lead from, for a value at a path of keys; undefined: from where they do for what is around it. */
@@ -104,6 +107,7 @@ async function fetched(reading: Reading, source: SourceFile, { node, around }: T
   const path = follow(isArchive ? source.path.split('/').slice(0, -1).join('/') : around.folder, wish.path);
   if (path === undefined) return nothing(`Found the path ${quoted(wish.path)}, expected one that stays in the repository.`);
   if (isArchive) return (await archived(reading, at, path)) ?? nothing(`There is no folder ${quoted(path)} in the repository.`);
+  reading.included.add(path);
   if (wish.type === 'yaml') {
     if (around.via.includes(path)) return nothing(`Found a circle: ${[...around.via, path].join(' includes ')}.`);
     if (around.via.length > includeDepthMax)

@@ -15,6 +15,7 @@ import type { ProjectModel, Route, Service } from './model.ts';
 import { childOf } from './node.ts';
 import type { Shape } from './shape.ts';
 import { follow, type SourceTree } from './source-tree.ts';
+import { warnOfUnreachable } from './unreachable.ts';
 
 export interface ConfigurationOptions {
   /** What there is to choose from: `imagesOf(catalogue)`. */
@@ -72,6 +73,7 @@ async function modelOf(sections: Sections, tree: SourceTree, options: Configurat
   if (applications.size === 0 && report.errors.length === 0)
     report.error(sections.at, 'applications', 'Found no applications, expected at least one.');
   refuseCircles(model, sections, report);
+  warnOfUnreachable(model, sections, report);
   await refuseMissingFolders(model, sections, tree, report);
   return model;
 }
@@ -82,6 +84,7 @@ const targetOf = (context: Context, found: Service): Target => ({
   kind: 'service',
   endpoints: Object.keys(found.endpoints),
   defaultEndpoint: defaultEndpointOf(context, found),
+  isStorage: context.images.some(({ type, isStorage }) => type === found.type && isStorage),
 });
 
 const volumesOf = (applications: ReadonlyMap<string, Found>) =>

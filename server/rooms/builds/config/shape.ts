@@ -1,6 +1,6 @@
 /**
  * Shapes: what the language's tables are made of. A shape reads a node into a value, reports what it does not like, and says what it expects in
- * the words of the message. An object is a table of keys; what it does not know is a warning, and what it cannot honour is one with the reason.
+ * the words of the message. An object is a table of keys; what it does not know is an error, and what it cannot honour a warning with the reason.
  */
 import { quoted, type Report } from './message.ts';
 import type { Json } from './model.ts';
@@ -142,7 +142,7 @@ export const object = <F extends Fields>(fields: F, { ignored = {} }: ObjectRule
     expected,
     read: (node, place) => {
       if (node.kind !== 'map') return unexpected(node, place, expected);
-      for (const [key, { at }] of node.entries) if (!Object.hasOwn(fields, key)) warnOf(key, at, place, Object.keys(fields), ignored);
+      for (const [key, { at }] of node.entries) if (!Object.hasOwn(fields, key)) complainOf(key, at, place, Object.keys(fields), ignored);
       const values = Object.entries(fields).map(
         ([key, field]) => [key, fieldValue(field, node.entries.get(key), node, below(place, key))] as const,
       );
@@ -161,17 +161,17 @@ function fieldValue<T>({ shape, otherwise }: Field<T>, entry: Entry | undefined,
   return missing;
 }
 
-function warnOf(key: string, at: Entry['at'], place: Place, known: readonly string[], ignored: Readonly<Record<string, string>>) {
+function complainOf(key: string, at: Entry['at'], place: Place, known: readonly string[], ignored: Readonly<Record<string, string>>) {
   const { path } = below(place, key);
   if (Object.hasOwn(ignored, key)) place.report.warn(at, path, `${quoted(key)} is ignored: ${ignored[key]}.`);
-  else {
-    const meant = nearest(key, known);
-    place.report.warn(
-      at,
-      path,
-      `Unknown key ${quoted(key)} is ignored; ${meant ? `did you mean ${quoted(meant)}?` : `known are ${known.join(', ')}.`}`,
-    );
-  }
+  else place.report.error(at, path, unknownKey(key, known));
+}
+
+/** Whoever mistypes a key wants what it says: to go on without it would deploy something else. */
+export function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  const guess = meant === undefined ? '' : ` (did you mean ${quoted(meant)}?)`;
+  return `Found the unknown key ${quoted(key)}${guess}, expected one of ${known.join(', ')}.`;
 }
 
 /** Another way to write the same, tried first where it is a single value or nothing. */

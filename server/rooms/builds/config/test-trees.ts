@@ -30,7 +30,11 @@ const services = {
 };
 /** Not the catalogue, which grows, and messages name what there is. */
 export const images: Image[] = [
-  ...runtimes.map((type) => ({ type, isService: false })),
+  ...runtimes.map((type) => ({
+    type,
+    isService: false,
+    ...(type === 'php:8.2' && { phpExtensions: { builtIn: ['json'], usual: ['pdo', 'redis'], others: ['imagick', 'blackfire'] } }),
+  })),
   ...Object.entries(services).map(([type, endpoint]) => ({ type, isService: true, endpoint })),
 ];
 export const options: ConfigurationOptions = { images, scriptsByDefault: true };

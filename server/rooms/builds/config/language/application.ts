@@ -129,8 +129,7 @@ const sourceOf = (root: string) =>
 const written = (context: Context, root: string) =>
   object(keysOf(context, root), {
     ignored: {
-      // Its own name is in every legacy file.
-      ...(context.isLegacy && { name: 'the key of the map is its name' }),
+      name: 'the key of the map is its name',
       stack: 'composable images are not offered here',
       image: 'images are those of the catalogue, named by "type"',
       egress: notOffered,

@@ -21,6 +21,8 @@ export interface Target {
   endpoints: readonly string[] | undefined;
   /** For those who name none; undefined where that is not possible. */
   defaultEndpoint: string | undefined;
+  /** It has files that can be mounted. */
+  isStorage?: boolean;
 }
 
 /** A type of the catalogue: for apps, or for services. */

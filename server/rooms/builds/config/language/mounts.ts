@@ -59,18 +59,15 @@ const isOneInTheOther = (a: string, b: string) => a.startsWith(`${b}/`) || b.sta
 
 /** Whether what it shares exists, if it shares anything. */
 function mayBeMounted(
-  { volumes }: Context,
+  { volumes, targets }: Context,
   { source, service }: Omit<Written, 'source_path'>,
   node: Node,
   { path, report }: Place,
 ): boolean {
   if (source === 'service') {
-    report.error(
-      node.at,
-      path,
-      'Found a mount of a service, but services with files to mount are not offered here; expected source: storage.',
-    );
-    return false;
+    const wrong = wrongStorage(targets, service);
+    if (wrong !== undefined) report.error(node.at, path, wrong);
+    return wrong === undefined;
   }
   if (service === null || (source === 'storage' && volumes.has(service))) return true;
   if (source === 'storage') {
@@ -83,4 +80,14 @@ function mayBeMounted(
   }
   report.warn(node.at, path, `"service" is ignored: only mounts of the source storage are shared.`);
   return true;
+}
+
+/** What is wrong with itself is said there. */
+function wrongStorage(targets: Context['targets'], service: string | null): string | undefined {
+  const target = service === null ? undefined : targets.get(service);
+  if (target?.kind === 'service' && (target.isStorage || !target.endpoints)) return undefined;
+  const found = service === null ? 'a mount of a service without its name' : `the service ${quoted(service)}`;
+  const offered = [...targets].flatMap(([name, { isStorage }]) => (isStorage ? name : []));
+  const there = offered.length === 0 ? 'there is none' : nearestFirst(service ?? '', offered).join(', ');
+  return `Found ${found}, expected service to name one of the type network-storage: ${there}.`;
 }

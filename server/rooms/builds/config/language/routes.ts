@@ -102,19 +102,22 @@ const cache = object({
   headers: optional(list(text('the name of a header')), ['Accept', 'Accept-Language']),
 });
 
-const keys = object({
-  type: required(choice('upstream', 'redirect', 'proxy')),
-  upstream: maybe(text('application:http')),
-  to: maybe(text('a URL such as https://{default}/', isDestination)),
-  primary: orNull(flag),
-  id: orNull(label()),
-  attributes: optional(mapOf(label(), 'a map of text'), {}),
-  cache: maybe(cache),
-  ssi: maybe(ssi),
-  sticky: maybe(switchable),
-  redirects: maybe(redirects),
-  tls: optional(tls, noTls()),
-});
+const keys = object(
+  {
+    type: required(choice('upstream', 'redirect', 'proxy')),
+    upstream: maybe(text('application:http')),
+    to: maybe(text('a URL such as https://{default}/', isDestination)),
+    primary: orNull(flag),
+    id: orNull(label()),
+    attributes: optional(mapOf(label(), 'a map of text'), {}),
+    cache: maybe(cache),
+    ssi: maybe(ssi),
+    sticky: maybe(switchable),
+    redirects: maybe(redirects),
+    tls: optional(tls, noTls()),
+  },
+  { ignored: { http_access: 'it is set for each environment' } },
+);
 
 function isCookie(name: string): boolean {
   const [, pattern] = /^\/(.+)\/$/s.exec(name) ?? [];

@@ -1,4 +1,5 @@
 /** What is installed beside an app, and how PHP is set up. */
+import type { PhpExtensions } from '../../../../drivers/images/php.ts';
 import { nameOfType } from '../images.ts';
 import { quoted } from '../message.ts';
 import type { App, Json } from '../model.ts';
@@ -78,16 +79,8 @@ export function runtimeOf(
     if (found) report.warn(childOf(node, 'runtime').at, `${path}.runtime`, `"runtime" is ignored: it sets up PHP, and this is ${name}.`);
     return {};
   }
-  const offered = images.find((image) => image.type === type)?.extensions;
-  for (const wanted of found?.extensions ?? []) {
-    if (offered && !offered.includes(wanted.name)) {
-      report.warn(
-        childOf(node, 'runtime').at,
-        `${path}.runtime.extensions`,
-        `There is no extension ${quoted(wanted.name)} for ${type}; there are ${offered.join(', ')}.`,
-      );
-    }
-  }
+  const offered = images.find((image) => image.type === type)?.phpExtensions;
+  if (found && offered) checkExtensions(found, offered, { path: `${path}.runtime`, report }, childOf(node, 'runtime'));
   return (
     found ?? {
       extensions: [],
@@ -96,4 +89,27 @@ export function runtimeOf(
       sizing_hints: { request_memory: 45, reserved_memory: 70 },
     }
   );
+}
+
+function checkExtensions(
+  { extensions, disabled_extensions }: Read<typeof phpRuntime>,
+  { builtIn, usual, others }: PhpExtensions,
+  { path, report }: Place,
+  node: Node,
+) {
+  const check = (key: 'extensions' | 'disabled_extensions', names: readonly string[], known: readonly string[], why: string) => {
+    const written = childOf(node, key);
+    for (const [index, name] of names.entries()) {
+      const { at } = (written.kind === 'list' ? written.items[index] : undefined) ?? written;
+      if (!known.includes(name)) report.error(at, `${path}.${key}.${index}`, `Found the extension ${quoted(name)}, ${why}.`);
+    }
+  };
+  const names = extensions.map(({ name }) => name);
+  check(
+    'extensions',
+    names,
+    [...builtIn, ...usual, ...others],
+    `expected one of ${others.join(', ')}; ${[...usual, ...builtIn].join(', ')} are there anyway`,
+  );
+  check('disabled_extensions', disabled_extensions, [...usual, ...others], `expected one of ${usual.join(', ')}`);
 }

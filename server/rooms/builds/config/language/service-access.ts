@@ -119,7 +119,7 @@ const redis: Reader = (node, place, image) => {
 
 const unconfigured: Reader = (node, place, image) => {
   for (const [key, { at }] of node?.kind === 'map' ? node.entries : []) {
-    place.report.warn(at, `${place.path}.${key}`, `Unknown key ${quoted(key)} is ignored; ${image.type} has nothing to configure.`);
+    place.report.error(at, `${place.path}.${key}`, `Found the key ${quoted(key)}, expected none: ${image.type} has nothing to configure.`);
   }
   return open(image);
 };

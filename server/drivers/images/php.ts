@@ -1,0 +1,102 @@
+/**
+ * Extensions of PHP: those that are in it, those that are loaded unless somebody says otherwise, and those that are there for who asks. Each has a
+ * folder with the setting that loads it, and PHP is told the folders to look in: what an app has is a variable, in builds, at work and in hooks.
+ */
+import type { DebianPackages, Files } from './recipe.ts';
+
+/** In the program itself: always there. */
+const builtIn = 'date filter hash json libxml openssl pcntl pcre random session sodium spl standard zlib'.split(' ');
+
+/** By package; each extension comes after those that it needs. */
+const usual = {
+  common:
+    'pdo calendar ctype exif ffi fileinfo ftp gettext iconv phar posix shmop sockets sysvmsg sysvsem sysvshm tokenizer readline'.split(' '),
+  bcmath: ['bcmath'],
+  curl: ['curl'],
+  gd: ['gd'],
+  intl: ['intl'],
+  mbstring: ['mbstring'],
+  mysql: ['mysqlnd', 'mysqli', 'pdo_mysql'],
+  opcache: ['opcache'],
+  pgsql: ['pgsql', 'pdo_pgsql'],
+  redis: ['igbinary', 'redis'],
+  sqlite3: ['sqlite3', 'pdo_sqlite'],
+  xml: ['xml', 'dom', 'simplexml', 'xmlreader', 'xmlwriter', 'xsl'],
+  zip: ['zip'],
+  soap: ['soap'],
+  apcu: ['apcu'],
+};
+
+/** Each in a package of its name. */
+const others = 'amqp bz2 gmp imagick imap ldap mailparse msgpack memcached mongodb ssh2 tidy uuid xdebug yaml'.split(' ');
+
+/** What some need to be loaded before them. */
+const needs: Readonly<Record<string, readonly string[]>> = {
+  mailparse: ['mbstring'],
+  memcached: ['igbinary', 'msgpack'],
+  redis: ['igbinary'],
+  mysqli: ['mysqlnd'],
+  pdo_mysql: ['pdo', 'mysqlnd'],
+  pdo_pgsql: ['pdo'],
+  pdo_sqlite: ['pdo'],
+  dom: ['xml'],
+  xmlreader: ['dom'],
+  xsl: ['dom'],
+};
+
+const usualNames: readonly string[] = Object.values(usual).flat();
+/** In the order in which they are loaded. */
+const loadable = [...usualNames, ...others];
+
+export interface PhpExtensions {
+  builtIn: readonly string[];
+  usual: readonly string[];
+  others: readonly string[];
+}
+
+export const phpExtensions: PhpExtensions = { builtIn, usual: usualNames, others };
+
+const folder = '/usr/local/share/php-extensions';
+const zendExtensions = new Set(['opcache', 'xdebug']);
+
+const packagesFor = (version: string, names: readonly string[]) => names.map((name) => `php${version}-${name}`);
+
+export const usualPackages = (version: string) =>
+  packagesFor(
+    version,
+    Object.keys(usual).filter((name) => name !== 'common'),
+  );
+
+/** What goes on top of PHP with its usual extensions. */
+export function phpLayers(version: string): (DebianPackages | Files)[] {
+  const [first = '', ...more] = packagesFor(version, others);
+  const files = loadable.map((name) => [
+    `${folder}/${name}/${name}.ini`,
+    `${zendExtensions.has(name) ? 'zend_' : ''}extension=${name}.so\n`,
+  ]);
+  return [
+    { kind: 'debian-packages', packages: [first, ...more] },
+    { kind: 'files', files: Object.fromEntries(files) },
+  ];
+}
+
+interface Chosen {
+  extensions: readonly { name: string }[];
+  disabled_extensions: readonly string[];
+}
+
+/** What PHP is told as PHP_INI_SCAN_DIR. What another one needs stays, whatever is said of it. */
+export function phpScanPath({ extensions, disabled_extensions }: Chosen): string {
+  const chosen = [...usualNames.filter((name) => !disabled_extensions.includes(name)), ...extensions.map(({ name }) => name)];
+  const wanted = new Set<string>();
+  for (const name of chosen) addWithNeeds(wanted, name);
+  return loadable
+    .filter((name) => wanted.has(name))
+    .map((name) => `${folder}/${name}`)
+    .join(':');
+}
+
+function addWithNeeds(wanted: Set<string>, name: string) {
+  wanted.add(name);
+  for (const needed of needs[name] ?? []) addWithNeeds(wanted, needed);
+}

@@ -1,0 +1,28 @@
+/** Relationships with apps that nobody inside the environment can reach: only the edge speaks FastCGI, serves files, and sees sockets. */
+import type { Sections } from './families.ts';
+import { quoted, type Report } from './message.ts';
+import type { App, ProjectModel } from './model.ts';
+import { childOf } from './node.ts';
+
+export function warnOfUnreachable({ applications }: ProjectModel, sections: Sections, report: Report) {
+  for (const { name, relationships, workers } of Object.values(applications)) {
+    const found = sections.applications.get(name);
+    const wanted = new Map(
+      [relationships, ...Object.values(workers).map((worker) => worker.relationships)].flatMap((each) => Object.entries(each)),
+    );
+    for (const [relationship, { service }] of wanted) {
+      const reason = Object.hasOwn(applications, service) && applications[service] ? reasonOf(applications[service]) : undefined;
+      if (reason === undefined || !found) continue;
+      const { at } = childOf(childOf(found.node, 'relationships'), relationship);
+      const path = `applications.${name}.relationships.${relationship}`;
+      report.warn(at, path, `Nothing will answer there: the application ${quoted(service)} ${reason}. Reach it by its route.`);
+    }
+  }
+}
+
+/** Undefined: it can be reached. */
+function reasonOf({ web: { commands, upstream } }: App): string | undefined {
+  if (upstream.protocol === 'fastcgi') return 'speaks FastCGI';
+  if (commands.start === null) return 'starts nothing that could answer';
+  return upstream.socket_family === 'unix' ? 'listens on a socket, and would have to listen on $PORT, with socket_family: tcp' : undefined;
+}
