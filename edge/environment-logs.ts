@@ -1,16 +1,19 @@
 /**
- * The log files of environments. `<logs>/<cluster>/access.log` has a line for each request, as most programs that read such logs know it, followed by
- * the seconds it took and its id:
+ * The log files of environments, a folder for each app. `<logs>/<cluster>/<app>/access.log` has a line for each request that a route led to the app, as
+ * most programs that read such logs know it, followed by the seconds it took and its id:
  *
  *   192.0.2.7 - - [09/Nov/2026:10:00:00 +0000] "GET /path?query HTTP/1.1" 200 5120 "referer" "user agent" 0.012 <request id>
  *
- * `error.log` beside it has what instances said beside their replies. Lines wait in memory for a moment and are appended together, by each process for
- * itself; nothing waits for them. What a client sent cannot end a line or a quoted part of it. One process at a time puts a full file aside: see
- * `putAside`.
+ * `error.log` beside it has why requests failed, and what instances said beside their replies. What no app was asked for is in the folder `@edge`.
+ * Lines wait in memory for a moment and are appended together, by each process for itself; nothing waits for them. What a client sent cannot end a line
+ * or a quoted part of it. One process at a time puts a full file aside: see `putLogAside`.
  */
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { announceCut, isBeingCut, logBytesMax, putAside } from './put-aside.ts';
 import type { RequestRecord } from './request-record.ts';
+import type { AppsByCluster } from './served-apps.ts';
 
 export interface EnvironmentLogs {
   write(record: RequestRecord): void;
@@ -26,35 +29,47 @@ const flushMilliseconds = 1000;
 const waitingCharactersMax = 16_000_000;
 const partCharactersMax = 2048;
 const errorCharactersMax = 8192;
-const fileBytesMax = 8_000_000;
-const filesAsideMax = 2;
+/** For a log that is being put aside when the process ends. */
+const lastAttemptsMax = 20;
+const lastAttemptMilliseconds = 250;
+/** No app is called so. */
+const noApp = '@edge';
 
 interface Waiting {
   text: string;
   lines: number;
 }
 
-/** `onFull` is told the file, as `putAside` wants to know it. */
-export function openEnvironmentLogs(logs: string, onFull: (file: string) => void): EnvironmentLogs {
+/** `onFull` is told the file, as `putLogAside` wants to know it. */
+export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (file: string) => void): EnvironmentLogs {
   let waiting = new Map<string, Waiting>();
   let waitingCharacters = 0;
   let dropped = 0;
   let flushing: Promise<void> | undefined;
 
+  /** Lines that came later stand after it. */
+  const putBack = (file: string, { text, lines }: Waiting) => {
+    const later = waiting.get(file);
+    waiting.set(file, { text: text + (later?.text ?? ''), lines: lines + (later?.lines ?? 0) });
+  };
   const flush = async () => {
     const taken = waiting;
     waiting = new Map();
-    for (const [file, { text, lines }] of taken) {
-      try {
-        if ((await append(join(logs, file), text)) > fileBytesMax) onFull(file);
-      } catch {
-        dropped += lines;
+    for (const [file, part] of taken) {
+      if (await isBeingCut(join(logs, file))) {
+        putBack(file, part);
+        continue;
       }
-      waitingCharacters -= text.length;
+      try {
+        if ((await append(join(logs, file), part.text, apps.has(clusterOf(file)))) > logBytesMax) onFull(file);
+      } catch {
+        dropped += part.lines;
+      }
+      waitingCharacters -= part.text.length;
     }
   };
   const flushOnce = () => (flushing ??= flush().finally(() => (flushing = undefined)));
-  const timer = setInterval(() => void flushOnce(), flushMilliseconds).unref();
+  const timer = setInterval(() => waiting.size > 0 && void flushOnce(), flushMilliseconds).unref();
 
   const add = (file: string, line: string) => {
     if (waitingCharacters > waitingCharactersMax) {
@@ -71,17 +86,24 @@ export function openEnvironmentLogs(logs: string, onFull: (file: string) => void
 
   return {
     write(record) {
-      if (record.cluster !== null) add(`${record.cluster}/access.log`, lineOf(record));
+      const { cluster, note } = record;
+      if (cluster === null) return;
+      const folder = `${cluster}/${apps.ofRoute(cluster, record.route) ?? noApp}`;
+      add(`${folder}/access.log`, lineOf(record));
+      if (note !== null) add(`${folder}/error.log`, errorLineOf(record, note));
     },
     writeError(cluster, instance, text) {
       const time = timeOf(Date.now());
       for (const line of text.slice(0, errorCharactersMax).trimEnd().split('\n'))
-        add(`${cluster}/error.log`, `[${time}] ${shown(instance)}: ${shown(line)}\n`);
+        add(`${cluster}/${apps.ofInstance(cluster, instance) ?? noApp}/error.log`, `[${time}] ${shown(instance)}: ${shown(line)}\n`);
     },
     async close() {
       clearInterval(timer);
       await flushing;
-      await flush();
+      for (let attempt = 0; waiting.size > 0 && attempt < lastAttemptsMax; attempt++) {
+        if (attempt > 0) await sleep(lastAttemptMilliseconds);
+        await flush();
+      }
     },
     get dropped() {
       return dropped;
@@ -89,12 +111,14 @@ export function openEnvironmentLogs(logs: string, onFull: (file: string) => void
   };
 }
 
-/** Answers how long the file is now. It is opened each time, so that one put aside by another process is left alone. */
-async function append(file: string, text: string): Promise<number> {
-  const handle = await open(file, 'a', 0o640).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    await mkdir(dirname(file), { recursive: true, mode: 0o750 });
-    return open(file, 'a', 0o640);
+const clusterOf = (file: string) => file.slice(0, file.indexOf('/'));
+
+/** Answers how long the file is now. What belongs to an environment that is gone makes no folder for it again. */
+async function append(file: string, text: string, mayMakeFolder: boolean): Promise<number> {
+  const handle = await open(file, 'a', 0o644).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || !mayMakeFolder) throw error;
+    await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    return open(file, 'a', 0o644);
   });
   try {
     await handle.appendFile(text, 'latin1');
@@ -105,29 +129,32 @@ async function append(file: string, text: string): Promise<number> {
 }
 
 /** For the main process alone, as two would put aside what the other has just begun. */
-export async function putAside(logs: string, name: string): Promise<void> {
+export async function putLogAside(logs: string, name: string): Promise<void> {
   const file = join(logs, name);
-  if ((await stat(file)).size <= fileBytesMax) return;
-  await rm(`${file}.${filesAsideMax}`, { force: true });
-  for (let age = filesAsideMax; age > 1; age--) await rename(`${file}.${age - 1}`, `${file}.${age}`).catch(ignoreMissing);
-  await rename(file, `${file}.1`);
+  if ((await stat(file)).size <= logBytesMax || (await isBeingCut(file))) return;
+  await announceCut(file, async () => {
+    if ((await stat(file)).size > logBytesMax) await putAside(file);
+  });
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException) {
-  if (error.code !== 'ENOENT') throw error;
+function errorLineOf(record: RequestRecord, note: string): string {
+  const request = `${shown(record.address)} "${shown(record.method)} ${shown(record.path)}" ${record.status}`;
+  return `[${timeOf(record.at)}] ${shown(record.instance ?? 'edge')}: ${shown(note)}; ${request} ${shown(record.request_id)}\n`;
 }
 
 export function lineOf(record: RequestRecord): string {
   const target = record.query === '' ? shown(record.path) : `${shown(record.path)}?${shown(record.query)}`;
   return (
     `${shown(record.address)} - - [${timeOf(record.at)}] "${shown(record.method)} ${target} HTTP/1.1" ${record.status} ${record.bytes_out} ` +
-    `"${shown(record.referer) || '-'}" "${shown(record.user_agent) || '-'}" ${(record.total_ms / 1000).toFixed(3)} ${shown(record.request_id)}\n`
+    `"${shownOrDash(record.referer)}" "${shownOrDash(record.user_agent)}" ${(record.total_ms / 1000).toFixed(3)} ${shown(record.request_id)}\n`
   );
 }
 
 /** Whatever is not plain to see, and what quotes are made of. */
 const notPlain = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 const everyNotPlain = new RegExp(notPlain, 'g');
+
+const shownOrDash = (part: string) => (part === '' ? '-' : shown(part));
 
 function shown(part: string): string {
   const bounded = part.length > partCharactersMax ? part.slice(0, partCharactersMax) : part;

@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lineOf, openEnvironmentLogs, putAside } from './environment-logs.ts';
+import { lineOf, openEnvironmentLogs, putLogAside } from './environment-logs.ts';
 import { parseEnvironment } from './environment-schema.ts';
+import { logBytesMax, putAside } from './put-aside.ts';
 import { openRecords } from './records.ts';
 import type { RequestRecord } from './request-record.ts';
+import { openTable } from './routing.ts';
 import { Refused } from './schema.ts';
+import { openAppsByCluster } from './served-apps.ts';
 import { openTableFolder } from './table-folder.ts';
 import { startApplication, type TestApplication } from './test-application.ts';
 import { environmentWith, type RunningEdge, startRunningEdge } from './test-running-edge.ts';
@@ -186,39 +189,100 @@ describe('the access log', () => {
     expect(lineOf(record({ user_agent: 'x'.repeat(30_000) })).length).toBeLessThan(2500);
   });
 
-  test('has beside it what instances said, a bounded part of it, on lines of their own', async () => {
+  /** `shop` with the app `app` and a route that leads elsewhere, as the table has it. */
+  const apps = () => {
+    const table = openTable();
+    const environment = environmentWith('shop', 1, [instance]);
+    const [route] = environment.routes;
+    if (route)
+      environment.routes.push({ ...route, type: 'redirect', to: 'http://elsewhere.localhost/', original_url: 'http://old/', host: 'old' });
+    table.put(environment);
+    return { table, known: openAppsByCluster(table) };
+  };
+  const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+
+  test('is that of the app that the route led to; what led to none is kept apart', async () => {
     const logs = newFolder();
-    const log = openEnvironmentLogs(logs, () => {});
-    log.writeError('shop', 'one', 'PHP Warning: "x"\n\u001b[31mred\n');
-    log.writeError('shop', 'one', 'y'.repeat(1_000_000));
+    const log = openEnvironmentLogs(logs, apps().known, () => {});
+    log.write(record({ path: '/served' }));
+    log.write(record({ path: '/moved', route: 'http://old/', instance: null, status: 301 }));
+    log.write(record({ path: '/lost', route: null, instance: null, status: 404 }));
     await log.close();
-    const [first, second, third] = readFileSync(join(logs, 'shop', 'error.log'), 'utf8').split('\n');
-    expect([first, second].map((line) => line?.replace(/^\[.+?\] /, ''))).toEqual(['one: PHP Warning: \\x22x\\x22', 'one: \\x1B[31mred']);
-    expect(third?.length).toBeLessThan(2500);
+    expect(read(logs, 'shop', 'app', 'access.log')).toMatch(/^.+"GET \/served\?.+\n$/);
+    expect(read(logs, 'shop', '@edge', 'access.log')).toMatch(/^.+"GET \/moved\?.+\n.+"GET \/lost\?.+\n$/);
   });
 
-  test('is put aside when it is full, twice; older ones are gone', async () => {
+  test('has beside it why requests failed and what instances said, a bounded part of it, on lines of their own', async () => {
+    const logs = newFolder();
+    const log = openEnvironmentLogs(logs, apps().known, () => {});
+    log.write(record({ status: 502, note: 'connection refused' }));
+    log.writeError('shop', 'one', 'PHP Warning: "x"\n\u001b[31mred\n');
+    log.writeError('shop', 'one', 'y'.repeat(1_000_000));
+    log.writeError('shop', 'drained before', 'last words');
+    await log.close();
+    const [zeroth, first, second, third] = read(logs, 'shop', 'app', 'error.log').split('\n');
+    expect([zeroth, first, second].map((line) => line?.replace(/^\[.+?\] /, ''))).toEqual([
+      'one: connection refused; 192.0.2.7 "GET /cart" 502 f00d',
+      'one: PHP Warning: \\x22x\\x22',
+      'one: \\x1B[31mred',
+    ]);
+    expect(third?.length).toBeLessThan(2500);
+    expect(read(logs, 'shop', '@edge', 'error.log')).toContain('drained before: last words');
+  });
+
+  test('makes no folder again for an environment that is gone', async () => {
+    const logs = newFolder();
+    const { table, known } = apps();
+    const log = openEnvironmentLogs(logs, known, () => {});
+    log.write(record());
+    table.remove('shop');
+    await log.close();
+    expect(readdirSync(logs)).toEqual([]);
+    expect(log.dropped).toBe(1);
+  });
+
+  test('is put aside when it is full, twice; older ones are gone, and it stays the same file', async () => {
     const logs = newFolder();
     const full: string[] = [];
-    const log = openEnvironmentLogs(logs, (name) => full.push(name));
+    const log = openEnvironmentLogs(logs, apps().known, (name) => full.push(name));
     for (let line = 0; line < 5000; line++) log.write(record({ user_agent: 'x'.repeat(2000) }));
     await log.close();
-    const file = join(logs, 'shop', 'access.log');
-    expect(full).toEqual(['shop/access.log']);
+    const file = join(logs, 'shop', 'app', 'access.log');
+    const inode = statSync(file).ino;
+    expect(full).toEqual(['shop/app/access.log']);
     expect(log.dropped).toBe(0);
     for (const first of ['1', '2', '3']) {
-      writeFileSync(file, first.repeat(8_000_001));
-      await putAside(logs, 'shop/access.log');
+      writeFileSync(file, first.repeat(logBytesMax + 1));
+      await putAside(file);
     }
-    await expect(putAside(logs, 'shop/access.log')).rejects.toThrow('ENOENT');
-    expect(readdirSync(join(logs, 'shop')).toSorted()).toEqual(['access.log.1', 'access.log.2']);
-    expect([1, 2].map((age) => readFileSync(`${file}.${age}`, 'utf8')[0])).toEqual(['3', '2']);
+    await putLogAside(logs, 'shop/app/access.log');
+    expect([statSync(file).ino, statSync(file).size]).toEqual([inode, 0]);
+    expect(readdirSync(join(logs, 'shop', 'app')).toSorted()).toEqual(['access.log', 'access.log.1', 'access.log.2']);
+    expect([1, 2].map((age) => read(`${file}.${age}`)[0])).toEqual(['3', '2']);
+  });
+
+  test('loses no line while it is put aside, whoever writes', async () => {
+    const logs = newFolder();
+    const { known } = apps();
+    const writers = [1, 2].map(() => openEnvironmentLogs(logs, known, () => {}));
+    const file = join(logs, 'shop', 'app', 'access.log');
+    mkdirSync(join(logs, 'shop', 'app'), { recursive: true });
+    writeFileSync(file, `${'x'.repeat(logBytesMax)}\n`);
+    const cutting = putLogAside(logs, 'shop/app/access.log');
+    let written = 0;
+    for (const until = Date.now() + 3500; Date.now() < until; await sleep(5))
+      for (const writer of writers) writer.write(record({ request_id: String(written++) }));
+    await Promise.all([cutting, ...writers.map((writer) => writer.close())]);
+    const lines = `${read(`${file}.1`)}${read(file)}`.split('\n').filter((line) => line.startsWith('192'));
+    expect(new Set(lines.map((line) => line.split(' ').at(-1))).size).toBe(written);
+    expect(lines).toHaveLength(written);
+    expect(statSync(file).size).toBeGreaterThan(0);
   });
 
   test('drops and counts what cannot be written, and what finds no room', async () => {
     const logs = newFolder();
     writeFileSync(join(logs, 'shop'), 'a file where the folder should be');
-    const log = openEnvironmentLogs(logs, () => {});
+    const log = openEnvironmentLogs(logs, apps().known, () => {});
     for (let line = 0; line < 10_000; line++) log.write(record({ user_agent: 'x'.repeat(2000) }));
     await log.close();
     expect(log.dropped).toBe(10_000);

@@ -8,7 +8,7 @@ export interface EdgeSettings {
   version: string;
   /** Holds the table, the control socket and what the edge has to say. */
   folder: string;
-  /** Holds `<cluster>/access.log`. */
+  /** Holds `<cluster>/<app>/access.log`. */
   logs: string;
   /** In the order of the descriptors that they are listened on with: 3, 4, … */
   listeners: Listener[];

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { openEdge } from '../../edge/edge.ts';
 import { openEnvironmentLogs } from '../../edge/environment-logs.ts';
 import { openTable } from '../../edge/routing.ts';
+import { openAppsByCluster } from '../../edge/served-apps.ts';
 import type { EdgeEnvironment } from '../../edge/table.ts';
 
 const [port = '', logs = '', ...upstreams] = process.argv.slice(2);
@@ -18,7 +19,7 @@ const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
   routes: [
     {
       type: 'upstream',
-      upstream: 'app:http',
+      upstream: 'app',
       cache: { enabled: true, default_ttl: 0, cookies: ['*'], headers: ['Accept', 'Accept-Language'] },
       sticky: false,
       original_url: 'http://{default}/',
@@ -30,7 +31,7 @@ const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
     },
   ],
   upstreams: {
-    'app:http': {
+    app: {
       protocol: 'http',
       instances: [{ id: 'app.0', address: { host: '127.0.0.1', port: upstreamPort } }],
       locations: {
@@ -55,7 +56,7 @@ const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
 const table = openTable();
 upstreams.forEach((upstream, index) => table.put(environment(`app-${index}.test`, Number(upstream))));
 mkdirSync(logs, { recursive: true });
-const environmentLogs = openEnvironmentLogs(logs, () => {});
+const environmentLogs = openEnvironmentLogs(logs, openAppsByCluster(table), () => {});
 const edge = openEdge({
   table,
   onRecord: (record) => environmentLogs.write(record),
