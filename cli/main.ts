@@ -9,8 +9,10 @@ import type { Db } from '../server/kernel/sql.ts';
 import { endWithSentence } from '../server/process.ts';
 import { setUsersMax } from '../server/rooms/organizations/room.ts';
 import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
+import { openSessions } from '../server/rooms/ssh/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
 import { withDatabase } from './database.ts';
+import { listDeployments, rollBack } from './deployments.ts';
 import { buildImages, collectImages, listImages } from './image.ts';
 import { writeSchema } from './schema.ts';
 import { shutDown } from './shutdown.ts';
@@ -22,10 +24,13 @@ const usage = `Usage: ./offshoot <command>
   user list                                                                everybody, oldest first
   token create <e-mail> [NAME]                                             prints a new API token
   organization limit <name> <users>                                        how many users it may have; none for as many as it likes
+  deployment list <project> <environment>                                  what was deployed there, and what can be gone back to
+  rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
   image list                                                               everything an app or a service can be, and what of it is built
   image build <type>…                                                      ahead of its first use; all for everything
   image collect                                                            removes what nothing has used for a month, or beyond 20 GB
   shutdown                                                                 stops all environments and the edge; the platform must be stopped before
+  sessions                                                                 who is inside running apps over SSH, oldest first
   schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
 
 interface Arguments {
@@ -96,15 +101,25 @@ const commands: Record<string, Command> = {
       );
     }),
 
+  'deployment list': ({ words }) => listDeployments(words),
+  rollback: ({ words }) => rollBack(words),
+
   'image list': listImages,
   'image build': ({ words }) => buildImages(words),
   'image collect': collectImages,
 
   shutdown: shutDown,
+  sessions: () =>
+    operate(async (db) => {
+      for (const { email, project_id, environment_id, runs, instance, address, started_at } of await openSessions(db, sessionsMax))
+        console.log([started_at.slice(0, 19), email, project_id, environment_id, `${runs}:${instance}`, address].join('  '));
+    }),
+
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };
 
 const usersMax = 10_000;
+const sessionsMax = 10_000;
 
 const operate = (work: (db: Db) => Promise<void>) => withDatabase(readConfig(process.env), work);
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { stopEdgeIn } from '../server/drivers/edge/open-edge.ts';
+import { removeRunFolder } from '../server/drivers/runtime/runc/places.ts';
 import { openRuncRuntime } from '../server/drivers/runtime/runc/runc.ts';
 import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
 
@@ -21,6 +22,7 @@ export async function shutDown() {
     const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
     const removed = await runtime.removeLeftovers(new Set());
     await runtime.close();
+    removeRunFolder(join(config.data, 'runtime'));
     await volumes.close();
     await volumes.unmount?.();
     console.log(`${removed.length} containers are stopped; the next start brings back what should run.`);

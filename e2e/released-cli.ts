@@ -17,8 +17,8 @@ export interface ReleasedCli extends AsyncDisposable {
   readonly home: string;
   /** Without an API token it uses what it was told by signing in. */
   run(args: string[], apiToken?: string, folder?: string): Promise<Ended>;
-  /** A command that waits for a person; it ends with the test. */
-  converse(args: string[]): Conversation;
+  /** A command that waits for a person, or leaves something running; it ends with the test. */
+  converse(args: string[], apiToken?: string): Conversation;
 }
 
 export interface Conversation {
@@ -54,8 +54,9 @@ export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast
         env: { ...env, UPSUN_CLI_NO_INTERACTION: '1', ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) },
         secondsMax: commandSecondsMax,
       }),
-    converse: (args) => {
-      const { pid, conversation } = converse(program, args, { ...env, SHELL_INTERACTIVE: '1' });
+    converse: (args, apiToken) => {
+      const token = { ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) };
+      const { pid, conversation } = converse(program, args, { ...env, ...token, SHELL_INTERACTIVE: '1' });
       started.push(pid);
       return conversation;
     },

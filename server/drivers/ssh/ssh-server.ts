@@ -1,12 +1,17 @@
 /**
- * A door for SSH. It lets in whoever signs with a key or certificate that `identify` knows, and hands their commands to `run`; there is no shell,
- * no forwarding and nothing else behind it. Connections, attempts, channels and waiting are bounded.
+ * A door for SSH. It lets in whoever signs with a key or certificate that `identify` knows, and hands what they ask for to the `Guest` that `receive`
+ * makes of them. Nothing else is behind it: the client's agents, screens, sockets and ports are never used. Connections, attempts, channels,
+ * buffers and waiting are bounded.
  */
 import type { KeyObject } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel, type Session } from 'ssh2';
+import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
 import type { Log } from '../../kernel/log.ts';
+import { carry } from './forward.ts';
 import { isSignature, isWholeSignature } from './signature.ts';
+import { serveSession, type Asked } from './session-channel.ts';
+
+export type { Asked, Line, Terminal, Want } from './session-channel.ts';
 
 export interface SshDoor<Who> {
   host: string;
@@ -17,9 +22,7 @@ export interface SshDoor<Who> {
   variables: readonly string[];
   /** Whose key that is; undefined: nobody's. */
   identify(offered: OfferedKey): Promise<{ who: Who; key: KeyObject } | undefined>;
-  run(command: Command<Who>): void;
-  /** Said to those who want a terminal. */
-  noShell: string;
+  receive(visitor: Visitor<Who>): Guest;
 }
 
 export interface OfferedKey {
@@ -29,24 +32,35 @@ export interface OfferedKey {
   address: string;
 }
 
-export interface Command<Who> {
+/** Somebody who was let in, for the length of one connection. */
+export interface Visitor<Who> {
   who: Who;
   user: string;
-  line: string;
-  variables: ReadonlyMap<string, string>;
-  channel: ServerChannel;
+  address: string;
+  /** Ends the connection. */
+  dismiss(): void;
+  gone: AbortSignal;
+}
+
+export interface Guest {
+  /** How long the connection may stay open with nothing in it; undefined: until it is dismissed. */
+  idleSecondsMax?: number;
+  run(asked: Asked): void;
+  /** A connection to what the client names, in its own words; undefined, also for all: it is not had here. */
+  forward?(target: { host: string; port: number }): Promise<Socket | undefined>;
 }
 
 const connectionsMax = 500;
 const connectionsPerAddressMax = 64;
 const signInSecondsMax = 30;
 const attemptsMax = 20;
+/** Of one connection. */
 const sessionsMax = 10;
-const idleSecondsMax = 60;
+const forwardsMax = 64;
+/** Twice what a client may send before it is told to go on; one that does not wait to be told is not worth more. */
+const unreadBytesMax = 4 * 2 ** 20;
 const keepaliveSeconds = 30;
 const keepalivesMissedMax = 6;
-const commandCharactersMax = 1000;
-const variableCharactersMax = 200;
 const closeSecondsMax = 3;
 
 const algorithms = {
@@ -137,28 +151,80 @@ function receive<Who>(client: Connection, socket: Socket | undefined, address: s
     });
   });
 
-  let sessions = 0;
-  let idle: NodeJS.Timeout | undefined;
-  const rest = () => {
-    clearTimeout(idle);
-    if (sessions === 0) idle = setTimeout(() => client.end(), idleSecondsMax * 1000);
-  };
   client.on('ready', () => {
-    socket?.emit('signed-in');
-    rest();
-    client.on('session', (accept, reject) => {
-      if (!signedIn || sessions >= sessionsMax) return reject();
-      sessions += 1;
-      rest();
-      const session = accept();
-      session.once('close', () => {
-        sessions -= 1;
-        rest();
-      });
-      serveSession(session, signedIn, door);
-    });
+    if (!signedIn || !socket) return void client.end();
+    socket.emit('signed-in');
+    entertain(client, socket, { ...signedIn, address }, door);
   });
-  client.on('close', () => clearTimeout(idle));
+}
+
+/** From being let in to the end of the connection. */
+function entertain<Who>(
+  client: Connection,
+  socket: Socket,
+  { who, user, address }: Omit<Visitor<Who>, 'dismiss' | 'gone'>,
+  door: SshDoor<Who>,
+) {
+  const leaving = new AbortController();
+  const guest = door.receive({ who, user, address, gone: leaving.signal, dismiss: () => dismiss(client, socket) });
+  const open = { sessions: 0, forwards: 0 };
+  let idle: NodeJS.Timeout | undefined;
+  const count = (kind: keyof typeof open, change: 1 | -1) => {
+    open[kind] += change;
+    clearTimeout(idle);
+    if (open.sessions + open.forwards === 0 && guest.idleSecondsMax !== undefined && !leaving.signal.aborted)
+      idle = setTimeout(() => client.end(), guest.idleSecondsMax * 1000);
+  };
+  client.on('close', () => {
+    leaving.abort();
+    clearTimeout(idle);
+  });
+  const watched = watchBuffers(socket);
+
+  count('sessions', 1);
+  count('sessions', -1);
+  client.on('session', (accept, reject) => {
+    if (open.sessions >= sessionsMax) return reject();
+    const session = accept();
+    const closing = new AbortController();
+    count('sessions', 1);
+    session.once('close', () => closing.abort());
+    const gone = AbortSignal.any([leaving.signal, closing.signal]);
+    gone.addEventListener('abort', () => count('sessions', -1), { once: true });
+    serveSession(session, socket, gone, { variables: door.variables, run: (asked) => guest.run(asked) }, (channel) =>
+      watched(channel, gone),
+    );
+  });
+  client.on('tcpip', (accept, reject, { destIP: host, destPort: port }) => {
+    if (open.forwards >= forwardsMax || !guest.forward) return reject();
+    count('forwards', 1);
+    guest
+      .forward({ host, port })
+      .then((target) => (target ? carry(accept, target, socket, leaving.signal, watched) : reject()))
+      .catch((error: unknown) => {
+        door.log.error({ err: error, address }, 'a connection through SSH failed');
+        reject();
+      })
+      .finally(() => count('forwards', -1));
+  });
+}
+
+/** In order where the client reads what it is told, and in any case soon. */
+function dismiss(client: Connection, socket: Socket) {
+  client.end();
+  setTimeout(() => socket.destroy(), closeSecondsMax * 1000).unref();
+}
+
+/** A client that sends more than it was told that there is room for would fill the memory: its connection ends. */
+function watchBuffers(socket: Socket) {
+  const channels = new Set<ServerChannel>();
+  socket.on('data', () => {
+    for (const { readableLength } of channels) if (readableLength > unreadBytesMax) socket.destroy();
+  });
+  return (channel: ServerChannel, gone: AbortSignal) => {
+    channels.add(channel);
+    gone.addEventListener('abort', () => channels.delete(channel), { once: true });
+  };
 }
 
 /** A certificate's signature comes with its algorithm in front, a plain key's without, and with two numbers already put as OpenSSL likes them. */
@@ -167,34 +233,4 @@ function isSigned({ key, blob, signature, hashAlgo }: PublicKeyAuthContext, publ
   if (key.algo.includes('-cert-')) return isWholeSignature(publicKey, blob, signature);
   const algorithm = key.algo === 'ssh-rsa' ? `rsa-${hashAlgo === undefined ? 'sha1' : hashAlgo.replace('sha', 'sha2-')}` : key.algo;
   return isSignature(publicKey, algorithm, blob, signature, false);
-}
-
-function serveSession<Who>(session: Session, { who, user }: { who: Who; user: string }, door: SshDoor<Who>) {
-  const variables = new Map<string, string>();
-  let isBusy = false;
-  session.on('env', (accept, reject, { key, val }) => {
-    const isWanted = door.variables.includes(key) && val.length <= variableCharactersMax;
-    if (isWanted) variables.set(key, val);
-    (isWanted ? accept : reject)?.();
-  });
-  session.on('pty', (accept) => accept?.());
-  session.on('shell', (accept) => {
-    if (!isBusy) refuse(accept(), door.noShell);
-    isBusy = true;
-  });
-  session.on('exec', (accept, reject, { command }) => {
-    if (isBusy) return reject();
-    isBusy = true;
-    const channel = accept();
-    channel.on('error', () => {});
-    if (command.length > commandCharactersMax) refuse(channel, door.noShell);
-    else door.run({ who, user, line: command, variables, channel });
-  });
-}
-
-/** In words, on the terminal of whoever asked. */
-export function refuse(channel: ServerChannel, sentence: string) {
-  channel.stderr.write(`${sentence}\n`);
-  channel.exit(1);
-  channel.end();
 }

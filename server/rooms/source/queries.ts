@@ -3,7 +3,3 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 /** The branches of a project that are environments, with their types. */
 export const branchTypes = (db: Db | Tx, projectId: string) =>
   db.selectFrom('environments').select(['id', 'type']).where('project_id', '=', projectId).execute();
-
-/** By the line without its comment, which is how keys are kept. */
-export const sshKeyByLine = (db: Db, line: string) =>
-  db.selectFrom('ssh_keys').select('key_id').where('value', '=', line).executeTakeFirst();

@@ -1,0 +1,68 @@
+/**
+ * Under which names one gets into what runs: `<project>-<machine name>--<app>`, a worker's as `…--<app>--<worker>`, and one instance with its number at the
+ * end. The links of an environment and the SSH door both follow this file, so that what is shown is what is let in.
+ */
+import type { Caller, Permission } from '../../platform.ts';
+import type { Environment } from './queries.ts';
+
+type Ssh = Pick<Environment, 'id' | 'project_id' | 'organization_id' | 'type' | 'machine_name' | 'status' | 'ssh_roles' | 'sizing'>;
+
+export interface SshDestination {
+  /** The app, or `<app>--<worker>`. */
+  runs: string;
+  instance: number;
+}
+
+/** The configuration says who may get in: `access: {ssh: contributor}`. */
+const permissionOf: Record<string, Permission> = {
+  viewer: 'environment:view',
+  contributor: 'environment:push',
+  admin: 'environment:admin',
+};
+
+export const sshPermission = (environment: Pick<Ssh, 'ssh_roles'>, runs: string): Permission =>
+  permissionOf[environment.ssh_roles[runs] ?? ''] ?? 'environment:admin';
+
+const clusterOf = ({ project_id, machine_name }: Ssh) => `${project_id}-${machine_name}`;
+
+/** All there are, by what follows `<project>-<machine name>--`. Where a worker is called like an instance, the name is the worker's. */
+export function sshDestinations(environment: Pick<Ssh, 'ssh_roles' | 'sizing'>): Map<string, SshDestination> {
+  const { webapps, workers } = environment.sizing;
+  const named = new Map<string, SshDestination>();
+  for (const runs of Object.keys(environment.ssh_roles)) named.set(runs, { runs, instance: 0 });
+  for (const runs of Object.keys(environment.ssh_roles)) {
+    const count = { ...webapps, ...workers }[runs]?.instance_count ?? 1;
+    for (let instance = 0; instance < count; instance += 1)
+      if (!named.has(`${runs}--${instance}`)) named.set(`${runs}--${instance}`, { runs, instance });
+  }
+  return named;
+}
+
+export interface SshName {
+  projectId: string;
+  machineName: string;
+  /** What follows. */
+  rest: string;
+}
+
+/** Neither projects nor machine names nor those of apps and workers have two dashes in a row. */
+export function readSshName(user: string): SshName | undefined {
+  const [, projectId, machineName, rest] = /^([a-z0-9]{1,64})-([a-z0-9-]{1,63}?)--([a-z0-9_-]{1,200})$/.exec(user) ?? [];
+  return projectId !== undefined && machineName !== undefined && rest !== undefined ? { projectId, machineName, rest } : undefined;
+}
+
+type Link = { href: string };
+
+/** `pf:ssh:<app>`, and `pf:ssh:<app>:<instance>` for each. To those who may, while there is something to get into. */
+export function sshLinks(environment: Ssh, domain: string, caller: Caller | undefined): Record<string, Link> {
+  if (environment.status !== 'active' || !caller) return {};
+  const { project_id: project, organization_id: organization, type: environmentType } = environment;
+  const scope = { project, organization, environmentType };
+  if (caller.hindrance(scope, 'environment:view')) return {};
+  const links: Record<string, Link> = {};
+  for (const [name, { runs, instance }] of sshDestinations(environment)) {
+    if (!caller.can(sshPermission(environment, runs), scope)) continue;
+    links[`pf:ssh:${name === runs ? runs : `${runs}:${instance}`}`] = { href: `ssh://${clusterOf(environment)}--${name}@ssh.${domain}` };
+  }
+  return links;
+}

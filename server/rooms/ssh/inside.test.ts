@@ -1,0 +1,393 @@
+/** Into running apps, with the programs that people have. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn as spawnTerminal } from '@lydell/node-pty';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import type { Person } from '../../test-platform.ts';
+import { serveSsh } from './door.ts';
+import { openSessions } from './queries.ts';
+import { openTestDeployments, type Content, type TestDeployments } from '../deployments/test-deployed-project.ts';
+import { openSshClient, type SshClient } from './test-ssh-client.ts';
+
+const imagesMillisecondsMax = 600_000;
+const timeout = 60_000;
+/** Within which what was taken away is gone. */
+const noticedMillisecondsMax = 6000;
+
+const content = (version: string): Content => ({
+  '.upsun/config.yaml': `
+applications:
+  app:
+    type: nodejs:22
+    build: { flavor: none }
+    variables: { env: { COLOR: blue, VERSION: '${version}' } }
+    mounts: { data: { source: storage, source_path: data } }
+    relationships: { store: 'cache:redis' }
+    web: { commands: { start: exec node server.js } }
+    workers:
+      queue:
+        access: { ssh: viewer }
+        commands: { start: sleep infinity }
+services: { cache: { type: "redis:7.0" }, other: { type: "redis:7.0" } }
+routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
+`,
+  '.environment': 'export FROM_FILE=yes; echo said by the file; export PATH="$PATH:/app/bin"',
+  'server.js': `require('node:http').createServer((_, reply) => reply.end('{}')).listen(process.env.PORT, '0.0.0.0')`,
+});
+
+describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'offshoot-ssh-'));
+  let all: TestDeployments;
+  let project: Awaited<ReturnType<TestDeployments['project']>>;
+  let door: Awaited<ReturnType<typeof serveSsh>>;
+  let client: SshClient;
+  let cluster: string;
+  const at = (name: string) => `${cluster}--${name}@127.0.0.1`;
+  const ssh = (command: string, input?: string | Buffer) => client.ssh('own', [at('app'), command], input);
+
+  beforeAll(async () => {
+    all = await openTestDeployments();
+    for (const type of ['nodejs:22', 'redis:7.0']) await all.machine.images.ensure(type);
+    door = await serveSsh(all.home.platform, { host: '127.0.0.1', sshPort: 0 });
+    client = openSshClient(folder, door);
+    project = await all.project();
+    await colleague('own', 'admin');
+    await project.push(content('one'));
+    cluster = `${project.projectId}-${(await project.row()).machine_name}`;
+  }, imagesMillisecondsMax);
+  afterAll(async () => {
+    await door.close();
+    await all.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** With access to the project and a key of that name. */
+  async function colleague(name: string, ...permissions: string[]): Promise<{ person: Person; keyId: number }> {
+    const person = await all.home.person();
+    const { json } = await project.owner.send('GET', `/projects/${project.projectId}`);
+    await project.owner.send('POST', `/organizations/${json.organization}/members`, { user_id: person.user.id });
+    await project.owner.send('POST', `/projects/${project.projectId}/user-access`, [{ user_id: person.user.id, permissions }]);
+    return { person, keyId: await client.addKey(person, name) };
+  }
+
+  test('a command has the surroundings of the app, its own input and output, and an exit code', { timeout }, async () => {
+    const told = await ssh(
+      'echo $COLOR $FROM_FILE $HOME $PWD $(id -un) $PLATFORM_BRANCH $STORE_PORT; echo ${PATH##*:}; echo no >&2; exit 7',
+    );
+    expect({ ...told, stdout: told.stdout.toString() }).toEqual({
+      code: 7,
+      stdout: 'blue yes /app /app app main 6379\n/app/bin\n',
+      stderr: 'said by the file\nno\n',
+    });
+    expect((await ssh('wc -c', 'twelve bytes')).stdout.toString().trim()).toBe('12');
+    expect((await ssh('kill -TERM $$')).code).toBe(128 + 15);
+    expect((await ssh('no-such-command')).code).toBe(127);
+    expect((await client.ssh('own', [at('app--queue'), 'echo $PLATFORM_APPLICATION_NAME; pgrep -f infinity'])).code).toBe(0);
+    expect((await client.ssh('own', [at('app--0'), 'echo instance $COLOR'])).stdout.toString()).toBe('instance blue\n');
+  });
+
+  test('whatever bytes there are pass as they are, in both directions and on both streams at once', { timeout }, async () => {
+    const bytes = randomBytes(3 * 2 ** 20);
+    const back = await ssh('tee /tmp/bytes', bytes);
+    expect(back.stdout.equals(bytes)).toBe(true);
+    const both = await ssh('cat /tmp/bytes & base64 -w0 /tmp/bytes >&2; wait');
+    expect(both.stdout.equals(bytes)).toBe(true);
+    expect(both.stderr === `said by the file\n${bytes.toString('base64')}`).toBe(true);
+  });
+
+  test('who reads slowly makes the command wait, and gets all of it', { timeout }, async () => {
+    const child = client.start('ssh', [...client.options('own'), at('app'), 'head -c 20000000 /dev/zero; date +%s >/tmp/written']);
+    await once(child.stdout, 'readable');
+    await sleep(1500);
+    expect((await ssh('cat /tmp/written')).code).not.toBe(0);
+    let received = 0;
+    for await (const chunk of child.stdout) received += (chunk as Buffer).length;
+    expect(received).toBe(20_000_000);
+    expect((await ssh('cat /tmp/written')).code).toBe(0);
+  });
+
+  test('a terminal has a login shell, a size that changes, and signals', { timeout }, async () => {
+    const terminal = spawnTerminal('ssh', [...client.options('own'), '-tt', at('app')], {
+      cols: 91,
+      rows: 31,
+      env: { PATH: process.env['PATH'], TERM: 'vt220' },
+    });
+    let said = '';
+    terminal.onData((data) => (said += data));
+    const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
+    const type = async (line: string, answer: RegExp) => {
+      terminal.write(`${line}\r`);
+      await expect.poll(() => said, { timeout: 10_000 }).toMatch(answer);
+    };
+    await expect.poll(() => said, { timeout: 10_000 }).toMatch(/app@app\.main:~\$/);
+    await type(
+      'stty size; echo $TERM $COLOR $FROM_FILE "${PATH##*:}"; shopt login_shell',
+      /31 91\r\nvt220 blue yes \/app\/bin\r\nlogin_shell +\ton/,
+    );
+    terminal.resize(120, 40);
+    await sleep(300);
+    await type('stty size', /40 120/);
+    await type('echo gr\u00fcn \u20ac | od -An -tx1', /67 72 c3 bc 6e 20 e2 82 ac/);
+    terminal.write('sleep 4321\r');
+    await sleep(500);
+    terminal.write('\u0003');
+    await type('echo "[$?]"', /\[130\]/);
+    terminal.write('exit 9\r');
+    expect(await ended).toBe(9);
+  });
+
+  test('a client that goes away takes along what it started', { timeout }, async () => {
+    const child = client.start('ssh', [...client.options('own'), at('app'), 'echo begun; sleep 4322; true']);
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await expect.poll(async () => (await ssh('pgrep -f "sleep 432[2]"')).code, { timeout: 8000, interval: 500 }).toBe(1);
+  });
+
+  test('files go over sftp, scp in both of its ways, and rsync', { timeout }, async () => {
+    const bytes = randomBytes(300_000);
+    mkdirSync(client.path('files/deep er'), { recursive: true });
+    writeFileSync(client.path('files/deep er/file'), bytes);
+    const options = client.options('own');
+    const put = await client.run(
+      'sftp',
+      [...options, '-b', '-', at('app')],
+      'cd data\nmkdir sftp\nput "files/deep er/file" sftp/file\nls -l sftp\nget sftp/file back-sftp\n',
+    );
+    expect({ ...put, stdout: put.stdout.toString() }).toMatchObject({ code: 0, stdout: expect.stringMatching(/ 300000 .*sftp\/file/) });
+    for (const [way, flags] of [
+      ['scp', []],
+      ['old', ['-O']],
+    ] as const) {
+      expect(await client.run('scp', [...options, ...flags, '-r', 'files', `${at('app')}:data/${way}`])).toMatchObject({ code: 0 });
+      expect(await client.run('scp', [...options, ...flags, `${at('app')}:data/${way}/deep?er/file`, `back-${way}`])).toMatchObject({
+        code: 0,
+      });
+    }
+    const rsh = ['ssh', ...options].join(' ');
+    expect(await client.run('rsync', ['-a', '-e', rsh, 'files/', `${at('app')}:data/rsync/`])).toMatchObject({ code: 0 });
+    expect(await client.run('rsync', ['-a', '-e', rsh, `${at('app')}:data/rsync/`, 'back'])).toMatchObject({ code: 0 });
+    for (const file of ['back-sftp', 'back-scp', 'back-old', 'back/deep er/file'])
+      expect(readFileSync(client.path(file)).equals(bytes)).toBe(true);
+  });
+
+  describe('connections through it', () => {
+    const ports = { free: 34_500 };
+    /** Says `ping` to what the tunnel leads to. */
+    async function through(target: string, key = 'own', name = 'app') {
+      const port = (ports.free += 1);
+      const child = client.start('ssh', [...client.options(key), '-N', '-L', `127.0.0.1:${port}:${target}`, at(name)]);
+      const errors = text(child.stderr);
+      try {
+        let answer = '';
+        await expect
+          .poll(
+            async () => {
+              const socket = connect(port, '127.0.0.1');
+              socket.on('error', () => {}).on('data', (chunk) => (answer += chunk));
+              if (
+                !(await once(socket, 'connect').then(
+                  () => true,
+                  () => false,
+                ))
+              )
+                return 'not yet';
+              socket.end('PING\r\n');
+              await once(socket, 'close');
+              return answer === '' ? 'nothing' : 'something';
+            },
+            { timeout: 8000 },
+          )
+          .not.toBe('not yet');
+        return answer;
+      } finally {
+        child.kill();
+        await errors;
+      }
+    }
+
+    test('lead to what the app is told of, by the names and addresses it is told', { timeout }, async () => {
+      const endpoints = JSON.parse(Buffer.from((await ssh('echo $PLATFORM_RELATIONSHIPS')).stdout.toString(), 'base64').toString());
+      const [{ host, hostname, ip, port }] = endpoints.store;
+      expect([host, port]).toEqual(['store.internal', 6379]);
+      expect(await through(`${host}:${port}`)).toBe('+PONG\r\n');
+      expect(await through(`${hostname}:${port}`)).toBe('+PONG\r\n');
+      expect(await through(`${ip}:${port}`)).toBe('+PONG\r\n');
+    });
+
+    test('lead nowhere else, however it is written', { timeout }, async () => {
+      const { stack_id } = await project.row();
+      const address = async (service: string) => (await all.machine.runtime.state(`${stack_id}-service-${service}`)).address ?? '';
+      const [cache, other] = [await address('cache'), await address('other')];
+      const number = cache.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+      const outside = ['127.0.0.1:6379', 'localhost:6379', '0.0.0.0:6379', '169.254.169.254:80', '[::1]:6379', `[::ffff:${cache}]:6379`];
+      const neighbours = [`${other}:6379`, 'other.internal:6379', 'app.internal:8888', `${cache}:22`, 'store.internal:6380'];
+      const disguised = ['STORE.internal:6379', 'store.internal.:6379', 'cache.internal.evil:6379', `${number}:6379`, `0${cache}:6379`];
+      const targets = [...outside, ...neighbours, ...disguised];
+      const port = (ports.free += 1);
+      const forwards = targets.flatMap((target, n) => ['-L', `127.0.0.1:${port + n}:${target}`]);
+      ports.free += targets.length;
+      const child = client.start('ssh', [...client.options('own'), ...forwards, at('app'), 'echo begun; sleep 100']);
+      const errors = text(child.stderr);
+      await once(child.stdout, 'data');
+      for (const n of targets.keys()) {
+        const socket = connect(port + n, '127.0.0.1');
+        let answer = '';
+        socket.on('error', () => {}).on('data', (chunk) => (answer += chunk));
+        socket.write('PING\r\n');
+        await new Promise((resolve) => socket.once('close', resolve));
+        expect([targets[n], answer]).toEqual([targets[n], '']);
+      }
+      child.kill();
+      expect((await errors).match(/open failed/g)).toHaveLength(targets.length);
+    });
+
+    test('are not had in the other direction, nor to sockets, agents or screens of the client', { timeout }, async () => {
+      const asked = await client.ssh('own', ['-o', 'ExitOnForwardFailure=yes', '-R', '0:127.0.0.1:22', at('app'), 'echo in']);
+      expect(asked).toMatchObject({ code: 255, stderr: expect.stringContaining('remote port forwarding failed') });
+      expect((await client.ssh('own', ['-W', '127.0.0.1:22', at('app')])).stderr).toContain('open failed');
+      expect((await client.ssh('own', ['-A', '-X', at('app'), 'echo "[$SSH_AUTH_SOCK$DISPLAY]"'])).stdout.toString()).toBe('[]\n');
+    });
+  });
+
+  describe('who may', () => {
+    test('is whoever has the role that the configuration asks for, in words that clients know', { timeout }, async () => {
+      await colleague('viewer', 'viewer', 'production:viewer', 'development:admin');
+      await colleague('contributor', 'production:contributor');
+      await client.addKey(await all.home.person(), 'stranger');
+      const attempt = async (key: string, name: string) => {
+        const { code, stdout, stderr } = await client.ssh(key, [at(name), 'echo in']);
+        return code === 0 ? stdout.toString().trim() : stderr.trim();
+      };
+      const refused = (name: string) =>
+        new RegExp(
+          `^Hello .*, you successfully authenticated, but could not connect to service ${cluster}--${name} \\(reason: service doesn't exist or you do not have access to it\\)$`,
+        );
+      expect(await attempt('contributor', 'app')).toBe('in');
+      expect(await attempt('viewer', 'app')).toMatch(refused('app'));
+      expect(await attempt('viewer', 'app--queue')).toBe('in');
+      expect(await attempt('stranger', 'app')).toMatch(refused('app'));
+      for (const name of ['none', 'app--1', 'app--none', 'cache', 'app--queue--3'])
+        expect(await attempt('own', name)).toMatch(refused(name));
+      expect((await client.ssh('viewer', ['-o', 'ExitOnForwardFailure=yes', '-W', 'store.internal:6379', at('app')])).stderr).toContain(
+        'open failed',
+      );
+    });
+
+    /** Their key is not known here any more; what lets them in is a certificate for it. */
+    async function certify({ person, keyId }: { person: Person; keyId: number }, name: string) {
+      await person.send('DELETE', `/ssh_keys/${keyId}`);
+      const { json } = await person.send('POST', '/ssh', { key: readFileSync(client.path(`${name}.pub`), 'utf8') });
+      writeFileSync(client.path(`${name}-cert.pub`), `${json.certificate}\n`);
+    }
+
+    test('needs what the organization asks of its people, whatever they come with', { timeout }, async () => {
+      const somebody = await colleague('weak', 'production:admin');
+      await certify(somebody, 'weak');
+      expect((await client.ssh('weak', [at('app'), 'echo in'])).stdout.toString()).toBe('in\n');
+      const { json } = await project.owner.send('GET', `/projects/${project.projectId}`);
+      const enforce = (enforce_mfa: boolean) =>
+        all.home.platform.db.updateTable('organizations').set({ enforce_mfa }).where('id', '=', json.organization).execute();
+      await enforce(true);
+      const refused = await client.ssh('weak', [at('app'), 'echo in']);
+      await enforce(false);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('(reason: access requires MFA)') });
+    });
+
+    test('sees it among the links of the environment', { timeout }, async () => {
+      const { person } = await colleague('linked', 'production:viewer');
+      const links = async (someone: Person) => {
+        const { json } = await someone.send('GET', `/projects/${project.projectId}/environments/main`);
+        return Object.fromEntries(Object.entries(json._links).filter(([rel]) => rel.startsWith('pf:ssh')));
+      };
+      const link = (name: string) => ({ href: `ssh://${cluster}--${name}@ssh.${all.home.platform.config.domain}` });
+      expect(await links(project.owner)).toEqual({
+        'pf:ssh:app': link('app'),
+        'pf:ssh:app:0': link('app--0'),
+        'pf:ssh:app--queue': link('app--queue'),
+        'pf:ssh:app--queue:0': link('app--queue--0'),
+      });
+      expect(Object.keys(await links(person))).toEqual(['pf:ssh:app--queue', 'pf:ssh:app--queue:0']);
+    });
+
+    test('is asked again every other second: access, key or account taken away closes what is open', { timeout }, async () => {
+      const losses: Record<string, (of: { person: Person; keyId: number }) => Promise<unknown>> = {
+        role: ({ person }) => project.owner.send('DELETE', `/projects/${project.projectId}/user-access/${person.user.id}`),
+        key: ({ person, keyId }) => person.send('DELETE', `/ssh_keys/${keyId}`),
+        token: async ({ person }) => {
+          const [token] = (await person.send('GET', `/users/${person.user.id}/api-tokens`)).json;
+          await person.send('DELETE', `/users/${person.user.id}/api-tokens/${token.id}`);
+        },
+        account: ({ person }) =>
+          all.home.platform.db.updateTable('users').set({ deactivated: true }).where('id', '=', person.user.id).execute(),
+      };
+      for (const [name, lose] of Object.entries(losses)) {
+        const somebody = await colleague(`loses-${name}`, 'production:admin');
+        if (name === 'token') await certify(somebody, 'loses-token');
+        const child = client.start('ssh', [...client.options(`loses-${name}`), at('app'), 'echo begun; sleep 4323']);
+        const errors = text(child.stderr);
+        await once(child.stdout, 'data');
+        const listed = async () =>
+          (await openSessions(all.home.platform.db, 100)).filter(({ user_id }) => user_id === somebody.person.user.id);
+        expect(await listed()).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', email: somebody.person.user.email }]);
+        const closed = once(child, 'close');
+        const lostAt = performance.now();
+        await lose(somebody);
+        await closed;
+        expect(performance.now() - lostAt).toBeLessThan(noticedMillisecondsMax);
+        expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
+        await expect.poll(listed).toEqual([]);
+      }
+      expect((await ssh('pgrep -f "sleep 432[3]"')).code).toBe(1);
+    });
+  });
+
+  test('names and commands that make no sense are refused, whatever is in them', { timeout }, async () => {
+    const oddNames = [
+      '',
+      'app;id',
+      '../app',
+      'app\u0000',
+      'app\u001b[2J',
+      'APP',
+      'app ',
+      'app--0x0',
+      'app--00',
+      'app--',
+      'x'.repeat(3000),
+    ].map((rest) => `${cluster}--${rest}`);
+    for (const name of [...oddNames, '--', '--app', `x--${cluster}--app`, `${cluster}\n--app`, `${project.projectId}-main--app`]) {
+      const { code, output, errors } = await client.raw('own', name, 'echo in');
+      expect([name, code, output]).toEqual([name, 1, '']);
+      expect(errors).toMatch(/^Hello [^]*could not connect to service [\w.?-]{1,100} \(reason/);
+    }
+    expect(await client.raw('own', `${cluster}--app`, 'echo a\0b')).toMatchObject({ code: 1, errors: expect.stringContaining('NUL') });
+    expect((await ssh(`echo ${'x'.repeat(29_000)} | wc -c`)).stdout.toString().trim()).toBe('29001');
+    expect(await ssh(`echo ${'x'.repeat(31_000)}`)).toMatchObject({ code: 1, stderr: expect.stringContaining('30000 bytes') });
+    expect((await ssh(`echo ${'x'.repeat(101_000)}`)).code).toBe(255);
+    const env = ['-o', 'SetEnv=LD_PRELOAD=/x PLATFORM_BRANCH=y GIT_PROTOCOL=z'];
+    expect((await client.ssh('own', [...env, at('app'), 'echo "[$LD_PRELOAD$PLATFORM_BRANCH$GIT_PROTOCOL]"'])).stdout.toString()).toBe(
+      '[main]\n',
+    );
+    expect((await client.ssh('own', ['-s', at('app'), 'netconf'])).code).not.toBe(0);
+  });
+
+  test('a redeployment, a pause and an end are told to those inside, and to those who come later', { timeout }, async () => {
+    const child = client.start('ssh', [...client.options('own'), at('app'), 'echo begun; sleep 4324']);
+    const errors = text(child.stderr);
+    await once(child.stdout, 'data');
+    await project.push(content('two'));
+    expect(await errors).toContain('This instance of app was replaced or stopped; connect again');
+    expect((await ssh('echo $VERSION')).stdout.toString()).toBe('two\n');
+    await project.does('pause');
+    expect(await ssh('echo in')).toMatchObject({ code: 1, stderr: 'The environment main is paused: resume it first.\n' });
+    await project.does('resume');
+    expect((await ssh('echo $VERSION')).stdout.toString()).toBe('two\n');
+  });
+});

@@ -1,0 +1,68 @@
+/** SSH keys as they are found, and the sessions that are open in any process of the installation. */
+import { sql } from 'kysely';
+import type { Db } from '../../kernel/sql.ts';
+
+/** By the line without its comment, which is how keys are kept. */
+export const sshKeyByLine = (db: Db, line: string) =>
+  db.selectFrom('ssh_keys').select('key_id').where('value', '=', line).executeTakeFirst();
+
+export interface NewSshSession {
+  id: string;
+  user_id: string;
+  project_id: string;
+  environment_id: string;
+  runs: string;
+  instance: number;
+  address: string;
+  via: string;
+}
+
+/** Longer without being seen: the process that had it is gone. */
+const seenSecondsMax = 30;
+
+const isOpen = sql<boolean>`ssh_sessions.seen_at > clock_timestamp() - make_interval(secs => ${seenSecondsMax})`;
+
+export const forgetLostSessions = (db: Db) => sql`delete from ssh_sessions where not ${isOpen}`.execute(db);
+
+export interface SshSessionLimits {
+  perUserMax: number;
+  perInstanceMax: number;
+}
+
+/** What is in the way, if anything is: so many are open already. */
+export async function insertSession(
+  db: Db,
+  session: NewSshSession,
+  { perUserMax, perInstanceMax }: SshSessionLimits,
+): Promise<'user' | 'instance' | undefined> {
+  const { id, user_id, project_id, environment_id, runs, instance, address, via } = session;
+  const { rows } = await sql<{ of_user: boolean; of_instance: boolean }>`
+    with open as (select
+      (select count(*) from ssh_sessions where user_id = ${user_id} and ${isOpen}) >= ${perUserMax} as of_user,
+      (select count(*) from ssh_sessions where project_id = ${project_id} and environment_id = ${environment_id} and runs = ${runs}
+        and instance = ${instance} and ${isOpen}) >= ${perInstanceMax} as of_instance),
+    added as (insert into ssh_sessions (id, user_id, project_id, environment_id, runs, instance, address, via)
+      select ${id}, ${user_id}::uuid, ${project_id}, ${environment_id}, ${runs}, ${instance}::integer, ${address}, ${via} from open
+      where not of_user and not of_instance)
+    select of_user, of_instance from open`.execute(db);
+  if (rows[0]?.of_user) return 'user';
+  return rows[0]?.of_instance ? 'instance' : undefined;
+}
+
+export const noteSeen = (db: Db, ids: readonly string[]) =>
+  sql`update ssh_sessions set seen_at = clock_timestamp() where id = any(${[...ids]})`.execute(db);
+
+export const deleteSession = (db: Db, id: string) => db.deleteFrom('ssh_sessions').where('id', '=', id).execute();
+
+export interface SshSession extends NewSshSession {
+  email: string;
+  started_at: string;
+}
+
+/** Oldest first. */
+export const openSessions = async (db: Db, limit: number): Promise<SshSession[]> => {
+  const { rows } = await sql<SshSession>`
+    select ssh_sessions.*, users.email from ssh_sessions join users on users.id = ssh_sessions.user_id
+    where ${isOpen} order by started_at, ssh_sessions.id limit ${limit}`.execute(db);
+  return rows;
+};
