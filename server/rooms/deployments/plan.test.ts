@@ -22,11 +22,7 @@ describe('a deployment', () => {
     expect(short(services)).toEqual(['start db', 'start cache', 'start memory']);
     expect(short(instances)).toEqual(['start shop', 'start api', 'start shop--queue']);
     expect(generations).toEqual({ shop: 1, api: 1, 'shop--queue': 1 });
-    expect(volumes.make.map(({ name }) => name.replace(first.id, '…'))).toEqual([
-      'stack-…-data-db-postgresql',
-      'stack-…-storage-shop',
-      'stack-…-logs',
-    ]);
+    expect(volumes.make.map(({ name }) => name.replace(first.id, '…'))).toEqual(['stack-…-data-db-postgresql', 'stack-…-storage-shop']);
     expect(containers.start.length).toBeGreaterThanOrEqual(3);
     expect(rest).toMatchObject({ isChange: true, interrupts: true, forbidsRolling: true });
   });
@@ -105,9 +101,55 @@ describe('a deployment', () => {
     expect(containers).toMatchObject({ start: [], resize: [`${first.id}-app-api-1-0`] });
     expect(short(instances)).toContain('keep api');
   });
+
+  test('with fewer instances keeps the first ones, and stops the others only once nothing is sent to them', () => {
+    const shopOf = (instance_count: number) => ({ profile_size: '1', instance_count, disk: 1024 });
+    const sizes = { ...first.sizes, webapps: { ...first.sizes.webapps, shop: shopOf(1) } };
+    const { containers, interrupts, generations } = plan(next(undefined, { sizes }));
+    expect(containers).toEqual({ start: [], stop: [`${first.id}-app-shop-1-1`], resize: [], drop: [] });
+    expect([interrupts, generations['shop']]).toEqual([false, 1]);
+  });
+
+  test('with other sizes alone interrupts nobody, and is nothing for deploy hooks to know of', () => {
+    const hooks = { build: null, deploy: 'migrate', post_deploy: null, sanitize: null };
+    const withHook = (model: ProjectModel) => ({ ...model, applications: { ...model.applications, api: app('api', { hooks }) } });
+    const sizes = { ...first.sizes, webapps: { ...first.sizes.webapps, api: { profile_size: '2', instance_count: 4, disk: null } } };
+    const scaled = plan(next(withHook, { sizes }), running(number(sampleStack(withHook(shop())), 1)));
+    expect(scaled).toMatchObject({ isChange: false, interrupts: false, containers: { resize: [`${first.id}-app-api-1-0`] } });
+    expect(scaled.containers.start).toHaveLength(3);
+  });
+
+  test('with a larger disk raises its limit, and touches no container', () => {
+    const db = { profile_size: '0.5', instance_count: 1, disk: 4096 };
+    const grown = plan(next(undefined, { sizes: { ...first.sizes, services: { ...first.sizes.services, db } } }));
+    expect(grown.volumes.resize).toEqual([{ name: `stack-${first.id}-data-db-postgresql`, bytesMax: 4096 * 2 ** 20, isData: true }]);
+    expect(grown).toMatchObject({ containers: { start: [], stop: [], resize: [] }, interrupts: false });
+  });
 });
 
 describe('a service', () => {
+  const sized = (name: string, profile_size: string) => ({
+    ...first.sizes,
+    services: { ...first.sizes.services, [name]: { profile_size, instance_count: 1, disk: name === 'db' ? 512 : null } },
+  });
+
+  test('that divides its memory when it starts is replaced for another size', () => {
+    expect(short(plan(next(undefined, { sizes: sized('db', '1') })).services)).toContain('replace db');
+  });
+
+  test('that does not gets its new limits while it runs', () => {
+    const queue = { profile_size: '0.5', instance_count: 1, disk: 512 };
+    const withQueue = (model: ProjectModel) => ({ ...model, services: { ...model.services, queue: service('queue', 'rabbitmq:3.10') } });
+    const sizesWith = (profile_size: string) => ({
+      ...first.sizes,
+      services: { ...first.sizes.services, queue: { ...queue, profile_size } },
+    });
+    const before = running(number(sampleStack(withQueue(shop()), { sizes: sizesWith('0.5') }), 1));
+    const resized = plan(next(withQueue, { sizes: sizesWith('1') }), before);
+    expect(short(resized.services)).toContain('keep queue');
+    expect(resized).toMatchObject({ containers: { resize: [`${first.id}-service-queue`] }, interrupts: false });
+  });
+
   test('that is gone is stopped, and its data dropped, once the deployment is current', () => {
     const gone = plan(
       next(({ services: { db: _db, ...services }, applications, ...model }) => ({
@@ -168,11 +210,25 @@ test('an app without anything to start has no container: its files are served', 
   expect(planDeployment(wanted, undefined, { restart: false })).toMatchObject({ instances: [], containers: { start: [] } });
 });
 
-test('an app that wants a Unix socket is refused, and told what to write', () => {
-  const web = app('shop').web;
-  const socket = (model: ProjectModel) => ({
+test('a service that is only files is a volume: nothing starts for it, it grows in place, and its data goes with it', () => {
+  const mounts = { '/shared': { source: 'service', source_path: 'pictures', service: 'files' } } as const;
+  const withFiles = (model: ProjectModel) => ({
     ...model,
-    applications: { ...model.applications, shop: app('shop', { web: { ...web, upstream: { socket_family: 'unix', protocol: 'http' } } }) },
+    services: { ...model.services, files: service('files', 'network-storage:1.0') },
+    applications: { ...model.applications, api: app('api', { type: 'python:3.11', mounts }) },
   });
-  expect(() => plan(next(socket))).toThrow(/socket_family: tcp/);
+  const sizesWith = (disk: number) => ({
+    ...first.sizes,
+    services: { ...first.sizes.services, files: { profile_size: '0.5', instance_count: 1, disk } },
+  });
+  const name = `stack-${first.id}-data-files-network-storage`;
+  const come = plan(next(withFiles, { sizes: sizesWith(256) }));
+  expect(short(come.services)).toEqual(['keep db', 'keep cache', 'keep memory']);
+  expect(short(come.instances)).toContain('replace api');
+  expect(come.volumes.make).toEqual([{ name, bytesMax: 256 * 2 ** 20, isData: true }]);
+  expect(come.forbidsRolling).toBe(false);
+  const before = running(number(sampleStack(withFiles(shop()), { sizes: sizesWith(256) }), 1));
+  const grown = plan(next(withFiles, { sizes: sizesWith(512) }), before);
+  expect(grown).toMatchObject({ interrupts: false, volumes: { make: [], resize: [{ name, bytesMax: 512 * 2 ** 20 }], drop: [] } });
+  expect(plan(next(), before)).toMatchObject({ containers: { drop: [] }, volumes: { drop: [name] } });
 });

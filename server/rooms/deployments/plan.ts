@@ -4,7 +4,16 @@
  */
 import { catalogue } from '../../drivers/images/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { allInstancesOf, essenceOf, runnablesOf, serviceOf, volumesOf, type WantedContainer, type WantedVolume } from './containers.ts';
+import {
+  allInstancesOf,
+  essenceOf,
+  runnablesOf,
+  serviceOf,
+  servicesOf,
+  volumesOf,
+  type WantedContainer,
+  type WantedVolume,
+} from './containers.ts';
 import type { Deployed, Generations } from './queries.ts';
 import { nameOfType } from './sizes.ts';
 import type { Stack } from './stack.ts';
@@ -27,7 +36,7 @@ export interface Plan {
     /** Instances that are not there yet, and instances that are no longer wanted. */
     start: string[];
     stop: string[];
-    /** Those that stay, with other limits. */
+    /** Instances and services that stay, with other limits; a service that is replaced gets them anyway. */
     resize: string[];
     /** Of services that are gone; only once the deployment is current. */
     drop: string[];
@@ -50,8 +59,8 @@ export interface Plan {
 export function planDeployment(wanted: Stack, current: Deployed | undefined, { restart }: { restart: boolean }): Plan {
   const before = current?.stack;
   const services = changesOf(
-    Object.keys(wanted.model.services),
-    Object.keys(before?.model.services ?? {}),
+    serviceNames(wanted),
+    before ? serviceNames(before) : [],
     (name) => before !== undefined && serviceEssence(wanted, name) === serviceEssence(before, name),
   );
   if (before) checkVersions(wanted, before);
@@ -79,6 +88,9 @@ export function planDeployment(wanted: Stack, current: Deployed | undefined, { r
 export const changedServices = ({ services }: Plan): Set<string> =>
   new Set(services.filter(({ action }) => action === 'start' || action === 'replace').map(({ name }) => name));
 
+/** Of those that run; what is only files comes and goes with the volumes. */
+const serviceNames = (stack: Stack) => servicesOf(stack).map(({ name }) => name);
+
 function changesOf(wanted: readonly string[], before: readonly string[], isSame: (name: string) => boolean): Change[] {
   return [
     ...wanted.map((name): Change => ({ name, action: before.includes(name) ? (isSame(name) ? 'keep' : 'replace') : 'start' })),
@@ -93,42 +105,45 @@ function instanceChanges(wanted: Stack, before: Stack | undefined, restart: bool
   return changesOf([...now.keys()], [...then.keys()], (name) => !restart && now.get(name) === then.get(name));
 }
 
-/** All of it: also its memory is divided by its limits when it starts. */
-const serviceEssence = (stack: Stack, name: string) => JSON.stringify(serviceOf(stack, name).container);
+/** Limits change in place; but most services divide their memory when they start, and are then started otherwise. */
+function serviceEssence(stack: Stack, name: string): string {
+  const { limits: _, ...rest } = serviceOf(stack, name).container;
+  return JSON.stringify(rest);
+}
 
-/** What people or the platform decided, as opposed to when and by what name it runs. */
-const partsOf = ({ model, slugs, sizes, routes, settings, secrets }: Stack) =>
-  JSON.stringify([model, Object.entries(slugs).sort(byName), sizesOf(sizes), routes, settingsOf(settings), secrets]);
+/** What hooks may have to do with, as opposed to when, by what name and how large it runs. */
+const partsOf = ({ model, slugs, routes, settings, secrets }: Stack) =>
+  JSON.stringify([model, Object.entries(slugs).sort(byName), routes, settingsOf(settings), secrets]);
 
 const settingsOf = ({ http_access, enable_smtp, restrict_robots }: Stack['settings']) => [http_access, enable_smtp, restrict_robots];
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
-const sizesOf = (sizes: Stack['sizes']) =>
-  [sizes.services, sizes.webapps, sizes.workers].map((group) =>
-    Object.entries(group)
-      .sort(byName)
-      .map(([name, { profile_size, instance_count, disk }]) => [name, profile_size, instance_count, disk]),
-  );
 
 const hasDeployHook = ({ model }: Stack) => Object.values(model.applications).some(({ hooks }) => hooks.deploy !== null);
 
 function containerChanges(wanted: Stack, generations: Generations, current: Deployed | undefined) {
-  const now = new Map(allInstancesOf(wanted, generations).map((container) => [container.name, container]));
-  const then = new Map((current ? allInstancesOf(current.stack, current.generations) : []).map((container) => [container.name, container]));
-  const isResized = (name: string) => limitsText(now.get(name)) !== limitsText(then.get(name));
+  const now = byContainer(allInstancesOf(wanted, generations));
+  const then = byContainer(current ? allInstancesOf(current.stack, current.generations) : []);
   return {
     start: [...now.keys()].filter((name) => !then.has(name)),
     stop: [...then.keys()].filter((name) => !now.has(name)),
-    resize: [...now.keys()].filter((name) => then.has(name) && isResized(name)),
+    resize: [...resized(now, then), ...resized(servicesBy(wanted), current ? servicesBy(current.stack) : new Map())],
   };
 }
+
+type Containers = ReadonlyMap<string, WantedContainer>;
+const byContainer = (containers: readonly WantedContainer[]): Containers =>
+  new Map(containers.map((container) => [container.name, container]));
+const servicesBy = (stack: Stack) => byContainer(servicesOf(stack).map(({ container }) => container));
+const resized = (now: Containers, then: Containers) =>
+  [...now.keys()].filter((name) => then.has(name) && limitsText(now.get(name)) !== limitsText(then.get(name)));
 
 const limitsText = (container: WantedContainer | undefined) => JSON.stringify(container?.limits);
 
 const droppedServices = (wanted: Stack, before: Stack | undefined) =>
   before
-    ? Object.keys(before.model.services)
-        .filter((name) => !Object.hasOwn(wanted.model.services, name))
-        .map((name) => serviceOf(before, name).container.name)
+    ? servicesOf(before)
+        .filter(({ name }) => !serviceNames(wanted).includes(name))
+        .map(({ container }) => container.name)
     : [];
 
 function volumeChanges(wanted: Stack, before: Stack | undefined): Plan['volumes'] {

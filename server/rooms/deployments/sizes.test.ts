@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { containerProfiles, diskBytes, limitsOf, profileOf, sizesFor, storageOwners } from './sizes.ts';
+import { containerProfiles, diskBytes, limitsOf, profileOf, sizesAsFarAs, sizesFor, storageOwners, usualInit } from './sizes.ts';
 import type { Size, Sizes } from './stack.ts';
 import { app, cache, database, service, shop, worker } from '../../test-stack.ts';
 
@@ -107,6 +107,49 @@ describe('a container that was there', () => {
       ],
     ).toEqual(of('8', 512));
   });
+});
+
+describe('what somebody chose', () => {
+  const previous = sizesFor(shop(), { init: 'default' });
+
+  test('goes before what was there, and leaves the rest of it', () => {
+    const chosen = {
+      webapps: { shop: { instance_count: 3 } },
+      services: { db: { disk: 2048 } },
+      workers: { 'shop--queue': { profile_size: '1' } },
+    };
+    expect(sizesFor(shop(), { init: 'minimum', previous, chosen })).toEqual({
+      services: { ...previous.services, db: of('0.5', 2048) },
+      webapps: { ...previous.webapps, shop: of('0.5', 512, 3) },
+      workers: { 'shop--queue': of('1') },
+    });
+  });
+
+  test('is enough where sizes are chosen by hand, once it names a size; the rest is as usual', () => {
+    const { db: _, ...services } = previous.services;
+    const from = { init: 'manual', previous: { ...previous, services } } as const;
+    expect(sizesAsFarAs(shop(), { ...from, chosen: { services: { db: { disk: 1024 } } } })).toMatchObject({
+      sizes: { services },
+      unsized: ['db'],
+    });
+    const chosen = { services: { db: { profile_size: '0.25' } } };
+    expect(sizesFor(shop(), { ...from, chosen }).services['db']).toEqual(of('0.25', 512));
+  });
+
+  test('of something that is not there counts for nothing', () => {
+    const chosen = { webapps: { constructor: { instance_count: 3 }, gone: { profile_size: '8' } } };
+    expect(sizesFor(shop(), { init: 'default', previous, chosen })).toEqual(previous);
+  });
+});
+
+test('what is new gets the sizes of the parent, and in development those that the operator says, unless sizes are chosen by hand', () => {
+  const from = (type: string, sizes_by_hand = false) => usualInit({ developmentSizes: 'minimum' }, { type, sizes_by_hand });
+  expect([from('production'), from('staging'), from('development'), from('development', true)]).toEqual([
+    'parent',
+    'parent',
+    'minimum',
+    'manual',
+  ]);
 });
 
 test('a volume belongs to whom its mounts say: the container itself, or another', () => {

@@ -2,10 +2,12 @@
  * How large containers are. A profile says how much memory comes with how much of a CPU; a size picks one step of it. What people chose stays;
  * what is new in a deployment gets a size as `init` says.
  */
-import { catalogue } from '../../drivers/images/catalogue.ts';
+import type { Config } from '../../config.ts';
+import { catalogue, isStorage } from '../../drivers/images/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { App, ContainerProfile, ProjectModel, Service, WorkerDocument } from '../builds/room.ts';
-import type { Size, Sizes } from './stack.ts';
+import type { ChosenSizes } from './chosen-sizes.ts';
+import type { Size, SizeGroup, Sizes } from './stack.ts';
 import { workersIn } from './workers.ts';
 
 type Profile = Record<string, { cpu: number; memory: number; cpu_type: 'shared' }>;
@@ -72,7 +74,15 @@ export const diskBytes = ({ disk }: Pick<Size, 'disk'>): number | undefined => (
 /** Where new containers get their size from. */
 export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child';
 
+/** Unless somebody says otherwise. `parent` is the default where there is none. */
+export const usualInit = (
+  { developmentSizes }: Pick<Config, 'developmentSizes'>,
+  { type, sizes_by_hand }: { type: string; sizes_by_hand: boolean },
+): SizesInit => (sizes_by_hand ? 'manual' : type === 'development' ? developmentSizes : 'parent');
+
 export interface SizesFrom {
+  /** What people chose since the last deployment: it goes before everything else. */
+  chosen?: ChosenSizes | undefined;
   /** Of this environment until now: what is in it keeps its size. */
   previous?: Sizes | undefined;
   /** Of the environment whose data it gets: its disks are the least that the data needs. */
@@ -87,33 +97,49 @@ export interface SizesFrom {
  * `parent` and `child` fall back to the default for what is not there.
  */
 export function sizesFor(model: ProjectModel, from: SizesFrom): Sizes {
-  const unsized: string[] = [];
-  const sizesOf = (group: keyof Sizes, containers: Sized[]) =>
-    Object.fromEntries(
-      containers.map((container) => {
-        const size = from.previous?.[group][container.name] ?? freshSize(group, container, from);
-        if (!size) unsized.push(container.name);
-        return [container.name, withDisk(size ?? usual(container), container, from.parent?.[group][container.name])];
-      }),
-    );
-  const owners = storageOwners(model);
-  const sizes = {
-    services: sizesOf('services', Object.values(model.services).map(sizedService)),
-    webapps: sizesOf(
-      'webapps',
-      Object.values(model.applications).map((app) => sizedApp(app, owners)),
-    ),
-    workers: sizesOf(
-      'workers',
-      Object.values(workersIn(model)).map((worker) => sizedApp(worker, owners)),
-    ),
-  };
+  const { sizes, unsized } = sizesAsFarAs(model, from);
   if (unsized.length === 0) return sizes;
   throw new Problem(
     'conflict',
     `Invalid deployment: Resources must be configured for ${unsized.map((name) => `'${name}'`).join(', ')}. Set their sizes, and deploy again.`,
   );
 }
+
+/** The same as far as sizes are known: what has none is in no group, and named. */
+export function sizesAsFarAs(model: ProjectModel, from: SizesFrom): { sizes: Sizes; unsized: string[] } {
+  const containers = containersIn(model);
+  const unsized: string[] = [];
+  const sizesOf = (group: SizeGroup) =>
+    Object.fromEntries(
+      containers[group].flatMap((container) => {
+        const size = chosenSize(group, container, from);
+        if (!size) unsized.push(container.name);
+        return size ? [[container.name, withDisk(size, container, own(from.parent?.[group], container.name))]] : [];
+      }),
+    );
+  return { sizes: { services: sizesOf('services'), webapps: sizesOf('webapps'), workers: sizesOf('workers') }, unsized };
+}
+
+/** All that has a size, by the group in which the API speaks of it. */
+export function containersIn(model: ProjectModel): Record<SizeGroup, Sized[]> {
+  const owners = storageOwners(model);
+  return {
+    services: Object.values(model.services).map(sizedService),
+    webapps: Object.values(model.applications).map((app) => sizedApp(app, owners)),
+    workers: Object.values(workersIn(model)).map((worker) => sizedApp(worker, owners)),
+  };
+}
+
+/** Whoever chose a size has configured the container; the rest of it is as usual. */
+function chosenSize(group: SizeGroup, container: Sized, from: SizesFrom): Size | undefined {
+  const chosen = own(from.chosen?.[group], container.name);
+  const given = own(from.previous?.[group], container.name) ?? freshSize(group, container, from);
+  if (chosen?.profile_size === undefined) return given && { ...given, ...chosen };
+  return { ...(given ?? usual(container)), ...chosen, profile_size: chosen.profile_size };
+}
+
+const own = <T>(values: Record<string, T> | undefined, name: string): T | undefined =>
+  values && Object.hasOwn(values, name) ? values[name] : undefined;
 
 /** What decides the size of a container that has none yet. */
 export interface Sized {
@@ -157,7 +183,7 @@ const legacySizes: Record<App['size'], string | undefined> = {
   '4XL': '8',
 };
 
-function freshSize(group: keyof Sizes, container: Sized, { init, parent, child }: SizesFrom): Size | undefined {
+function freshSize(group: SizeGroup, container: Sized, { init, parent, child }: SizesFrom): Size | undefined {
   const { profile_size, instance_count, disk } = usual(container);
   const asConfigured = { profile_size: legacySizes[container.size] ?? profile_size, instance_count, disk: container.disk ?? disk };
   switch (init) {
@@ -166,9 +192,9 @@ function freshSize(group: keyof Sizes, container: Sized, { init, parent, child }
     case 'minimum':
       return minimum(container);
     case 'parent':
-      return parent?.[group][container.name] ?? asConfigured;
+      return own(parent?.[group], container.name) ?? asConfigured;
     case 'child':
-      return child?.[group][container.name] ?? asConfigured;
+      return own(child?.[group], container.name) ?? asConfigured;
     case 'default':
       return asConfigured;
   }
@@ -186,7 +212,7 @@ export const sizedService = ({ name, type, container_profile, size, disk }: Serv
   name,
   type,
   container_profile,
-  keeps: catalogue[nameOfType(type)]?.service?.keepsData ? 'required' : 'nothing',
+  keeps: isStorage(type) || catalogue[nameOfType(type)]?.service?.keepsData ? 'required' : 'nothing',
   size,
   disk,
 });

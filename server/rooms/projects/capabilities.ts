@@ -1,4 +1,5 @@
 /** What can be done in a project here. Nothing is said to be there before it is. */
+import { availableParallelism, totalmem } from 'node:os';
 import { Type } from 'typebox';
 import { catalogue } from '../../drivers/images/catalogue.ts';
 
@@ -47,6 +48,15 @@ export const Capabilities = Type.Object({
 
 const off = { enabled: false };
 
+/** What builds have unless a project says otherwise, as far as the machine has it: CPUs, and MB. */
+const buildMemoryUsual = 2048;
+export const buildResourcesUsual = { cpu: 1, memory: buildMemoryUsual };
+
+/** Half of the machine's, for apps run beside builds. */
+function buildMemoryMax(): number {
+  return Math.max(buildMemoryUsual, Math.floor(totalmem() / 2 ** 21));
+}
+
 /** By type and version. */
 const images = Object.fromEntries(
   Object.entries(catalogue).map(([type, { versions }]) => [
@@ -66,8 +76,8 @@ export const capabilities = {
   logs_forwarding: { max_extra_payload_size: 0 },
   guaranteed_resources: { ...off, instance_limit: 0 },
   images,
-  instance_limit: 0,
-  build_resources: { ...off, max_cpu: 0, max_memory: 0 },
+  instance_limit: 8,
+  build_resources: { enabled: true, max_cpu: availableParallelism(), max_memory: buildMemoryMax() },
   object_storage: {
     ...off,
     min_storage: 0,

@@ -25,7 +25,7 @@ describe('the settings of a project', () => {
       build_resources: { cpu: 1, memory: 2048 },
       data_retention: null,
       maintenance_window: null,
-      sizing_api_enabled: false,
+      sizing_api_enabled: true,
       enable_guaranteed_resources: false,
       certifier_url: home.platform.config.url,
       _links: { '#edit': { href: `/api${project}/settings` } },
@@ -89,10 +89,21 @@ describe('the settings of a project', () => {
   });
 });
 
+test('builds get no more than the machine has for them', async () => {
+  const { max_cpu, max_memory } = (await owner.send('GET', `${project}/capabilities`)).json.build_resources;
+  const set = (cpu: number, memory: number) => owner.send('PATCH', `${project}/settings`, { build_resources: { cpu, memory } });
+  expect((await set(max_cpu, max_memory)).json._embedded.entity.build_resources).toEqual({ cpu: max_cpu, memory: max_memory });
+  expect((await set(max_cpu + 1, max_memory + 1)).json.detail).toEqual({
+    'build_resources.cpu': `must be at most ${max_cpu}`,
+    'build_resources.memory': `must be at most ${max_memory}`,
+  });
+});
+
 test('what is not built yet is no capability', async () => {
   const { json } = await owner.send('GET', `${project}/capabilities`);
   const enabled = Object.entries(json as Record<string, { enabled?: boolean }>).filter(([, capability]) => capability.enabled);
-  expect(enabled).toEqual([]);
+  expect(enabled.map(([name]) => name)).toEqual(['build_resources']);
+  expect(json).toMatchObject({ instance_limit: 8, guaranteed_resources: { enabled: false, instance_limit: 0 } });
   expect(json).toMatchObject({ custom_domains: { enabled: false }, integrations: { enabled: false, config: {} } });
   expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });

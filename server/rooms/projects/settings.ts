@@ -10,6 +10,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nullable } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
+import { buildResourcesUsual, capabilities } from './capabilities.ts';
 import { projectById, type Project } from './queries.ts';
 import { refuseCredentials } from './repository-address.ts';
 
@@ -77,7 +78,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   certificate_renewal_activity: [flag, false],
   development_domain_template: [optionalText, null],
   enable_state_api_deployments: [flag, false],
-  temporary_disk_size: [nullable(count), null],
+  temporary_disk_size: [nullable(count), 8192],
   local_disk_size: [nullable(count), null],
   cron_minimum_interval: [count, 5],
   cron_maximum_jitter: [count, 20],
@@ -102,7 +103,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   max_allowed_routes: [count, 50_000],
   max_allowed_redirects_paths: [count, 50_000],
   enable_incremental_backups: [flag, false],
-  sizing_api_enabled: [flag, false],
+  sizing_api_enabled: [flag, true],
   enable_cache_grace_period: [flag, false],
   enable_zero_downtime_deployments: [flag, true],
   enable_admin_agent: [flag, false],
@@ -125,7 +126,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   enable_guaranteed_resources: [flag, false],
   git_server: [fields({ push_size_hard_limit: count }), { push_size_hard_limit: 2048 }],
   activity_logs_max_size: [count, 10],
-  allow_manual_deployments: [flag, false],
+  allow_manual_deployments: [flag, true],
   allow_rolling_deployments: [flag, true],
   allow_activity_reschedule: [flag, false],
   allow_burst: [flag, false],
@@ -139,7 +140,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
   support_oci_images: [flag, false],
 };
 
-const ownDefaults = { initialize: {}, data_retention: null, build_resources: { cpu: 1, memory: 2048 }, maintenance_window: null };
+const ownDefaults = { initialize: {}, data_retention: null, build_resources: buildResourcesUsual, maintenance_window: null };
 
 const isFromConfig = (value: Value): value is (config: Config) => string => typeof value === 'function';
 
@@ -188,9 +189,20 @@ export function checkedChange({ project, build_resources }: ProjectSettings, cha
     throw new Problem('invalid-request', `initialize ${message}.`, { fields: { initialize: message } });
   }
   refuseCredentials(change['initialize'], 'initialize');
-  const resources = change['build_resources'] as object | undefined;
+  const resources = change['build_resources'] as Partial<typeof buildResourcesUsual> | undefined;
+  refuseTooLargeBuilds(resources);
   const merged = resources && { build_resources: { ...(build_resources as object), ...resources } };
   return { ...(project.settings as Record<string, unknown>), ...change, ...merged };
+}
+
+function refuseTooLargeBuilds({ cpu = 0, memory = 0 }: Partial<typeof buildResourcesUsual> = {}) {
+  const { max_cpu, max_memory } = capabilities.build_resources;
+  const fields = {
+    ...(cpu > max_cpu && { 'build_resources.cpu': `must be at most ${max_cpu}` }),
+    ...(memory > max_memory && { 'build_resources.memory': `must be at most ${max_memory}` }),
+  };
+  const sentences = Object.entries(fields).map(([field, message]) => `${field} ${message}.`);
+  if (sentences.length > 0) throw new Problem('invalid-request', sentences.join(' '), { fields });
 }
 
 function onlyForOperators(names: readonly string[]) {

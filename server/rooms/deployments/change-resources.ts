@@ -1,0 +1,59 @@
+/** Writes down the sizes that somebody chose, and deploys them. */
+import { Type } from 'typebox';
+import { activity, startActivity } from '../../kernel/activity.ts';
+import type { Changed } from '../../kernel/operation.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Caller, Platform } from '../../platform.ts';
+import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
+import { concernedBy, deployBranch, environmentById, lockTree, shortly } from '../environments/room.ts';
+import { capabilities } from '../projects/room.ts';
+import { checkedSizes, type ResourcesChange } from './checked-sizes.ts';
+import { chooseSizes } from './chosen-sizes.ts';
+import type { Deployment } from './document.ts';
+import { loadNextDeployment, nextStackOf } from './next-stack.ts';
+import { currentSizes } from './queries.ts';
+
+/** The sizes are written down already; like every change, they are deployed or wait to be. */
+export const updateResourcesActivity = activity({
+  type: 'environment.resources.update',
+  queue: 'default',
+  usesMachine: true,
+  input: Type.Object({ environment: Type.String(), activate: Type.Boolean() }),
+  run: (work, platform) => {
+    const { environment, activate } = work.input;
+    return deployBranch(work, platform, environment, { occasion: 'settings', activate });
+  },
+});
+
+export async function changeResources(
+  platform: Platform,
+  { project_id, environment_id, organization_id }: Deployment,
+  change: ResourcesChange,
+  caller: Caller,
+): Promise<Changed<Deployment>> {
+  const { db, config } = platform;
+  const next = await nextStackOf(platform, project_id, environment_id);
+  if (!next) throw new Problem('not-found', 'No such next deployment.');
+  if (next.hindrance) throw next.hindrance;
+  const actor = actorOf(caller.user);
+  const started = await db.transaction().execute(async (tx) => {
+    await lockTree(tx, project_id);
+    const environment = await environmentById(tx, config.domain, project_id, environment_id);
+    if (!environment || environment.status === 'deleting') throw new Problem('conflict', 'The environment is being deleted.');
+    const disks = environment.is_dirty ? next.stack.sizes : await currentSizes(tx, project_id, environment_id);
+    const instancesMax = Math.min(capabilities.instance_limit, environment.max_instance_count ?? capabilities.instance_limit);
+    await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, disks }));
+    return startActivity(tx, updateResourcesActivity, {
+      project_id,
+      environments: concernedBy(environment, true),
+      // What is deactivated meanwhile stays so.
+      input: { environment: environment_id, activate: environment.status === 'inactive' },
+      parameters: { user: actor.id, environment: environment_id, ...change },
+      payload: { user: actor, environment: shortly(environment) },
+      sentence: sentence`${person(actor)} updated resource allocation on ${named(environment)}`,
+    });
+  });
+  const row = await loadNextDeployment(platform, project_id, environment_id);
+  if (!row) throw new Problem('not-found', 'No such next deployment.');
+  return changed(row, organization_id, started);
+}
