@@ -145,17 +145,20 @@ export interface LogRow {
 
 export interface Ending {
   state: 'complete' | 'cancelled' | 'staged';
+  /** Of what is staged: the lane whose release it waits for. */
+  staged_in: string | null;
   result: 'success' | 'failure';
   failure_reason: 'error' | 'shell' | null;
   kept_days: number | undefined;
 }
 
-export const finish = (db: Db, lease: Lease, { state, result, failure_reason, kept_days }: Ending) =>
+export const finish = (db: Db, lease: Lease, { state, staged_in, result, failure_reason, kept_days }: Ending) =>
   held(
     lease,
     sql`with ended as (
         update activities set state = ${state}, result = ${result}, failure_reason = ${failure_reason}, completion_percent = 100,
-          completed_at = clock_timestamp(), updated_at = clock_timestamp(), runner = null, lease_until = null,
+          staged_in = ${staged_in}, completed_at = case when ${state} <> 'staged' then clock_timestamp() end,
+          updated_at = clock_timestamp(), runner = null, lease_until = null,
           cancelled_at = case when ${state} = 'cancelled' then clock_timestamp() end,
           expires_at = clock_timestamp() + make_interval(days => ${kept_days ?? null}::integer),
           timings = timings || jsonb_build_object('wait', extract(epoch from started_at - created_at)::float,
@@ -164,6 +167,11 @@ export const finish = (db: Db, lease: Lease, { state, result, failure_reason, ke
       lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
       select pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(db),
   );
+
+/** What rests in the lane is complete, with the result that it has. In the transaction of the change that it waited for. */
+export const releaseStaged = (tx: Tx, projectId: string, lane: string) =>
+  sql`update activities set state = 'complete', staged_in = null, completed_at = clock_timestamp(), updated_at = clock_timestamp()
+    where project_id = ${projectId} and staged_in = ${lane} and state = 'staged'`.execute(tx);
 
 /** Nobody has begun it yet: it never will be. No row: it is too late for that. */
 export const cancelWaiting = async (tx: Tx, id: string): Promise<Activity | undefined> => {

@@ -42,6 +42,8 @@ interface Run {
   /** How to take back what has begun, in order. */
   undos: { step: StoredStep; undo: Undo<unknown> | undefined }[];
   faults: Faults | undefined;
+  /** The lane in which it will rest. */
+  stagedIn: string | null;
 }
 
 export async function carryOut(
@@ -54,7 +56,8 @@ export async function carryOut(
   const { db } = platform;
   const [written, stored] = await Promise.all([writtenSoFar(db, activity.id), stepsOf(db, activity.id)]);
   const writer = openLogWriter(db, activity, written);
-  const run: Run = { activity, platform, signal, writer, stored: new Map(stored.map((step) => [step.name, step])), undos: [], faults };
+  const steps = new Map(stored.map((step) => [step.name, step]));
+  const run: Run = { activity, platform, signal, writer, stored: steps, undos: [], faults, stagedIn: null };
   try {
     await (activity.is_undoing ? goOnUndoing(run, definition) : work(run, definition));
   } catch (error) {
@@ -69,10 +72,10 @@ async function work(run: Run, definition: ActivityDefinition | undefined) {
   const { activity, platform, writer, signal } = run;
   try {
     if (!definition) throw new Problem('unavailable', 'This version of the platform cannot do this.', { internal: activity.type });
-    const outcome = await definition.run(inHand(run, Value.Parse(definition.input, activity.input)), platform);
+    await definition.run(inHand(run, Value.Parse(definition.input, activity.input)), platform);
     await writer.flush();
     await finish(platform.db, activity, {
-      state: outcome === 'staged' ? 'staged' : 'complete',
+      ...endOf(run),
       result: 'success',
       failure_reason: null,
       kept_days: definition.keptDays,
@@ -85,23 +88,28 @@ async function work(run: Run, definition: ActivityDefinition | undefined) {
     if (!(cause instanceof Problem || cause instanceof Interrupted) && activity.attempts + 1 < attemptsMax) return tryAgain(run, cause);
     if (!(cause instanceof Problem || cause instanceof Interrupted))
       platform.log.error({ error: cause, activity: activity.id, type: activity.type }, 'an activity failed');
-    const failure = failureOf(cause);
+    const failure = failureOf(cause, run);
     await beginUndoing(platform.db, activity, JSON.stringify(failure));
     await undoAll(run, failure, definition);
   }
 }
 
-interface Failure {
-  state: 'complete' | 'cancelled';
+const endOf = ({ stagedIn }: Run): Pick<Ending, 'state' | 'staged_in'> => ({
+  state: stagedIn === null ? 'complete' : 'staged',
+  staged_in: stagedIn,
+});
+
+interface Failure extends Pick<Ending, 'state' | 'staged_in'> {
   failure_reason: 'error' | 'shell' | null;
   sentence: string;
 }
 
-function failureOf(cause: Error): Failure {
-  if (cause instanceof Interrupted) return { state: 'cancelled', failure_reason: null, sentence: 'The activity was cancelled.' };
+function failureOf(cause: Error, run: Run): Failure {
+  if (cause instanceof Interrupted)
+    return { state: 'cancelled', staged_in: null, failure_reason: null, sentence: 'The activity was cancelled.' };
   const sentence =
     cause instanceof Problem ? cause.message : 'Something went wrong in the platform; its operator finds the reason in the log.';
-  return { state: 'complete', failure_reason: cause instanceof CommandFailed ? 'shell' : 'error', sentence: `E: ${sentence}` };
+  return { ...endOf(run), failure_reason: cause instanceof CommandFailed ? 'shell' : 'error', sentence: `E: ${sentence}` };
 }
 
 async function tryAgain({ activity, platform: { db, log }, writer }: Run, error: Error) {
@@ -155,12 +163,16 @@ async function undoAll(run: Run, failure: Failure, definition: ActivityDefinitio
   await writer.flush();
   const ending: Ending = {
     state: failure.state,
+    staged_in: failure.staged_in,
     result: 'failure',
     failure_reason: failure.failure_reason,
     kept_days: definition?.keptDays,
   };
   await finish(platform.db, activity, ending);
 }
+
+/** To clients 100 means that it is over. */
+const percentMax = 99;
 
 function inHand<Input>(run: Run, input: Input): Work<Input> {
   const { activity, platform, signal, writer, stored, undos, faults } = run;
@@ -214,8 +226,9 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
       return result;
     },
     log: (text) => activity.is_undoing || writer.log(text),
-    progress: (percent) => writer.amend((amendments) => (amendments.percent = percent)),
+    progress: (percent) => writer.amend((amendments) => (amendments.percent = Math.min(Math.floor(percent), percentMax))),
     command: (command) => writer.amend((amendments) => (amendments.commands = [...amendments.commands, command])),
     tell: (payload) => writer.amend((amendments) => Object.assign(amendments.payload, payload)),
+    stage: (lane) => (run.stagedIn = lane),
   };
 }

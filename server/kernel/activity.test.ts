@@ -10,7 +10,7 @@ import { openTestPlatform } from '../test-platform.ts';
 import { stormy } from '../test-runner.ts';
 import { sampleOrganization } from '../test-samples.ts';
 import { activity, CommandFailed, startActivity, type ActivityDefinition, type Start } from './activity.ts';
-import { askToCancel } from './activity-queries.ts';
+import { askToCancel, releaseStaged } from './activity-queries.ts';
 import { Problem } from './problem.ts';
 import { startRunner } from './runner.ts';
 
@@ -109,6 +109,37 @@ describe('an activity', () => {
       async () => expect([world.has('room'), await notes()]).toEqual([false, 0]),
       [build],
     );
+  });
+
+  test('can rest with its result, out of the way of others, until its lane is released', async () => {
+    const careful = activity({
+      type: 'test.careful',
+      queue: 'default',
+      input: Type.Object({ breaks: Type.Optional(Type.Boolean()) }),
+      run: async ({ input, step, stage }) => {
+        stage('one');
+        await step('try', async () => {
+          if (input.breaks) throw new CommandFailed('It cannot be built.');
+        });
+      },
+    });
+    const begin = (breaks: boolean) => start(careful, { input: { breaks }, environments: [environment('one'), environment('two')] });
+    const [good, bad] = [await begin(false), await begin(true)];
+    await work(careful);
+    await eachStepTwice(platform, () => begin(false), [careful], 'staged');
+    const later = await start(build, { environments: [environment('one')] });
+    await work(build, careful);
+    expect(await activityRow(platform, later.id)).toMatchObject({ state: 'complete' });
+    const rests = { state: 'staged', staged_in: 'one', completion_percent: 100, completed_at: null };
+    expect(await activityRow(platform, good.id)).toMatchObject({ ...rests, result: 'success' });
+    expect(await activityRow(platform, bad.id)).toMatchObject({ ...rests, result: 'failure', failure_reason: 'shell' });
+    const release = (lane: string) => platform.db.transaction().execute((tx) => releaseStaged(tx, project_id, lane));
+    await release('two');
+    expect(await activityRow(platform, good.id)).toMatchObject(rests);
+    await release('one');
+    const released = { state: 'complete', staged_in: null, completed_at: expect.any(String) };
+    expect(await activityRow(platform, good.id)).toMatchObject({ ...released, result: 'success' });
+    expect(await activityRow(platform, bad.id)).toMatchObject({ ...released, result: 'failure' });
   });
 
   test('says in its log why it failed, and whose fault it was', async () => {

@@ -35,8 +35,7 @@ export interface ActivityDefinition<Input extends TSchema = TSchema> {
   usesMachine?: boolean;
   /** How long it is listed after its end; without end where absent. */
   keptDays?: number;
-  /** `staged`: done up to the point where a person says go. */
-  run(work: Work<Static<Input>>, platform: Platform): Promise<void | 'staged'>;
+  run(work: Work<Static<Input>>, platform: Platform): Promise<void>;
 }
 
 /** What an activity has in hand while it runs. */
@@ -49,11 +48,17 @@ export interface Work<Input> {
   record<T>(name: string, change: (tx: Tx) => Promise<T>, undo?: Undo<T>): Promise<T>;
   /** Lines for whoever watches; each call is one or more whole lines. */
   log(text: string): void;
+  /** How far it is; never back, and never to 100, which is its end. */
   progress(percent: number): void;
   /** How a command of the user's ended; one that failed is shown as such even where the activity goes on. */
   command(command: { app: string; type: string; exit_code: number }): void;
   /** Adds to what webhooks and clients are told about it. */
   tell(payload: Record<string, unknown>): void;
+  /**
+   * It goes only as far as it can without anybody seeing it. Unless it is cancelled, it does not end with its result, but rests with it, out of the
+   * way of others, until its lane is released (`releaseStaged`). Call it at the same place of every run.
+   */
+  stage(lane: string): void;
 }
 
 /** Given the step's result, or undefined where it may have been interrupted. */

@@ -115,7 +115,7 @@ function compilePresenter(entity: Entity, operations: readonly Operation[]): Pre
       const isOpen = isPermitted(permission, caller, scope) && caller?.hindrance(scope, permission) === undefined;
       if (isOpen && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
     }
-    for (const [rel, link] of Object.entries(entity.links?.(row) ?? {})) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
+    for (const [rel, link] of Object.entries(entity.links?.(row, caller) ?? {})) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
     return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
   };
 }

@@ -154,7 +154,7 @@ type Tell = (gone: AbortSignal) => AsyncIterable<string>;
  * closes: clients ask again.
  */
 function sendStream(type: string, tell: Tell, reply: FastifyReply) {
-  const { raw, server } = reply.header('content-type', type).hijack();
+  const { raw, server } = reply.header('content-type', type.startsWith('text/') ? `${type}; charset=utf-8` : type).hijack();
   const gone = new AbortController();
   const end = () => gone.abort();
   server.server.once('close-streams', end);

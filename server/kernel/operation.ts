@@ -37,7 +37,7 @@ export interface Entity<Row = any, Path extends string = string> {
   /** Whoever lacks this cannot tell the thing from an absent one. */
   view: Requirement;
   /** Links that are no operations of the API, by name: addresses elsewhere. */
-  links?(row: Row): Record<string, Link | readonly Link[]>;
+  links?(row: Row, caller: Caller | undefined): Record<string, Link | readonly Link[]>;
   /** Other things a row mentions, by set (`users`): a page of rows carries a signed link to each set. */
   references?: Record<string, (row: Row) => string | undefined>;
   load(params: Params<Path>, platform: Platform): Promise<Row | undefined>;

@@ -13,6 +13,8 @@ export interface Reconciler {
   /** Whether it touches the machine, which one process has; the others leave it to that one. */
   usesMachine?: boolean;
   run(platform: Platform, signal: AbortSignal): Promise<void>;
+  /** Waits for the end of what it began and did not wait for; the signal is aborted by then. */
+  close?(): Promise<void>;
 }
 
 /** Asks for a look now, when the transaction commits. */
@@ -43,14 +45,14 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
 type Turn = (work: () => Promise<void>) => Promise<void>;
 
 /** So many at once; the others wait in the order they came. */
-function createTurns(places: number): Turn {
+export function createTurns(places: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let free = places;
   return async (work) => {
     if (free > 0) free -= 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
-      await work();
+      return await work();
     } finally {
       const next = waiting.shift();
       if (next) next();
@@ -95,6 +97,7 @@ function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn,
       clearInterval(timer);
       stopListening();
       await looking;
+      await reconciler.close?.();
     },
   };
 }

@@ -27,7 +27,10 @@ export interface ActivityFilters {
   count: number;
 }
 
-/** Newest first: one range of one index, in the project's or the environment's order. */
+/**
+ * Newest first: one range of one index, in the project's or the environment's order. Whoever asks an environment for what is staged means what is
+ * staged there: a merge is its child's, too, but waits in the parent.
+ */
 export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<ListedActivity[]> {
   const { project_id, environment, visible, types, states, results, until, count } = filters;
   const wanted = sql`activities.environment_types <@ ${visible}::text[]
@@ -44,6 +47,7 @@ export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<
       select activities.* from activity_lanes join activities on activities.id = activity_lanes.activity_id
       where activity_lanes.project_id = ${project_id} and activity_lanes.lane = ${environment}
         ${until ? sql`and activity_lanes.created_at <= ${until}::timestamptz` : sql``} and ${wanted}
+        ${states?.includes('staged') ? sql`and (activities.state <> 'staged' or activities.staged_in = ${environment})` : sql``}
       order by activity_lanes.created_at desc, activity_lanes.activity_id limit ${count}`
   ).execute(db);
   return rows.map((row) => listed({ ...row, organization_id: filters.organization_id }));

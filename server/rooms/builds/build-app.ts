@@ -36,6 +36,8 @@ export interface BuildParts extends Pick<Machine, 'runtime' | 'images' | 'volume
 
 export interface AppBuild {
   projectId: string;
+  /** The repository that has the tree. */
+  repository: string;
   app: App;
   slug: Slug;
   cacheGeneration: number;
@@ -65,7 +67,7 @@ export async function buildApp(
   try {
     const image = await ensureImage(parts, app, output, signal);
     const { path } = await volumes.create(name, buildBytesMax);
-    await git.checkout(projectId, slug.tree_id, path, signal);
+    await git.checkout(build.repository, slug.tree_id, path, signal);
     await giveToApp(path);
     await runCommands(parts, build, { name, path, image }, output, ended, signal);
     for (const warning of await makeMountPoints(app, path)) output.warn(warning);

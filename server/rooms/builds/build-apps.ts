@@ -83,7 +83,15 @@ async function slugFor(
   };
   if (await reuse()) return slug;
   const limits = { cpu: build_resources.cpu, memoryBytes: build_resources.memory * 1024 ** 2 };
-  const build = { projectId: project.id, app, slug, cacheGeneration: project.build_cache_generation, env, limits };
+  const build = {
+    projectId: project.id,
+    repository: tree.repository,
+    app,
+    slug,
+    cacheGeneration: project.build_cache_generation,
+    env,
+    limits,
+  };
   const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
   const inTurn = () =>
     holding('builds', signal, () => buildApp(parts, build, output, ended, signal), {

@@ -2,8 +2,9 @@
  * The commands of a build, in their order: tools that the application asks for, then what its flavor does, then its hook. Tools go into the slug,
  * into a folder of their own, and are found there at build and later.
  */
+import { phpScanPath } from '../../drivers/images/php.ts';
 import { Problem } from '../../kernel/problem.ts';
-import type { App, Json } from './config/model.ts';
+import type { App, Json, PhpRuntime } from './config/model.ts';
 
 export const appFolder = '/app';
 export const cacheFolder = '/mnt/cache';
@@ -30,16 +31,25 @@ export const cacheVariables: Readonly<Record<string, string>> = {
   COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
 };
 
-/** What containers of the slug need as well, so that they find the tools that its build installed. */
-export function toolVariables({ type, dependencies }: Pick<App, 'type' | 'dependencies'>, path = usualPath): Record<string, string> {
+/** Settings of PHP that only a container has, in a file of this folder. */
+export const phpSettingsFolder = '/run';
+
+/** What containers of the slug need as well, so that they find the tools that its build installed, and PHP its extensions. */
+export function toolVariables(
+  { type, dependencies, runtime }: Pick<App, 'type' | 'dependencies' | 'runtime'>,
+  path = usualPath,
+): Record<string, string> {
   const languages = [type.split(':')[0] ?? '', ...Object.keys(dependencies)];
   const gems = `${toolsFolder}/gems`;
   return {
     PATH: [`${toolsFolder}/bin`, ...(languages.includes('ruby') ? [`${gems}/bin`] : []), path].join(':'),
     ...(languages.some((language) => language.startsWith('python')) && { PYTHONUSERBASE: toolsFolder, PIP_BREAK_SYSTEM_PACKAGES: '1' }),
     ...(languages.includes('ruby') && { GEM_HOME: gems }),
+    ...(isPhp(runtime) && { PHP_INI_SCAN_DIR: `${phpScanPath(runtime)}:${phpSettingsFolder}` }),
   };
 }
+
+const isPhp = (runtime: App['runtime']): runtime is PhpRuntime => 'extensions' in runtime;
 
 /** `has` tells whether there is such a file at the root of the application. */
 export function buildCommands(app: App, has: (file: string) => boolean): BuildCommand[] {

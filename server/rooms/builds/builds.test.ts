@@ -99,6 +99,26 @@ describe.runIf(canRunContainers)(`builds${whyNoContainers}`, () => {
     expect(told.slugs['app']?.slug_id).not.toBe(slug?.slug_id);
   });
 
+  test('a build has the files of submodules; another commit of one is another slug', async () => {
+    const { projectId: library } = await sampleProject(await home.person());
+    const { git } = parts;
+    const built = async (text: string) => {
+      const submodule = commitFiles(git.path(library), undefined, { 'lib.txt': text });
+      await git.moveBranch(library, 'main', await git.branch(library, 'main'), submodule);
+      const list = `[submodule "lib"]\n\tpath = lib\n\turl = ../${library}.git\n`;
+      const first = commitFiles(git.path(project), undefined, { '.gitmodules': list, 'own/a': '1' }, 'Change', { lib: submodule });
+      const { tree = '' } = (await git.commit(project, first)) ?? {};
+      const fetching = { log: () => {}, signal: testWork().signal, projectAt: () => undefined, mayUse: () => Promise.resolve() };
+      await git.withSubmodules(project, tree, fetching);
+      const own = testApp({ name: 'own', source: { root: '/own', operations: {} } });
+      return (await build(request(first, [testApp({ hooks: hooksOf('cat lib/lib.txt >built.txt') }), own]))).slugs;
+    };
+    const [one, two] = [await built('one'), await built('two')];
+    expect([await fileIn(one['app'], 'built.txt'), await fileIn(two['app'], 'built.txt')]).toEqual(['one', 'two']);
+    expect(one['app']?.slug_id).not.toBe(two['app']?.slug_id);
+    expect(one['own']).toEqual(two['own']);
+  });
+
   test('a build is told what builds may see, and nothing else; secrets are not in its log', async () => {
     const secret = 'hunter2-very-secret';
     const variables = [

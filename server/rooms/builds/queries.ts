@@ -34,7 +34,7 @@ export const slugVolumes = async (db: Db): Promise<Set<string>> => {
 };
 
 interface Keeping {
-  /** Of each environment so many deployments that were replaced keep their slugs. */
+  /** Of each environment so many deployments that were replaced, and were built otherwise, keep their slugs, to be gone back to. */
   replacedMax: number;
   unusedDaysMax: number;
   unusedMinutesMin: number;
@@ -49,8 +49,8 @@ interface Keeping {
 export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unusedMinutesMin, bytesMax }: Keeping): Promise<string[]> => {
   const { rows } = await sql<{ volume: string }>`
     with recent as (
-      select slugs, status, row_number() over (partition by project_id, environment_id, status order by created_at desc) as position
-      from deployments where status in ('preparing', 'current', 'replaced')),
+      select slugs, status, row_number() over (partition by project_id, environment_id, status order by max(created_at) desc) as position
+      from deployments where status in ('preparing', 'current', 'replaced') group by project_id, environment_id, status, slugs),
     needed as (
       select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
       where status <> 'replaced' or position <= ${replacedMax}),
@@ -71,4 +71,20 @@ export const cacheGenerations = async (db: Db, projectIds: readonly string[]): P
   const { rows } = await sql<{ id: string; build_cache_generation: number }>`
     select id, build_cache_generation from projects where id = any(${projectIds}) and status <> 'deleted'`.execute(db);
   return new Map(rows.map(({ id, build_cache_generation }) => [id, build_cache_generation]));
+};
+
+/** What a person who still has an account was granted in a project, by themselves and by their teams. */
+export const grantsIn = async (db: Db, userId: string, projectId: string, organizationId: string) => {
+  const { rows } = await sql<{ is_owner: boolean; permissions: string[] }>`
+    select organizations.owner_id = users.id as is_owner,
+      array(
+        select unnest(permissions) from user_access where user_access.user_id = users.id and project_id = ${projectId}
+        union
+        select unnest(teams.project_permissions) from team_members join teams on teams.id = team_members.team_id
+          join team_access on team_access.team_id = teams.id
+        where team_members.user_id = users.id and team_access.project_id = ${projectId}) as permissions
+    from users, organizations
+    where users.id::text = ${userId} and not users.deactivated and organizations.id = ${organizationId}`.execute(db);
+  const [row] = rows;
+  return { isOwner: row?.is_owner ?? false, permissions: row?.permissions ?? [] };
 };

@@ -40,6 +40,7 @@ test('every mistake is told with its file and line, in the words that clients lo
     'Error parsing configuration files:',
     expect.stringMatching(/^ {4}- \.upsun\/config\.yaml:3:\d+: applications\.app\.type: /),
     expect.stringMatching(/^ {4}- \.upsun\/config\.yaml:4:\d+: applications\.other\.type: /),
+    expect.stringMatching(/^ {4}- \.upsun\/config\.yaml:5:\d+: applications\.other\.tipe: .*did you mean "type"/),
     'E: Error: Invalid configuration files, aborting build',
   ]);
 });

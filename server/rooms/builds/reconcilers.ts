@@ -7,7 +7,8 @@ import { ifFree } from './holding.ts';
 import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 
-const replacedMax = 3;
+/** Beside the current one: what can be rolled back to. */
+const replacedMax = 5;
 const unusedDaysMax = 14;
 const unusedMinutesMin = 60;
 /** Of the pool: how much slugs may take that no deployment needs. */

@@ -3,15 +3,17 @@ import type { Room } from '../../kernel/room.ts';
 import { collectSlugs } from './reconcilers.ts';
 
 export type * from './config/model.ts';
+export { areSlugsKept } from './kept-slugs.ts';
 export { resolveRoutes, type Hosts, type SharedByRoutes } from './config/resolve-routes.ts';
 export { workersOf } from './config/identity.ts';
 export { readModel, type ReadModel } from './read-model.ts';
+export { fetchSubmodules } from './submodules.ts';
 export { buildApps, type BuildRequest } from './build-apps.ts';
 export type { BuildParts } from './build-app.ts';
-export type { Slug } from './slugs.ts';
+export { useSlug, type Slug } from './slugs.ts';
 export { maskOf, openOutput, type BuildOutput } from './build-output.ts';
 /** What a container of a slug needs beside what it is told, so that it finds the tools that its build installed. */
-export { toolVariables } from './build-commands.ts';
+export { phpSettingsFolder, toolVariables } from './build-commands.ts';
 
 export const builds: Room = {
   name: 'Builds',

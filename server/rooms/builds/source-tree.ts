@@ -1,4 +1,7 @@
-/** The files of a commit, read from Git's objects as they are asked for. Folders are remembered; a commit never changes. */
+/**
+ * The files of a commit, with those of its submodules, read from Git's objects as they are asked for. Folders are remembered; a commit never
+ * changes. Submodules have to be here already: `fetchSubmodules` sees to that.
+ */
 import type { Git, TreeEntry } from '../../drivers/git/git.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { SourceTree } from './config/source-tree.ts';
@@ -7,25 +10,33 @@ const foldersMax = 1000;
 const kinds: Record<string, 'file' | 'folder'> = { '100644': 'file', '100755': 'file', '100664': 'file', '040000': 'folder' };
 
 export interface CommitTree extends SourceTree {
+  /** Where its trees are to be had: the project's, or that with what was fetched for it. */
+  repository: string;
   /** The id of the tree of a folder; undefined where there is no such folder. */
   treeOf(folder: string): Promise<string | undefined>;
 }
 
-export async function openSourceTree(git: Pick<Git, 'commit' | 'tree' | 'blob'>, projectId: string, commit: string): Promise<CommitTree> {
-  const found = await git.commit(projectId, commit);
-  if (!found) throw new Problem('not-found', `There is no commit ${commit}.`);
+type Repositories = Pick<Git, 'commit' | 'tree' | 'blob' | 'withSubmodules'>;
+
+export async function openSourceTree(git: Repositories, projectId: string, commit: string): Promise<CommitTree> {
+  const found = await treeOfCommit(git, projectId, commit);
+  const whole = (found.hasSubmodules ? await git.withSubmodules(projectId, found.tree) : undefined) ?? {
+    repository: projectId,
+    tree: found.tree,
+  };
+  const { repository } = whole;
   const folders = new Map<string, Promise<TreeEntry[]>>();
 
   const entriesOf = (tree: string): Promise<TreeEntry[]> => {
     const known = folders.get(tree);
     if (known) return known;
     if (folders.size >= foldersMax) folders.clear();
-    const entries = git.tree(projectId, tree).then((read) => read ?? []);
+    const entries = git.tree(repository, tree).then((read) => read ?? []);
     folders.set(tree, entries);
     return entries;
   };
   const entryAt = async (path: string): Promise<Pick<TreeEntry, 'sha' | 'mode'> | undefined> => {
-    let at: Pick<TreeEntry, 'sha' | 'mode'> = { sha: found.tree, mode: '040000' };
+    let at: Pick<TreeEntry, 'sha' | 'mode'> = { sha: whole.tree, mode: '040000' };
     for (const part of path.split('/').filter((name) => name !== '')) {
       const next = kinds[at.mode] === 'folder' ? (await entriesOf(at.sha)).find((entry) => entry.path === part) : undefined;
       if (!next) return undefined;
@@ -39,6 +50,7 @@ export async function openSourceTree(git: Pick<Git, 'commit' | 'tree' | 'blob'>,
   };
 
   return {
+    repository,
     treeOf,
     async list(folder) {
       const tree = await treeOf(folder);
@@ -47,7 +59,19 @@ export async function openSourceTree(git: Pick<Git, 'commit' | 'tree' | 'blob'>,
     },
     async read(path) {
       const entry = await entryAt(path);
-      return entry && kinds[entry.mode] === 'file' ? git.blob(projectId, entry.sha) : undefined;
+      return entry && kinds[entry.mode] === 'file' ? git.blob(repository, entry.sha) : undefined;
     },
   };
+}
+
+/** Whether it says so; where its submodules are is another question. */
+export async function treeOfCommit(
+  git: Repositories,
+  projectId: string,
+  commit: string,
+): Promise<{ tree: string; hasSubmodules: boolean }> {
+  const found = await git.commit(projectId, commit);
+  if (!found) throw new Problem('not-found', `There is no commit ${commit}.`);
+  const root = (await git.tree(projectId, found.tree)) ?? [];
+  return { tree: found.tree, hasSubmodules: root.some(({ path }) => path === '.gitmodules') };
 }

@@ -36,7 +36,7 @@ export const pushActivity = activity({
     });
     tell({ commits: found.commits, commits_count: found.count });
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
-    await deployBranch(work, platform, id, { ...input.deploying, activate: input.activate });
+    await deployBranch(work, platform, id, { ...input.deploying, occasion: 'code', activate: input.activate });
   },
 });
 
@@ -88,7 +88,7 @@ export const branchActivity = activity({
     await record('remember commit', async (tx) => {
       await updateEnvironment(tx, project_id, input.environment, { head_commit: commit, commits_ahead: 0, commits_behind: 0 });
     });
-    await deployBranch(work, platform, input.environment, { ...input.deploying, activate: input.activate });
+    await deployBranch(work, platform, input.environment, { ...input.deploying, occasion: 'code', activate: input.activate });
   },
 });
 
@@ -103,7 +103,7 @@ export const mergeActivity = activity({
   input: Type.Object({ code: Intake, deploying: Deploying }),
   run: async (work, platform) => {
     const { code, deploying } = work.input;
-    if (await takeIn(work, platform, code)) await deployBranch(work, platform, code.into, deploying);
+    if (await takeIn(work, platform, code)) await deployBranch(work, platform, code.into, { ...deploying, occasion: 'code' });
   },
 });
 
@@ -121,8 +121,14 @@ export const synchronizeActivity = activity({
     const { environment, code, deploying, replaceData } = work.input;
     const hasNewCode = code !== undefined && (await takeIn(work, platform, code));
     const isOnlyCode = replaceData === undefined && deploying.sizesFrom === undefined;
+    const occasion = hasNewCode ? 'code' : 'restart';
     if (hasNewCode || !isOnlyCode)
-      await deployBranch(work, platform, environment, { ...deploying, ...(replaceData !== undefined && { replaceData }) });
+      await deployBranch(work, platform, environment, {
+        ...deploying,
+        occasion,
+        atOnce: true,
+        ...(replaceData !== undefined && { replaceData }),
+      });
   },
 });
 
@@ -215,6 +221,7 @@ export const initializeActivity = activity({
     config: Type.Optional(Type.String()),
     files: Type.Array(Type.Object({ path: Type.String(), mode: Type.Integer(), contents: Type.String() })),
     by: Signature,
+    deploying: Type.Optional(Deploying),
   }),
   run: async (work, platform) => {
     const { activity: self, input, step, record, log } = work;
@@ -236,7 +243,7 @@ export const initializeActivity = activity({
       async () => void (await updateEnvironment(db, project_id, environment, { head_commit: null })),
     );
     await step('compare', () => compareWithParents(platform, project_id, [environment]));
-    await deployBranch(work, platform, environment, { activate: true });
+    await deployBranch(work, platform, environment, { ...input.deploying, occasion: 'code', activate: true });
   },
 });
 

@@ -33,9 +33,21 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
     head_commit,
     clone_parent_on_create,
     enable_smtp: type === 'production',
+    sleep_after_seconds: parent === null ? null : await sleepAfterOf(tx, project.id, parent),
   });
   const taken = `There is an environment ${id} already; choose another name.`;
   return orConflict(row, { environments_pkey: taken, environments_project_id_machine_name_key: taken });
+}
+
+/** Like other settings, it is passed on to whatever is branched off. */
+async function sleepAfterOf(tx: Tx, projectId: string, parent: string): Promise<number | null> {
+  const row = await tx
+    .selectFrom('environments')
+    .select('sleep_after_seconds')
+    .where('project_id', '=', projectId)
+    .where('id', '=', parent)
+    .executeTakeFirst();
+  return row?.sleep_after_seconds ?? null;
 }
 
 export const branchNameRule = 'must be a name that Git accepts for a branch, such as feature/login';

@@ -1,10 +1,11 @@
 /** What follows when the code or the settings of an environment have changed: what runs is brought up to date, if anything runs. */
+import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { deployEnvironment, type DeployRequest } from '../deployments/room.ts';
+import { deployEnvironment, stageDeployment, stagesCode, usualInit, type DeployRequest } from '../deployments/room.ts';
 import type { Environment } from './queries.ts';
 
 /** How whoever set off a change wants it deployed. */
@@ -20,13 +21,42 @@ export const Deploying = Type.Object({
 });
 export type Deploying = Static<typeof Deploying>;
 
-type Situation = {
+/** What a deployment follows from: it decides what is deployed, and whether it waits where deployments are manual. */
+type Occasion =
+  /** New commits, which end a rollback. */
+  | 'code'
+  /** Anything else that changed. */
+  | 'settings'
+  /** Somebody said go. */
+  | 'release'
+  /** Nothing changed. */
+  | 'restart';
+
+interface How extends Deploying, Partial<Pick<DeployRequest, 'restart' | 'replaceData' | 'renewsImages'>> {
+  occasion: Occasion;
+  activate?: boolean;
+  /** Does not wait for anybody to say go. */
+  atOnce?: boolean;
+}
+
+interface Situation {
+  type: string;
   status: string;
   head_commit: string | null;
+  pinned_commit: string | null;
   parent: string | null;
   clone_parent_on_create: boolean;
   parent_status: string | null;
-};
+  enable_manual_deployments: boolean;
+  /** New containers wait for somebody to choose their sizes. */
+  sizes_by_hand: boolean;
+  /** The last attempt went wrong. */
+  has_failed: boolean;
+  /** Among what is staged there are new commits. */
+  has_staged_code: boolean;
+  /** What runs. */
+  deployment: string | null;
+}
 
 /** What an activation works on: also the parent, where its data is cloned, so that nothing happens to it meanwhile. */
 export function concernedBy(environment: Environment, activate: boolean): { id: string; type: EnvironmentType }[] {
@@ -35,51 +65,72 @@ export function concernedBy(environment: Environment, activate: boolean): { id: 
   return isCloned && parent !== null && parent_type !== null ? [environment, { id: parent, type: parent_type }] : [environment];
 }
 
-/** Deploys what is active, or is to become so; says so where nothing is deployed. */
+/** Deploys what is active, or is to become so, or stages the change; says so where nothing is deployed. */
 export async function deployBranch(
   work: Work<unknown>,
   platform: Platform,
   id: string,
-  how: Deploying & Partial<Pick<DeployRequest, 'restart' | 'replaceData'>> & { activate?: boolean } = {},
+  { occasion, activate = false, atOnce = false, ...how }: How = { occasion: 'settings' },
 ): Promise<void> {
-  const { activate = false, strategy = 'stopstart', init = 'parent', ...rest } = how;
-  const environment = await work.step('look at environment', () => situationOf(platform, work.activity.project_id, id));
-  if (environment.status === 'inactive' && !activate) {
+  const found = await work.step('look at environment', () => situationOf(platform, work.activity.project_id, id));
+  const isNew = found.status === 'inactive';
+  if (isNew && !activate) {
     work.log(`Environment ${id} is not active: nothing is built or deployed`);
     return;
   }
-  if (environment.head_commit === null) throw new Problem('conflict', `There are no commits in ${id} yet; push some first.`);
-  const isNew = environment.status === 'inactive';
-  const cloneFrom = isNew && environment.clone_parent_on_create && hasData(environment.parent_status) ? environment.parent : null;
-  await deployEnvironment(work, platform, {
+  if (found.head_commit === null) throw new Problem('conflict', `There are no commits in ${id} yet; push some first.`);
+  if (how.strategy === 'rolling' && found.has_failed) throw noRolling();
+  const cloneFrom = isNew && found.clone_parent_on_create && hasData(found.parent_status) ? found.parent : null;
+  const request: DeployRequest = {
     environment: id,
-    commit: environment.head_commit,
-    strategy,
-    init,
+    strategy: 'stopstart',
+    init: usualInit(platform.config, found),
     restart: false,
-    ...rest,
+    ...whatToDeploy(found, found.head_commit, occasion),
+    ...how,
     ...(cloneFrom !== null && { cloneFrom }),
-  });
+  };
+  const waits = found.enable_manual_deployments && !isNew && !atOnce && (occasion === 'code' || occasion === 'settings');
+  if (!waits) return deployEnvironment(work, platform, request);
+  work.stage(id);
+  await stageDeployment(work, platform, request);
+  work.log(`The changes are staged: ${id} runs what it ran until they are deployed (environment:deploy)`);
+}
+
+/** In the words that clients look for. */
+export const noRolling = () =>
+  new Problem(
+    'conflict',
+    'Could not perform a rolling deployment: the environment does not run, or its last deployment failed. Use the strategy stopstart.',
+  );
+
+/** After a rollback its code stays until there is new code. Nobody restarts an environment to get what is staged. */
+function whatToDeploy(
+  { pinned_commit, enable_manual_deployments, has_staged_code, deployment }: Situation,
+  head: string,
+  occasion: Occasion,
+): Pick<DeployRequest, 'commit' | 'pin' | 'keepsVolumes' | 'again'> {
+  if (occasion === 'code' || (occasion === 'release' && has_staged_code)) return { commit: head, pin: null };
+  const isPinned = pinned_commit !== null;
+  const base = { commit: pinned_commit ?? head, keepsVolumes: isPinned };
+  return occasion === 'restart' && enable_manual_deployments && deployment !== null
+    ? { ...base, again: { deployment, settings: 'then' } }
+    : base;
 }
 
 const hasData = (status: string | null) => status === 'active' || status === 'paused';
 
 async function situationOf({ db }: Platform, projectId: string, id: string): Promise<Situation> {
-  const found = await db
-    .selectFrom('environments')
-    .leftJoin('environments as parents', (join) =>
-      join.onRef('parents.project_id', '=', 'environments.project_id').onRef('parents.id', '=', 'environments.parent'),
-    )
-    .select([
-      'environments.status',
-      'environments.head_commit',
-      'environments.parent',
-      'environments.clone_parent_on_create',
-      'parents.status as parent_status',
-    ])
-    .where('environments.project_id', '=', projectId)
-    .where('environments.id', '=', id)
-    .executeTakeFirst();
+  const { rows } = await sql<Omit<Situation, 'has_staged_code'>>`
+    select environments.type, environments.status, environments.head_commit, environments.pinned_commit, environments.parent, environments.clone_parent_on_create,
+      environments.enable_manual_deployments, environments.sizes_by_hand, parents.status as parent_status, deployments.id as deployment,
+      coalesce(environments.last_deployment ->> 'successful' = 'false', false) as has_failed
+    from environments
+    left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
+    left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id
+      and deployments.status = 'current'
+    where environments.project_id = ${projectId} and environments.id = ${id}`.execute(db);
+  const [found] = rows;
   if (!found) throw new Problem('not-found', `The environment ${id} is gone.`);
-  return found;
+  return { ...found, has_staged_code: await stagesCode(db, projectId, id) };
 }

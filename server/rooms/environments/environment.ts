@@ -4,6 +4,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Line, nullable, Time } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { environmentById, type Environment } from './queries.ts';
+import { sshLinks } from './ssh-names.ts';
 
 const anyObject = (properties: Record<string, object> = {}) =>
   Type.Unsafe<unknown>({ type: 'object', properties, additionalProperties: true });
@@ -44,6 +45,13 @@ export const EnvironmentEntity = entity({
     sizing: anyObject(),
     resources_overrides: anyObject(),
     max_instance_count: nullable(Type.Integer()),
+    sleeping_since: nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'Its containers stopped because nobody visited it; the next request starts them. Its status stays `active`.',
+      }),
+    ),
+    start_failure: nullable(Type.String({ description: 'Why what should run could not be started, the last time that was tried.' })),
     last_active_at: nullable(Time),
     last_backup_at: nullable(Time),
     project: ProjectId,
@@ -67,6 +75,9 @@ export const EnvironmentEntity = entity({
   address: ({ id, project_id }: Environment) => ({ projectId: project_id, environmentId: id }),
   scope: ({ project_id, organization_id, type }) => ({ project: project_id, organization: organization_id, environmentType: type }),
   view: 'environment:view',
-  links: ({ urls }) => ({ 'pf:routes': urls.map((href) => ({ href })) }),
+  links: (environment, caller) => ({
+    'pf:routes': environment.urls.map((href) => ({ href })),
+    ...sshLinks(environment, environment.domain, caller),
+  }),
   load: ({ projectId, environmentId }, { db, config }) => environmentById(db, config.domain, projectId, environmentId),
 });

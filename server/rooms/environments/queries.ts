@@ -2,6 +2,7 @@ import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable
 import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
+import { areSlugsKept } from '../builds/room.ts';
 
 type Row = Omit<Selectable<Database['environments']>, 'type'> & { type: EnvironmentType };
 
@@ -13,10 +14,14 @@ interface Circumstances {
   parent_head: string | null;
   is_dirty: boolean;
   has_staged_activities: boolean;
+  /** Something that ran before can run again. */
+  can_rollback: boolean;
   /** Of the current deployment; null: nothing was ever deployed. */
   sizes: DeployedSizes | null;
   /** Addresses of its routes. */
   urls: string[] | null;
+  /** By app and worker that runs: the role that it takes to get in. */
+  ssh_roles: Record<string, string> | null;
 }
 
 type Sized = Record<string, { profile_size: string; instance_count: number; disk: number | null }>;
@@ -37,9 +42,11 @@ interface LastDeployment {
 
 export type Environment = ReturnType<typeof present>;
 
-const present = ({ sizes, urls, ...row }: Row & Circumstances, domain: string) => ({
+const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain: string) => ({
   ...row,
   urls: urls ?? [],
+  ssh_roles: ssh_roles ?? {},
+  domain,
   name: row.id,
   project: row.project_id,
   is_main: row.id === row.default_branch,
@@ -55,7 +62,7 @@ const present = ({ sizes, urls, ...row }: Row & Circumstances, domain: string) =
     commits_behind: row.commits_behind,
     parent_ref: row.parent === null ? null : `refs/heads/${row.parent}`,
   },
-  deployment_state: deploymentState(lastDeploymentOf(row)),
+  deployment_state: deploymentState(lastDeploymentOf(row), row),
   sizing: {
     services: mapValues(sizes?.services ?? {}, sizing),
     webapps: mapValues(sizes?.webapps ?? {}, sizing),
@@ -66,7 +73,10 @@ const present = ({ sizes, urls, ...row }: Row & Circumstances, domain: string) =
 
 const lastDeploymentOf = ({ last_deployment }: Pick<Row, 'last_deployment'>) => last_deployment as LastDeployment | null;
 
-const deploymentState = (last: LastDeployment | null) => ({
+const deploymentState = (
+  last: LastDeployment | null,
+  { last_maintenance_at, sleeping_since }: Pick<Row, 'last_maintenance_at' | 'sleeping_since'>,
+) => ({
   last_state_update_successful: last?.successful ?? false,
   last_deployment_successful: last?.successful ?? false,
   last_deployment_failure_reason: last?.reason ?? null,
@@ -74,13 +84,20 @@ const deploymentState = (last: LastDeployment | null) => ({
   last_deployment_at: last?.at ?? null,
   last_autoscale_up_at: null,
   last_autoscale_down_at: null,
-  last_maintenance_at: null,
-  crons: { enabled: false, status: 'paused' },
+  last_maintenance_at,
+  crons: { enabled: false, status: sleeping_since === null ? 'paused' : 'sleeping' },
 });
 
 const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
 const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
+
+/** Generations are of what has containers; a worker is `<app>--<worker>`. */
+const sshRoles = sql`(
+  select json_object_agg(runs, coalesce(
+    deployments.model #>> array['applications', runs, 'access', 'ssh'],
+    deployments.model #>> array['applications', split_part(runs, '--', 1), 'workers', split_part(runs, '--', 2), 'access', 'ssh']))
+  from jsonb_object_keys(deployments.generations) as runs)`;
 
 /** One statement for the environments and what surrounds them: dirty is what has an activity open. */
 async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuilder<unknown>): Promise<Environment[]> {
@@ -89,8 +106,10 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
       exists (select from activity_lanes where activity_lanes.project_id = environments.project_id
         and activity_lanes.lane = environments.id and activity_lanes.is_open) as is_dirty,
       exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
-        and environments.id = any(activities.environments)) as has_staged_activities,
-      deployments.sizes, array(select json_object_keys(deployments.routes)) as urls
+        and activities.staged_in = environments.id) as has_staged_activities,
+      exists (select from deployments as earlier where earlier.project_id = environments.project_id
+        and earlier.environment_id = environments.id and earlier.status = 'replaced' and ${areSlugsKept('earlier')}) as can_rollback,
+      deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id
@@ -104,6 +123,20 @@ export const environmentsOf = (db: Db | Tx, domain: string, projectId: string): 
 
 export const environmentById = async (db: Db | Tx, domain: string, projectId: string, id: string): Promise<Environment | undefined> =>
   (await environmentsWhere(db, domain, sql`environments.project_id = ${projectId} and environments.id = ${id}`))[0];
+
+/** What waits there for somebody to say go, oldest first. */
+export const stagedTexts = async (db: Db | Tx, projectId: string, id: string): Promise<string[]> => {
+  const { rows } = await sql<{ text: string }>`
+    select coalesce(text, type) as text from activities where project_id = ${projectId} and staged_in = ${id} and state = 'staged'
+    order by position limit ${stagedToldMax}`.execute(db);
+  return rows.map(({ text }) => text);
+};
+
+const stagedToldMax = 100;
+
+/** By what it is called where only letters, digits and dashes will do. */
+export const environmentByMachineName = async (db: Db, domain: string, projectId: string, name: string): Promise<Environment | undefined> =>
+  (await environmentsWhere(db, domain, sql`environments.project_id = ${projectId} and environments.machine_name = ${name}`))[0];
 
 export const insertEnvironment = (tx: Tx, environment: Insertable<Database['environments']>) =>
   tx.insertInto('environments').values(environment).returningAll().executeTakeFirstOrThrow();

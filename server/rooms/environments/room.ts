@@ -7,17 +7,22 @@ import * as activityOperations from './operations/activities.ts';
 import * as codeOperations from './operations/code.ts';
 import * as deploymentOperations from './operations/deployments.ts';
 import * as environmentOperations from './operations/environments.ts';
+import * as maintenanceOperations from './operations/maintenance.ts';
+import * as rollbackOperations from './operations/rollback.ts';
 import * as runningOperations from './operations/running.ts';
 import * as settingsOperations from './operations/settings.ts';
+import { pauseForgottenPreviews } from './pause-forgotten.ts';
 import * as running from './running-activities.ts';
 import { adoptBranches, finishPushes } from './reconcilers.ts';
 
 export { initializeActivity, pushActivity } from './activities.ts';
-export { deployBranch } from './deploy-branch.ts';
+export { concernedBy, deployBranch } from './deploy-branch.ts';
 export { changeDefaultBranch } from './change-default-branch.ts';
 export { createDefaultEnvironment } from './create-environment.ts';
 export { isBranchName, machineName } from './names.ts';
-export { environmentById, environmentsOf, type Environment } from './queries.ts';
+export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';
+export { readSshName, sshDestinations, sshPermission, type SshDestination } from './ssh-names.ts';
+export { startRollback } from './start-rollback.ts';
 export { announcePush, recordPush, shortly, type AnnouncedPush, type BranchUpdate } from './record-push.ts';
 
 export const environments: Room = {
@@ -27,10 +32,12 @@ export const environments: Room = {
     ...environmentOperations,
     ...codeOperations,
     ...runningOperations,
+    ...rollbackOperations,
+    ...maintenanceOperations,
     ...deploymentOperations,
     ...settingsOperations,
     ...activityOperations,
   },
   activities: { ...work, ...running },
-  reconcilers: [finishPushes, adoptBranches],
+  reconcilers: [finishPushes, adoptBranches, pauseForgottenPreviews],
 };

@@ -1,8 +1,9 @@
 /** The durable work on what runs for environments. */
 import { Type } from 'typebox';
 import { activity } from '../../kernel/activity.ts';
-import { pauseEnvironment, removeStack, resumeEnvironment } from '../deployments/room.ts';
+import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment } from '../deployments/room.ts';
 import { deployBranch, Deploying } from './deploy-branch.ts';
+import { stagedTexts } from './queries.ts';
 
 /** All of them touch the machine, one environment at a time. */
 const shared = { queue: 'default', usesMachine: true } as const;
@@ -13,14 +14,76 @@ export const activateActivity = activity({
   ...shared,
   type: 'environment.activate',
   input: DeployingInput,
-  run: (work, platform) => deployBranch(work, platform, work.input.environment, { ...work.input.deploying, activate: true }),
+  run: (work, platform) =>
+    deployBranch(work, platform, work.input.environment, { ...work.input.deploying, occasion: 'code', activate: true }),
 });
 
 export const redeployActivity = activity({
   ...shared,
   type: 'environment.redeploy',
   input: DeployingInput,
-  run: (work, platform) => deployBranch(work, platform, work.input.environment, { ...work.input.deploying, restart: true }),
+  run: (work, platform) =>
+    deployBranch(work, platform, work.input.environment, { ...work.input.deploying, occasion: 'restart', restart: true }),
+});
+
+/** A redeployment after which nothing runs on an image of which there is a newer one: services are started anew for it, too. */
+export const maintainActivity = activity({
+  ...shared,
+  type: 'maintenance.upgrade',
+  input: Input,
+  run: (work, platform) => deployBranch(work, platform, work.input.environment, { occasion: 'restart', restart: true, renewsImages: true }),
+});
+
+/** Applies all that is staged together, and with it ends the activities that staged it. */
+export const deployActivity = activity({
+  ...shared,
+  type: 'environment.deploy',
+  input: Type.Object({
+    environment: Type.String(),
+    deploying: Deploying,
+    /** Nothing happens where nothing is staged. */
+    onlyStaged: Type.Boolean(),
+  }),
+  run: async (work, platform) => {
+    const { environment, deploying, onlyStaged } = work.input;
+    const staged = await work.step('list staged changes', async () => {
+      const texts = await stagedTexts(platform.db, work.activity.project_id, environment);
+      for (const line of stagedLines(texts)) work.log(line);
+      return texts.length;
+    });
+    if (staged > 0 || !onlyStaged) await deployBranch(work, platform, environment, { ...deploying, occasion: 'release' });
+  },
+});
+
+const stagedLines = (texts: readonly string[]) =>
+  texts.length === 0 ? ['Nothing is staged'] : ['Deploying the staged changes:', ...texts.map((text) => `  ${text}`)];
+
+/** What ran before runs again: its code, configuration and sizes, with the variables and settings of now, and the data as it is. */
+export const rollbackActivity = activity({
+  ...shared,
+  type: 'environment.rollback',
+  input: Type.Object({
+    environment: Type.String(),
+    deployment: Type.Object({ id: Type.String(), number: Type.Integer(), commit: Type.String(), created_at: Type.String() }),
+    strategy: Type.Union([Type.Literal('stopstart'), Type.Literal('rolling')]),
+  }),
+  run: async (work, platform) => {
+    const { environment, deployment, strategy } = work.input;
+    const { id, number, commit, created_at } = deployment;
+    await work.step('announce', async () =>
+      work.log(`Rolling back to deployment ${number} of ${created_at} (commit ${commit.slice(0, 7)})`),
+    );
+    await deployEnvironment(work, platform, {
+      environment,
+      commit,
+      strategy,
+      init: 'parent',
+      restart: false,
+      again: { deployment: id, settings: 'now' },
+      pin: commit,
+      keepsVolumes: true,
+    });
+  },
 });
 
 export const pauseActivity = activity({

@@ -14,6 +14,7 @@ interface Wanted {
   repository?: string;
   config?: string | null;
   files?: { path: string; mode?: number; contents?: string }[];
+  resources?: { init?: 'default' | 'minimum' };
 }
 
 const fileMode = 0o644;
@@ -25,7 +26,7 @@ export async function startInitialize(
   wanted: Wanted,
   caller: Caller,
 ): Promise<Changed<Environment>> {
-  const { profile = '', repository, config, files = [] } = wanted;
+  const { profile = '', repository, config, files = [], resources: { init } = {} } = wanted;
   if (repository === undefined && files.length === 0)
     throw new Problem('invalid-request', 'Name a repository to begin with, or give files.', {
       fields: { repository: 'is required without files' },
@@ -49,6 +50,7 @@ export async function startInitialize(
         ...(typeof config === 'string' && { config }),
         files: files.map(({ path, mode = fileMode, contents = '' }) => ({ path, mode, contents })),
         by: { name: displayName(caller.user), email: caller.user.email },
+        ...(init !== undefined && { deploying: { init } }),
       },
       parameters: { user: actor.id, environment: environment.id, profile },
       payload: { user: actor, outcome: shortly(environment), profile },

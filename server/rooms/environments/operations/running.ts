@@ -2,7 +2,15 @@ import { Type } from 'typebox';
 import { operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
 import { EnvironmentEntity } from '../environment.ts';
-import { activateActivity, deactivateActivity, pauseActivity, redeployActivity, resumeActivity } from '../running-activities.ts';
+import { noRolling } from '../deploy-branch.ts';
+import {
+  activateActivity,
+  deactivateActivity,
+  deployActivity,
+  pauseActivity,
+  redeployActivity,
+  resumeActivity,
+} from '../running-activities.ts';
 import { impossible, possibleWhen, startRunning } from '../start-running.ts';
 
 const Strategy = Type.Optional(Type.Unsafe<'stopstart' | 'rolling'>({ type: 'string', enum: ['stopstart', 'rolling'] }));
@@ -78,5 +86,23 @@ export const redeployEnvironment = operation({
   handle: ({ target, body: { strategy }, caller }, platform) => {
     const input = { environment: target.id, deploying: strategy === undefined ? {} : { strategy } };
     return startRunning(platform, target, 'redeploy', { definition: redeployActivity, input }, caller);
+  },
+});
+
+export const deployEnvironment = operation({
+  summary: 'Deploy all staged changes of an environment together',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deploy',
+  on: EnvironmentEntity,
+  rel: '#deploy',
+  permission: 'environment:push',
+  allowedWhen: possibleWhen.deploy,
+  otherwise: impossible.deploy,
+  body: closed({ strategy: Strategy }),
+  example: { strategy: 'stopstart' },
+  returns: updated(EnvironmentEntity),
+  handle: async ({ target, body: { strategy = 'stopstart' }, caller }, platform) => {
+    if (strategy === 'rolling' && !target.can_rolling_deploy) throw noRolling();
+    const input = { environment: target.id, deploying: { strategy }, onlyStaged: false };
+    return startRunning(platform, target, 'deploy', { definition: deployActivity, input }, caller);
   },
 });

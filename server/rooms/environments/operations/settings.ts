@@ -1,16 +1,30 @@
 import { Type } from 'typebox';
 import { EnvironmentId, ProjectId } from '../../../ids.ts';
 import { entity, one, operation, updated } from '../../../kernel/operation.ts';
-import { Problem } from '../../../kernel/problem.ts';
-import { closed } from '../../../kernel/schema.ts';
-import { environmentById, updateEnvironment, type Environment } from '../queries.ts';
+import { closed, nullable } from '../../../kernel/schema.ts';
+import { sleepSecondsMax } from '../../../config.ts';
+import { changeSettings } from '../change-settings.ts';
+import { environmentById, type Environment } from '../queries.ts';
 
-/** How an environment is deployed. */
+/** Beside the published settings. Off unless somebody wants it: a preview that sleeps does no work of its own, such as that of its workers. */
+const SleepAfterSeconds = nullable(
+  Type.Integer({
+    minimum: 0,
+    maximum: sleepSecondsMax,
+    description:
+      'Without a request for so long, its containers stop, until the next request. 0: never; null: as the installation says. Production never sleeps; environments that are branched from it begin with its value.',
+  }),
+);
+
+/** How an environment is deployed, and when it sleeps. */
 const EnvironmentSettingsEntity = entity({
   name: 'environment settings',
   path: '/projects/{projectId}/environments/{environmentId}/settings',
   params: { projectId: ProjectId, environmentId: EnvironmentId },
-  schema: Type.Object({ enable_manual_deployments: Type.Boolean({ description: 'Changes wait until somebody deploys them.' }) }),
+  schema: Type.Object({
+    enable_manual_deployments: Type.Boolean({ description: 'Changes wait until somebody deploys them.' }),
+    sleep_after_seconds: SleepAfterSeconds,
+  }),
   address: ({ id, project_id }: Environment) => ({ projectId: project_id, environmentId: id }),
   scope: ({ project_id, organization_id, type }) => ({ project: project_id, organization: organization_id, environmentType: type }),
   view: 'environment:view',
@@ -32,13 +46,8 @@ export const updateEnvironmentSettings = operation({
   on: EnvironmentSettingsEntity,
   rel: '#edit',
   permission: 'environment:admin',
-  body: closed({ enable_manual_deployments: Type.Optional(Type.Boolean()) }),
+  body: closed({ enable_manual_deployments: Type.Optional(Type.Boolean()), sleep_after_seconds: Type.Optional(SleepAfterSeconds) }),
   example: { enable_manual_deployments: false },
   returns: updated(EnvironmentSettingsEntity),
-  handle: async ({ target, body }, { db }) => {
-    if (body.enable_manual_deployments === true && target.status !== 'active')
-      throw new Problem('conflict', 'Manual deployments are for active environments; activate this one first.');
-    if (body.enable_manual_deployments !== undefined) await updateEnvironment(db, target.project_id, target.id, body);
-    return { ...target, ...body };
-  },
+  handle: ({ target, body, caller }, platform) => changeSettings(platform, target, body, caller),
 });

@@ -1,0 +1,103 @@
+/**
+ * What was deployed in an environment, and can be made current again as long as its slugs are kept (rooms/builds collects them). Only so many rows are
+ * kept: a stack is large, and nobody goes back that far.
+ */
+import { sql, type RawBuilder } from 'kysely';
+import { Problem } from '../../kernel/problem.ts';
+import type { Reconciler } from '../../kernel/reconciler.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+import { areSlugsKept } from '../builds/room.ts';
+
+export interface EarlierDeployment {
+  id: string;
+  number: number;
+  commit: string;
+  created_at: string;
+  is_current: boolean;
+  can_rollback: boolean;
+  /** Who set it off, and what that was; null where the activity is gone. */
+  user: { id: string; display_name: string } | null;
+  text: string | null;
+  activity: string | null;
+
+  /** Where it lives, and whose it is; not told. */
+  project_id: string;
+  environment_id: string;
+  organization_id: string;
+  type: EnvironmentType;
+}
+
+/** Of one environment; of these that came to run, and never the current one. */
+const keptMax = 50;
+
+async function found(db: Db | Tx, projectId: string, environmentId: string, condition: RawBuilder<unknown>): Promise<EarlierDeployment[]> {
+  const { rows } = await sql<EarlierDeployment>`
+    select deployments.id, number, commit_id as commit, deployments.created_at, deployments.status = 'current' as is_current,
+      deployments.status = 'replaced' and ${areSlugsKept('deployments')} as can_rollback,
+      activities.payload -> 'user' as "user", activities.text, activities.id as activity,
+      deployments.project_id, deployments.environment_id, projects.organization_id, environments.type
+    from deployments
+    join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    join projects on projects.id = deployments.project_id
+    left join activities on activities.id = deployments.activity_id
+    where deployments.project_id = ${projectId} and deployments.environment_id = ${environmentId}
+      and deployments.status in ('current', 'replaced') and ${condition}
+    order by number desc limit ${keptMax + 1}`.execute(db);
+  return rows;
+}
+
+/** Newest first; the current one is among them. */
+export const earlierDeployments = (db: Db | Tx, projectId: string, environmentId: string): Promise<EarlierDeployment[]> =>
+  found(db, projectId, environmentId, sql`true`);
+
+/** By its id, or by its number. */
+export const earlierDeployment = async (
+  db: Db | Tx,
+  projectId: string,
+  environmentId: string,
+  name: string,
+): Promise<EarlierDeployment | undefined> =>
+  (await found(db, projectId, environmentId, sql`(deployments.id = ${name} or number::text = ${name})`))[0];
+
+/** What to go back to. Where nothing is named: what ran before the code that runs now came for the first time. */
+export async function rollbackTarget(tx: Tx, projectId: string, environmentId: string, name?: string): Promise<EarlierDeployment> {
+  const target =
+    name === undefined ? await codeBefore(tx, projectId, environmentId) : await earlierDeployment(tx, projectId, environmentId, name);
+  if (!target)
+    throw new Problem(
+      'conflict',
+      name === undefined
+        ? 'Nothing older whose builds are kept was deployed here; name the deployment to go to.'
+        : `There is no deployment ${name} of this environment any more.`,
+    );
+  if (target.is_current) throw new Problem('conflict', `Deployment ${target.number} is what runs already.`);
+  if (!target.can_rollback)
+    throw new Problem('conflict', `The builds of deployment ${target.number} are not kept any more; push its commit.`);
+  return target;
+}
+
+async function codeBefore(tx: Tx, projectId: string, environmentId: string): Promise<EarlierDeployment | undefined> {
+  const older = sql`number < (
+    select min(same.number) from deployments as same join deployments as now
+      on now.project_id = same.project_id and now.environment_id = same.environment_id and now.status = 'current'
+    where same.project_id = ${projectId} and same.environment_id = ${environmentId} and same.commit_id = now.commit_id
+      and same.status in ('current', 'replaced'))`;
+  return (await found(tx, projectId, environmentId, older)).find((deployment) => deployment.can_rollback);
+}
+
+/** What is left of a failed one is collected long before. */
+const prunedAfterHours = 24;
+
+/** Forgets deployments beyond the bound, and failed ones with them. */
+export const pruneDeployments: Reconciler = {
+  name: 'prune deployments',
+  everySeconds: 3600,
+  run: async ({ db }) => {
+    await sql`delete from deployments using (
+        select id, row_number() over (partition by project_id, environment_id order by number desc) as position
+        from deployments where status in ('replaced', 'failed')) as old
+      where deployments.id = old.id and old.position > ${keptMax}
+        and deployments.updated_at < now() - make_interval(hours => ${prunedAfterHours}::integer)`.execute(db);
+  },
+};
