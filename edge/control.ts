@@ -6,6 +6,7 @@
  *   DELETE /environments/<cluster>           → {"changed": true}
  *   POST   /environments/keep                {"clusters": […]}: the others are removed → {"removed": […]}
  *   POST   /environments/<cluster>/drain     {"instance": …, "seconds_max": …} → {"remaining": 0}
+ *   GET    /visits                           LastVisits
  *   GET    /events                           lines of JSON, for as long as one listens: see EdgeEvent
  *   GET    /records                          lines of JSON, a request each: see RecordLine
  *   GET    /status                           EdgeStatus
@@ -20,6 +21,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { basename, dirname, join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { isCluster, parseEnvironment } from './environment-schema.ts';
+import type { LastVisits } from './last-visits.ts';
 import type { ProcessStatus } from './messages.ts';
 import { fields, list, number, parserOf, Refused, text, textLike } from './schema.ts';
 import type { Listener } from './settings.ts';
@@ -56,6 +58,7 @@ export interface ControlOperations {
   keeper: TableKeeper;
   versions(): Record<string, number>;
   drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
+  visits(): Promise<LastVisits>;
   status(): Promise<EdgeStatus>;
   /** Resolves to the number of the successor. */
   upgrade(program: Program): Promise<number>;
@@ -94,6 +97,7 @@ const handlers: [method: string, path: RegExp, handle: Handler][] = [
   ['PUT', /^\/environments\/([^/]+)$/, putEnvironment],
   ['DELETE', /^\/environments\/([^/]+)$/, async ({ keeper }, _, cluster) => ({ changed: await keeper.remove(cluster) })],
   ['POST', /^\/environments\/([^/]+)\/drain$/, drainInstance],
+  ['GET', /^\/visits$/, ({ visits }) => visits()],
   ['GET', /^\/status$/, ({ status }) => status()],
   ['POST', /^\/upgrade$/, async ({ upgrade }, request) => ({ pid: await upgrade(parseProgram(await bodyOf(request))) })],
   ['POST', /^\/stop$/, async ({ stop }, request) => stop(parseStop(await bodyOf(request)).seconds_max)],

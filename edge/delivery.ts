@@ -32,6 +32,8 @@ export interface Order {
 const attemptsMax = 4;
 /** Requests that cannot be said twice go on a kept connection only if it was in use just now; else they open one. */
 const freshMs = 1000;
+/** One who finds no room in the queue of an instance's socket asks again after so long. */
+const crowdedMs = 10;
 /** Up to here a copy is cheaper than anything else. */
 const copiedBytesMax = 8 * 1024;
 /** Nobody waits for the client to read these: 103 comes once or twice, 102 now and then. */
@@ -46,6 +48,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   #connection: UpstreamConnection | undefined;
   #tried: RunningInstance[] = [];
   #attempts = 0;
+  #queueingSince: number | undefined;
+  #queueing: NodeJS.Timeout | undefined;
   #startedConnecting = 0;
   #hasSent = false;
   #keepsConnection = true;
@@ -211,14 +215,24 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   onLost(reason: string) {
     const connection = this.#connection;
     if (!connection) return;
-    const { instance, timesUsed, hasReceived } = connection;
+    const { instance, timesUsed, hasReceived, isCrowded } = connection;
     this.#letGo();
+    if (isCrowded && !this.#hasSent && this.#queues()) return;
     if (!this.#hasSent) {
       instance.shun(performance.now());
       this.#tried.push(instance);
       this.start(true);
     } else if (timesUsed > 0 && !hasReceived && this.#isRepeatable()) this.#again();
     else this.#fail('bad-reply', reason);
+  }
+
+  /** As long as connecting may take. */
+  #queues(): boolean {
+    this.#queueingSince ??= performance.now();
+    if (performance.now() - this.#queueingSince > this.#order.limits.connectSeconds * 1000) return false;
+    this.#attempts--;
+    this.#queueing = setTimeout(() => this.start(true), crowdedMs);
+    return true;
   }
 
   /** The connection had been closed while it was kept: on a new one, the instance never saw it. */
@@ -238,6 +252,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onAbort() {
+    clearTimeout(this.#queueing);
     this.#letGo();
     this.#store?.abort();
     this.#store = undefined;

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { standardLimits, type EdgeLimits } from './limits.ts';
 import { Clients } from './listener.ts';
+import type { LastVisits } from './last-visits.ts';
 import { isPublicAddress } from './public-address.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { Table } from './routing.ts';
@@ -36,6 +37,8 @@ export interface Edge {
   close(secondsMax: number): Promise<void>;
   /** Requests under way. */
   outstanding(): number;
+  /** When environments were last visited. */
+  visits(): LastVisits;
   /** Clusters for which requests wait. */
   awaited(): string[];
 }
@@ -62,6 +65,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     serve: (visit) => serving.serve(visit),
     onRecord(visit, record) {
       if (visit.countedFor !== undefined) serving.crowd.leave(visit.address, visit.countedFor);
+      if (visit.notedFor !== undefined) serving.visits.end(visit.notedFor);
       onRecord(record);
     },
   });
@@ -79,6 +83,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     accept: (socket, scheme) => clients.accept(socket, scheme),
     drain: (cluster, instance, secondsMax) => serving.instances.find(cluster, instance)?.drained(secondsMax) ?? Promise.resolve(0),
     outstanding: () => serving.crowd.requests,
+    visits: () => serving.visits.told(),
     awaited: () => serving.hold.clusters,
     async close(secondsMax) {
       const end = performance.now() + secondsMax * 1000;

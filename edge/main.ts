@@ -3,7 +3,8 @@
  * Started by launch.pl, or by the main process that it replaces (upgrade.ts).
  */
 import { openControl, type EdgeStatus, type Program } from './control.ts';
-import { putAside } from './environment-logs.ts';
+import { putLogAside } from './environment-logs.ts';
+import { visitsOfAll } from './last-visits.ts';
 import { boundLog } from './log-file.ts';
 import { openChannel, type Asks, type Channel, type Tellings } from './messages.ts';
 import { startProcesses } from './processes.ts';
@@ -44,7 +45,7 @@ const processes = startProcesses(settingsFile, settings, () => table.environment
   async records(lines) {
     await (successor ? successor.channel.ask('records', { lines }) : records.send(lines));
   },
-  logFull: (file) => void putAside(settings.logs, file).catch((error: unknown) => console.error(error)),
+  logFull: (file) => void putLogAside(settings.logs, file).catch((error: unknown) => console.error(error)),
   restarted(pid, reason) {
     console.error(`edge: process ${pid} ${reason}; another is started`);
     void events.send(`${JSON.stringify({ event: 'restart', pid, reason })}\n`);
@@ -81,6 +82,7 @@ const relay: Relay = {
     const remaining = await askEveryone('drain', ask, ask.seconds_max + answerSecondsMax);
     return remaining.reduce((sum, count) => sum + count, 0);
   },
+  visits: async (ask) => visitsOfAll(await askEveryone('visits', ask)),
   wantRecords: (wanted) => tellEveryone('records_wanted', { wanted }),
 };
 
@@ -93,6 +95,7 @@ const control = await openControl(controlSocketOf(settings.folder), {
   keeper,
   versions: () => table.versions(),
   drain: (cluster, instance, secondsMax) => relay.drain({ cluster, instance, seconds_max: secondsMax }),
+  visits: () => relay.visits({}),
   status,
   upgrade,
   stop: (secondsMax) => void finish(secondsMax),

@@ -3,6 +3,7 @@
  * newer version than the other for as long as an upgrade takes, so a message is only ever added to, and one that is not known is ignored.
  */
 import type { EventEmitter } from 'node:events';
+import type { LastVisits } from './last-visits.ts';
 import type { EdgeEnvironment } from './table.ts';
 
 /** To a process that serves; the predecessor takes them too, and passes them on to its own. */
@@ -12,6 +13,7 @@ export interface Asks {
   /** How many requests were left at the instance. */
   drain: { ask: { cluster: string; instance: string; seconds_max: number }; answer: number };
   status: { ask: object; answer: ProcessStatus };
+  visits: { ask: object; answer: LastVisits };
   listen: { ask: object; answer: undefined };
   /** From a process that serves: a line of JSON for each. Answered when whoever reads them has room for more. */
   records: { ask: { lines: string }; answer: undefined };

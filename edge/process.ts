@@ -8,6 +8,7 @@ import { openEnvironmentLogs } from './environment-logs.ts';
 import { openChannel } from './messages.ts';
 import { openRecords } from './records.ts';
 import { openTable } from './routing.ts';
+import { openAppsByCluster } from './served-apps.ts';
 import { drainSecondsMax, firstDescriptor, readSettings, tableFolderOf } from './settings.ts';
 import { openTableFolder } from './table-folder.ts';
 
@@ -18,7 +19,7 @@ const followMilliseconds = 500;
 
 const settings = readSettings(process.argv[2] ?? '');
 const table = openTable();
-const logs = openEnvironmentLogs(settings.logs, (file) => channel.tell('log_full', { file }));
+const logs = openEnvironmentLogs(settings.logs, openAppsByCluster(table), (file) => channel.tell('log_full', { file }));
 const records = openRecords((lines) => channel.ask('records', { lines }));
 const edge = openEdge({
   table,
@@ -80,6 +81,7 @@ const channel = openChannel(
       log_lines_dropped: logs.dropped,
       memory_bytes: process.memoryUsage.rss(),
     }),
+    visits: () => edge.visits(),
     async listen() {
       await listen();
     },

@@ -13,6 +13,7 @@ import { startScript } from './fastcgi-order.ts';
 import { Hold } from './hold.ts';
 import { mayEnter, refusal } from './http-access.ts';
 import { Instances } from './instances.ts';
+import { VisitsNoted } from './last-visits.ts';
 import type { EdgeLimits } from './limits.ts';
 import { page, type PageKind } from './pages.ts';
 import { redirectFor } from './redirects.ts';
@@ -41,6 +42,7 @@ export class Serving {
   readonly instances: Instances;
   readonly crowd: Crowd;
   readonly hold: Hold;
+  readonly visits: VisitsNoted;
   readonly #turns = new Turns((visit) => this.#guide(visit));
   readonly #options: ServeOptions;
   readonly #cache: EdgeCache;
@@ -50,6 +52,7 @@ export class Serving {
     this.#options = options;
     this.instances = new Instances(limits);
     this.crowd = new Crowd(limits);
+    this.visits = new VisitsNoted(table);
     this.#cache = openCache({ bytesMax: limits.cacheBytesMax });
     this.hold = new Hold({
       limits,
@@ -86,10 +89,18 @@ export class Serving {
     const redirect = redirectFor(route, visit);
     if (redirect) return this.#answer(visit, redirect);
     if (environment.state === 'paused' || environment.state === 'broken') return this.#show(visit, environment.state);
+    this.#note(visit, environment);
     if (environment.state !== 'open') return this.#wait(visit, environment);
     if (route.type === 'proxy') return this.#deliverElsewhere(visit, environment, route);
     if (route.type === 'upstream') return this.#serveUpstream(visit, environment, route);
     return this.#show(visit, 'not-found');
+  }
+
+  /** Once, also of one that has waited. */
+  #note(visit: Visit, { cluster }: EdgeEnvironment) {
+    if (visit.notedFor !== undefined) return;
+    visit.notedFor = cluster;
+    this.visits.begin(cluster);
   }
 
   #wait(visit: Visit, environment: EdgeEnvironment) {

@@ -3,7 +3,7 @@
  * changes; nothing else decides where a request goes. The shapes are JSON, kept on disk as they came.
  */
 export interface EdgeEnvironment {
-  /** `<project id>-<machine name>`: the key of the table, `X-Platform-Cluster`, and the name of its access log. Lower-case letters, digits, dashes. */
+  /** `<project id>-<machine name>`: the key of the table, `X-Platform-Cluster`, and the name of the folder of its logs. Lower-case letters, digits, dashes. */
   cluster: string;
   /** A higher one replaces a lower one; the same or a lower one changes nothing. */
   version: number;

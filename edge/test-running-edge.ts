@@ -49,7 +49,7 @@ export async function startRunningEdge(changes: Partial<EdgeOptions> = {}): Prom
     },
     get: (host: string, path = '/') => get(running.port, host, path),
     accessLog(cluster: string) {
-      const file = join(options.logs, cluster, 'access.log');
+      const file = join(options.logs, cluster, 'app', 'access.log');
       return existsSync(file) ? readFileSync(file, 'utf8') : '';
     },
     said: () => readFileSync(join(options.folder, 'edge.log'), 'utf8'),

@@ -1,8 +1,10 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { answerTo, environmentOf, openTestEdge, statuses } from './test-edge.ts';
 
@@ -38,4 +40,29 @@ test('a socket is connected to where the table says, and not where the applicati
   }
   for (const server of servers) server.close();
   await rm(folder, { recursive: true });
+});
+
+/** Takes nobody in for a while, and has room for one who waits. */
+const busyApplication = `
+  const server = require('node:http').createServer((_, reply) => reply.end('served'));
+  server.listen({ path: process.argv[1], backlog: 1 }, () => {
+    process.stdout.write('listening');
+    setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600), 50);
+  });`;
+
+test('who finds no room in the queue of a socket waits for it, as with any other address', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-sockets-'));
+  const path = join(folder, 'app.sock');
+  const application = spawn(process.execPath, ['-e', busyApplication, path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    await once(application.stdout, 'data');
+    await sleep(200);
+    await using made = await openTestEdge([environmentOf([{ id: 'busy', address: { socket: path } }])]);
+    const ask = () => answerTo(made.port, 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n', 30);
+    const answers = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(answers.flatMap(statuses)).toEqual(answers.map(() => 200));
+  } finally {
+    application.kill();
+    await rm(folder, { recursive: true });
+  }
 });

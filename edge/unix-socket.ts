@@ -9,14 +9,15 @@ import { connect, Socket, type OnReadOpts } from 'node:net';
 /** Takes hold of a file without opening it; Node has no name for it. */
 const onlyPath = 0o10000000;
 
-export function connectToSocketAt(path: string, onread: OnReadOpts): Socket {
+/** One that cannot be connected to is destroyed with the reason. */
+export function connectToSocketAt(path: string, onread?: OnReadOpts): Socket {
   let held: number | undefined;
   try {
     held = openSync(path, onlyPath | constants.O_NOFOLLOW);
     const itself = `/proc/self/fd/${held}`;
     if (!fstatSync(held).isSocket() || readlinkSync(itself) !== path) return unconnected('it is not a socket, or behind a link');
     // It connects before it returns, so that it need not be held any longer.
-    return connect({ path: itself, onread });
+    return connect(onread ? { path: itself, onread } : { path: itself });
   } catch (error) {
     return unconnected(error instanceof Error ? error.message : 'unknown');
   } finally {

@@ -32,6 +32,7 @@ export interface Relay {
   put(ask: Asks['put']['ask']): Promise<undefined>;
   remove(ask: Asks['remove']['ask']): Promise<undefined>;
   drain(ask: Asks['drain']['ask']): Promise<number>;
+  visits(ask: Asks['visits']['ask']): Promise<Asks['visits']['answer']>;
   wantRecords(wanted: boolean): void;
 }
 

@@ -36,6 +36,8 @@ export class UpstreamConnection {
   timesUsed = 0;
   /** Anything since the request was sent. */
   hasReceived = false;
+  /** So many wait at its socket that there is no room for one more; with TCP the kernel would wait by itself. */
+  isCrowded = false;
   user: UpstreamUser | undefined;
   #usableUntil = 0;
   #idleSince = 0;
@@ -55,7 +57,10 @@ export class UpstreamConnection {
     const event = instance.secure?.isTls ? 'secureConnect' : 'connect';
     this.socket.once(event, () => this.user?.onConnected());
     this.socket.on('end', () => this.#onEnd());
-    this.socket.on('error', (error) => (this.#problem = error.message));
+    this.socket.on('error', (error) => {
+      this.#problem = error.message;
+      this.isCrowded = 'code' in error && error.code === 'EAGAIN';
+    });
     this.socket.on('close', () => this.#onClose());
   }
 

@@ -47,6 +47,8 @@ export class Visit implements Exchange {
 
   /** The cluster that it is counted for, once it is. */
   countedFor: string | undefined;
+  /** The cluster that has to answer it, once that is known: it does not sleep meanwhile. */
+  notedFor: string | undefined;
   environment: EdgeEnvironment | undefined;
   route: Route | undefined;
   attendant: Attendant | undefined;

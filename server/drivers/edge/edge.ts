@@ -3,10 +3,11 @@
  * request waits for an edge that is just being started or upgraded, and throws `unavailable` when none comes back.
  */
 import type { EdgeStatus } from '../../../edge/control.ts';
+import type { LastVisits } from '../../../edge/last-visits.ts';
 import type { RecordLine } from '../../../edge/records.ts';
 import type { EdgeEnvironment } from '../../../edge/table.ts';
 
-export type { EdgeEnvironment, EdgeStatus, RecordLine };
+export type { EdgeEnvironment, EdgeStatus, LastVisits, RecordLine };
 
 export interface Edge {
   /**
@@ -23,6 +24,8 @@ export interface Edge {
   drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
   /** Called for each environment that sleeps and is asked for; again after a lost connection, until its entry has changed. Answers how to stop that. */
   onWake(listener: (cluster: string) => void): () => void;
+  /** How long ago environments were last asked for something. */
+  visits(): Promise<LastVisits>;
   /** Requests as they end, until aborted. What is not read in time is dropped, and the number of the dropped told. */
   records(signal: AbortSignal): AsyncIterable<RecordLine>;
   status(): Promise<EdgeStatus>;

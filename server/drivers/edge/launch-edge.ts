@@ -16,7 +16,7 @@ import type { ControlClient } from './control-client.ts';
 export interface EdgeOptions {
   /** Of its own, for the table, the control socket and what it has to say. */
   folder: string;
-  /** For `<cluster>/access.log`. */
+  /** For `<cluster>/<app>/access.log`. */
   logs: string;
   listeners: { host: string; port: number }[];
   /** That serve requests, side by side. */

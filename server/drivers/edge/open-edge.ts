@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../kernel/log.ts';
 import { type ControlClient, openControlClient } from './control-client.ts';
-import type { Edge, EdgeStatus, RecordLine } from './edge.ts';
+import type { Edge, EdgeStatus, LastVisits, RecordLine } from './edge.ts';
 import { endEdge, type EdgeOptions, openLaunch } from './launch-edge.ts';
 
 export type { EdgeOptions } from './launch-edge.ts';
@@ -54,6 +54,7 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
       unheard.clear();
       return () => listeners.delete(listener);
     },
+    visits: () => control.ask('GET', '/visits') as Promise<LastVisits>,
     records: (signal) => recordsOf(control, AbortSignal.any([signal, closing.signal])),
     status: () => control.ask('GET', '/status') as Promise<EdgeStatus>,
     async stop(secondsMax) {
