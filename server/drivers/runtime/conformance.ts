@@ -3,11 +3,15 @@
  * `/usr/bin/node`.
  */
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { connectToSocketAt } from '../../../edge/unix-socket.ts';
 import type { Command, Container, LogLine, Runtime } from './runtime.ts';
 
 export interface OpenedRuntime {
@@ -23,6 +27,9 @@ const megabyte = 1024 * 1024;
 /** Serves its name on port 8080, and says so. */
 const serveName = `require('node:http').createServer((_, reply) => reply.end(process.env.NAME)).listen(8080, () => console.log('ready'));
   process.on('SIGTERM', () => { console.log('asked to stop'); process.exit(0); });`;
+
+/** Serves its name on a socket, and refuses to start where one is left. */
+const serveOnSocket = `require('node:http').createServer((_, reply) => reply.end(process.env.NAME)).listen('/tmp/app.sock')`;
 
 /** Prints what is at an address. */
 export const getAndPrint = `fetch(process.argv[1], { signal: AbortSignal.timeout(1000) }).then(async (reply) => process.stdout.write(await reply.text()))`;
@@ -65,6 +72,10 @@ export async function linesOf(lines: AsyncIterable<LogLine>): Promise<string[]> 
 }
 
 const reply = async (address: string | undefined) => (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(3000) })).text();
+const replyAt = (path = '') =>
+  new Promise<string>((resolve, reject) => {
+    get({ createConnection: () => connectToSocketAt(path) }, (message) => resolve(text(message))).once('error', reject);
+  });
 const waiting = { timeout: 15_000, interval: 50 };
 
 export function runtimeConformance(driver: string, open: () => Promise<OpenedRuntime>) {
@@ -220,6 +231,36 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       await expect(runtime.ensure(idle('web', { hosts: { 'bad.example': '1.2.3' } }))).rejects.toThrow('1.2.3');
     });
 
+    test('files that it is given are there when it starts, and change in place; it cannot change them', async () => {
+      const files = { '/tmp/told.json': '{"size":1}', '/tmp/more.ini': '' };
+      const argv = shell('echo $(cat /tmp/told.json); exec sleep 1000');
+      const before = await runtime.ensure(idle('web', { files, argv }));
+      await expect.poll(() => linesOf(runtime.logs('web', {})), waiting).toEqual(['{"size":1}']);
+      const seen = async () => (await runShell(runtime, 'web', 'cat /tmp/told.json /tmp/more.ini')).out;
+      await runtime.updateFiles('web', { ...files, '/tmp/more.ini': 'x=1' });
+      expect(await seen()).toBe('{"size":1}x=1');
+      expect(await runtime.ensure(idle('web', { files: { ...files, '/tmp/told.json': '2' }, argv }))).toEqual(before);
+      expect(await seen()).toBe('2');
+      expect((await runShell(runtime, 'web', 'echo x >/tmp/told.json')).code).not.toBe(0);
+      expect(await seen()).toBe('2');
+      for (const path of ['/etc/passwd', '/tmp/below/x', '/tmp/..'])
+        await expect(runtime.ensure(idle('bad', { files: { [path]: '' } }))).rejects.toThrow(/right in a folder that it can write to/);
+    });
+
+    test('peers are told of each other, as they come and go, and strangers are not', async () => {
+      const peer = (name: string, group = 'shop') => ({ group, name, at: '/tmp/peers.json' });
+      const peersOf = async (name: string) => JSON.parse((await runShell(runtime, name, 'cat /tmp/peers.json')).out) as object;
+      const one = await runtime.ensure(idle('one', { peer: peer('shop.0') }));
+      expect(await peersOf('one')).toEqual({ 'shop.0': one.address });
+      const two = await runtime.ensure(idle('two', { peer: peer('shop.1'), hosts: { 'legacy.example': '192.0.2.1' } }));
+      await runtime.ensure(idle('other', { peer: peer('blog.0', 'blog') }));
+      await runtime.ensure(idle('elsewhere', { peer: peer('shop.5'), network: 'two' }));
+      for (const name of ['one', 'two']) expect(await peersOf(name)).toEqual({ 'shop.0': one.address, 'shop.1': two.address });
+      expect((await runShell(runtime, 'two', 'cat /proc/sys/kernel/hostname; grep -c "shop.[01]" /etc/hosts')).out).toBe('shop.1\n2\n');
+      await runtime.remove('two');
+      expect(await peersOf('one')).toEqual({ 'shop.0': one.address });
+    });
+
     test('a command has input, output, errors, an exit code, its own environment, user and folder', async () => {
       await runtime.ensure(idle('web'));
       const execution = await runtime.exec('web', {
@@ -244,6 +285,55 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       second.stdout.destroy();
       expect(await second.exited).toBe(128 + 9);
       expect((await runShell(runtime, 'web', 'ps -o args')).out).not.toMatch(/sleep 100[12]/);
+    });
+
+    test('a signal reaches what a command started; a hang-up ends it all, also what does not listen', async () => {
+      await runtime.ensure(idle('web'));
+      const start = async (script: string) => {
+        const execution = await runtime.exec('web', { argv: shell(script) });
+        await once(execution.stdout, 'data');
+        return execution;
+      };
+      const first = await start('sleep 1003 & echo started; wait');
+      await first.signal('SIGTERM');
+      expect(await first.exited).toBe(128 + 15);
+      const second = await start('echo started; sleep 1004; true');
+      await second.hangUp();
+      expect(await second.exited).toBe(128 + 1);
+      const third = await start(`trap '' HUP; echo started; sleep 1005; sleep 1006`);
+      await third.hangUp();
+      expect(await third.exited).toBe(128 + 9);
+      expect((await runShell(runtime, 'web', 'ps -o args')).out).not.toMatch(/sleep 100[3-6]/);
+    });
+
+    test('who reads slowly gets all that was written before the end', async () => {
+      await runtime.ensure(idle('web'));
+      const execution = await runtime.exec('web', { argv: shell('head -c 200000 /dev/zero') });
+      execution.stdin.end();
+      let bytes = 0;
+      for await (const chunk of execution.stdout) {
+        bytes += (chunk as Buffer).length;
+        await sleep(600);
+      }
+      expect([bytes, await execution.exited]).toEqual([200_000, 0]);
+    });
+
+    test('what is typed into a terminal arrives as the bytes it was, and waits where nobody reads', async () => {
+      await runtime.ensure(idle('web'));
+      const script = 'stty raw -echo; echo ready; head -c 7 | od -An -tx1; sleep 1008';
+      const execution = await runtime.exec('web', { argv: shell(script), terminal: { columns: 80, rows: 24 } });
+      let said = '';
+      execution.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      await expect.poll(() => said).toContain('ready');
+      execution.stdin.write(Buffer.from([0xe2, 0x82]));
+      await sleep(50);
+      execution.stdin.write(Buffer.from([0xac, 0xff, 0x00, 0x03, 0x0a]));
+      await expect.poll(() => said).toContain('e2 82 ac ff 00 03 0a');
+      expect(execution.stdin.write(Buffer.alloc(2 ** 20))).toBe(false);
+      await sleep(200);
+      expect(execution.stdin.writableLength).toBeGreaterThan(0);
+      await execution.hangUp();
+      expect(await execution.exited).toBe(128 + 1);
     });
 
     test('a command with a terminal sees its size, and that it changes', async () => {
@@ -381,6 +471,56 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       await expect.poll(async () => (await runtime.state('never')).status, waiting).toBe('starting');
       await runtime.remove('never');
       expect(await never).toMatchObject({ message: 'never was removed before it was ready.' });
+    });
+
+    const listening = (name: string, changes: Partial<Container> = {}) =>
+      idle(name, {
+        argv: ['/usr/bin/node', '-e', serveOnSocket],
+        socket: '/tmp/app.sock',
+        probe: { kind: 'socket', secondsMax: 20 },
+        restart: 'always',
+        ...changes,
+      });
+
+    test('a socket that it listens on is found by the machine, also when it ended without removing it; gone with it', async () => {
+      const { socket } = await runtime.ensure(listening('web'));
+      await runtime.ensure(listening('other', { network: 'two' }));
+      expect([await replyAt(socket), await replyAt((await runtime.state('other')).socket)]).toEqual(['web', 'other']);
+      await runShell(runtime, 'web', 'kill -9 $(pidof node)');
+      await expect.poll(async () => replyAt((await runtime.state('web')).socket).catch(() => 'nothing'), waiting).toBe('web');
+      expect(await runtime.state('web')).toMatchObject({ status: 'running', restarts: 1 });
+      runtime = await opened.reopen();
+      expect(await replyAt((await runtime.state('web')).socket)).toBe('web');
+      await runtime.remove('web');
+      expect(existsSync(socket ?? '/')).toBe(false);
+    });
+
+    test('whatever a container puts where its socket should be leads nowhere, and is no reason to wait or to take it for ready', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'offshoot-sockets-'));
+      let visitors = 0;
+      const secret = createServer((socket) => {
+        visitors++;
+        socket.destroy();
+      }).listen(join(folder, 'control.sock'));
+      await once(secret, 'listening');
+      try {
+        const probe = { kind: 'socket', secondsMax: 0.5 } as const;
+        const planted = [`ln -s ${folder}/control.sock`, `ln -s ${folder}`, 'mkfifo', 'mkdir', 'touch'];
+        for (const [index, plant] of planted.entries()) {
+          const argv = shell(`${plant} /tmp/app.sock; exec sleep 1000`);
+          const words = `hostile-${index} did not listen on its socket within 0.5 seconds`;
+          await expect(runtime.ensure(listening(`hostile-${index}`, { argv, probe, restart: 'never' }))).rejects.toThrow(words);
+        }
+        const { socket } = await runtime.ensure(listening('web'));
+        await runShell(runtime, 'web', `mv /tmp/app.sock /tmp/own.sock; ln -s ${folder}/control.sock /tmp/app.sock`);
+        await expect(replyAt(socket)).rejects.toThrow('behind a link');
+        expect(visitors).toBe(0);
+        for (const place of ['/app.sock', '/tmp/below/app.sock', '/tmp/..', `/tmp/${'s'.repeat(103)}`])
+          await expect(runtime.ensure(listening('web', { socket: place }))).rejects.toThrow(/right in a folder that it can write to/);
+      } finally {
+        secret.close();
+        rmSync(folder, { recursive: true });
+      }
     });
 
     test('a platform that comes back finds its containers by name, with their logs', async () => {

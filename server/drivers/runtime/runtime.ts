@@ -9,7 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 export interface Runtime {
   /**
    * Makes the container run as described and waits until its probe passes. What runs under the name but was described otherwise is replaced,
-   * except for limits and what it may reach, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
+   * except for limits, files and what it may reach, which change in place. Throws a Problem that says in words why it could not start, with its last lines.
    * A start that failed leaves it stopped, with its logs and how it ended to be looked at, until it is ensured again or removed.
    */
   ensure(container: Container): Promise<ContainerState>;
@@ -27,6 +27,8 @@ export interface Runtime {
   update(name: string, limits: Limits): Promise<void>;
   /** The same for what it may reach. Connections that are open stay so. */
   updateOutbound(name: string, outbound: readonly OutboundRule[] | undefined): Promise<void>;
+  /** The same for its files, of which there are no others than before. */
+  updateFiles(name: string, files: Readonly<Record<string, string>>): Promise<void>;
   /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
   /** Lets go of watchers and open files; the containers stay. */
@@ -54,6 +56,14 @@ export interface Container {
   hosts?: Readonly<Record<string, string>>;
   /** What it may reach outside of its network, beside those who tell it the addresses of names. Undefined: the whole internet. */
   outbound?: readonly OutboundRule[];
+  /** A Unix socket that it listens on beside its network, in one of the folders of `writable`: for its own machine, which `state` tells where it is. */
+  socket?: string;
+  /** Text files by path, right in folders of `writable`, that it can read. They change in place. */
+  files?: Readonly<Record<string, string>>;
+  /** Who it is among its peers: they are in a file, right in a folder of `writable`, which tells the addresses of all of one group by name. */
+  peer?: { group: string; name: string; at: string };
+  /** A log of the machine that what it says is added to, beside what `logs` gives; it stays when the container goes. Its folder must be there. */
+  output?: string;
   probe?: Probe;
   restart: 'never' | 'on-failure' | 'always';
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
@@ -90,6 +100,8 @@ export interface Limits {
 export type Probe = (
   | { kind: 'port'; port: number }
   | { kind: 'http'; port: number; path: string }
+  /** Something listens on `socket`. */
+  | { kind: 'socket' }
   | { kind: 'command'; argv: readonly [string, ...string[]] }
 ) & { secondsMax: number };
 
@@ -101,6 +113,8 @@ export interface ContainerState {
   network?: string;
   /** Where neighbours and the platform's own machine reach it. */
   address?: string;
+  /** Where the machine finds what it listens on. The container may put anything there, links too: whoever connects follows none. */
+  socket?: string;
   startedAt?: Date;
   /** Of the last end, if there was one. */
   exit?: { code: number; outOfMemory: boolean; at: Date };
@@ -112,17 +126,21 @@ export interface Command {
   env?: Readonly<Record<string, string>>;
   user?: { uid: number; gid: number };
   workingFolder?: string;
-  /** A terminal: output and errors arrive together. */
+  /** A terminal: output and errors arrive together. `TERM` is in `env`, or the usual. */
   terminal?: { columns: number; rows: number };
 }
 
 export interface Execution {
   stdin: Writable;
+  /** What was written before the end arrives however slowly it is read; closing it before the end kills what writes. */
   stdout: Readable;
   /** Empty with a terminal. */
   stderr: Readable;
   resize(columns: number, rows: number): void;
+  /** For it and what it started, except for what has a group of its own by now. */
   signal(signal: NodeJS.Signals): Promise<void>;
+  /** Nobody is there any more: it is told so, with all that it started in its session, and killed with all of that where it does not heed it. */
+  hangUp(): Promise<void>;
   /** 128 + signal where a signal ended it. */
   readonly exited: Promise<number>;
 }

@@ -1,72 +1,54 @@
 /**
- * Log files of apps, on the environment's volume for logs: one folder for each app and worker, which is `/var/log` inside. Whatever runs there may put
- * links, pipes or folders in the place of files, so nothing is followed, waited for or believed.
+ * The logs of a stack's apps and workers. They belong to the environment, not to the stack: what a first deployment said that failed is still there
+ * when nothing else is left of it. Containers see their own and cannot write to them; what they say is added by the runtime.
  */
-import { constants } from 'node:fs';
-import { chown, mkdir, open, readdir, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
-import { appUser } from '../../drivers/images/service.ts';
-import { labelOf } from './names.ts';
+import { appendLog } from '../../drivers/logs/append-log.ts';
+import { ensureLogs, logFile, logsOf, removeLogs, type LogName } from '../../drivers/logs/log-folders.ts';
+import type { Machine } from '../../machine.ts';
+import { clusterOf } from './relationships.ts';
+import type { Stack } from './stack.ts';
+import { workersIn } from './workers.ts';
 
-const fileBytesMax = 8 * 2 ** 20;
-/** What stays of one that has grown beyond that. */
-const keptBytes = 2 * 2 ** 20;
-const tailBytesMax = 16 * 1024;
-const filesMax = 100;
+type WithLogs = Pick<Machine, 'logs'>;
 
-const safely = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const stackLogs = ({ logs }: WithLogs, stack: Stack): string => logsOf(logs, clusterOf(stack));
 
-export const logFolder = (logs: string, name: string) => join(logs, labelOf(name));
+/** Also of apps that have only files to serve: they have visitors. */
+export const ensureAppLogs = (machine: WithLogs, stack: Stack): Promise<void> =>
+  ensureLogs(stackLogs(machine, stack), [
+    ...Object.keys(stack.model.applications),
+    ...Object.values(workersIn(stack.model)).map(({ name }) => name),
+  ]);
 
-/** Undefined where there is no such file, or something else in its place. */
-async function withFile<T>(path: string, flags: number, use: (file: FileHandle, bytes: number) => Promise<T>): Promise<T | undefined> {
-  const file = await open(path, flags | safely, 0o644).catch(() => undefined);
-  if (!file) return undefined;
+/** A line of the platform's own says when. */
+export const tellInLog = (machine: WithLogs, stack: Stack, app: string, name: LogName, sentence: string): Promise<void> =>
+  addToLog(machine, stack, app, name, `[${new Date().toISOString()}] ${sentence}\n`);
+
+/** What is logged may be lost, when the disk is full or the environment is on its way out; what it is about goes on. */
+const bearable = new Set(['ENOSPC', 'EDQUOT', 'ENOENT']);
+
+export async function addToLog(machine: WithLogs, stack: Stack, app: string, name: LogName, text: string): Promise<void> {
   try {
-    const found = await file.stat();
-    return found.isFile() ? await use(file, found.size) : undefined;
-  } finally {
-    await file.close();
+    await appendLog(logFile(stackLogs(machine, stack), app, name), text);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && bearable.has(String(error.code)))) throw error;
   }
 }
 
-export const logBytes = async (folder: string, file: string): Promise<number> =>
-  (await withFile(join(folder, file), constants.O_RDONLY, async (_, bytes) => bytes)) ?? 0;
+export const removeEnvironmentLogs = ({ logs }: WithLogs, cluster: string): Promise<void> => removeLogs(logsOf(logs, cluster));
 
-/** The last lines of what was written since it had so many bytes. */
-export async function linesSince(folder: string, file: string, since: number, linesMax: number): Promise<string[]> {
-  const text = await withFile(join(folder, file), constants.O_RDONLY, async (handle, bytes) => {
-    const from = Math.max(bytes < since ? 0 : since, bytes - tailBytesMax);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.max(0, bytes - from)), 0, bytes - from, from);
-    return buffer.toString('utf8', 0, bytesRead);
-  });
-  return (text ?? '')
-    .trimEnd()
-    .split('\n')
-    .slice(-linesMax)
-    .filter((line) => line !== '');
+const failedCharactersMax = 1024 * 1024;
+
+/** What a container said that never became ready, apart from what others of its app say. Answers where people find it. */
+export async function keepFailedStart(
+  machine: Pick<Machine, 'logs' | 'runtime'>,
+  stack: Stack,
+  app: string,
+  failed: { container: string; since: Date; reason: string },
+): Promise<string> {
+  const { container, since, reason } = failed;
+  let said = '';
+  for await (const { text } of machine.runtime.logs(container, { since })) said = `${said}${text}\n`.slice(-failedCharactersMax);
+  await tellInLog(machine, stack, app, 'failed_start', `Deployment ${stack.deployment.number}: ${reason}\n${said}`.trimEnd());
+  return `/projects/${stack.project.id}/environments/${encodeURIComponent(stack.environment.id)}/logs/${app}/failed_start`;
 }
-
-export async function appendLog(folder: string, file: string, text: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await chown(folder, appUser.uid, appUser.gid);
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT;
-  await withFile(join(folder, file), flags, async (handle) => {
-    await handle.chown(appUser.uid, appUser.gid);
-    await handle.appendFile(text);
-  });
-}
-
-/** Cuts off the beginnings of what has grown too long; those who write go on at the end. */
-export async function shortenLogs(logs: string): Promise<void> {
-  for (const folder of await entriesOf(logs))
-    for (const file of await entriesOf(join(logs, folder)))
-      await withFile(join(logs, folder, file), constants.O_RDWR | constants.O_APPEND, async (handle, bytes) => {
-        if (bytes <= fileBytesMax) return;
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(keptBytes), 0, keptBytes, bytes - keptBytes);
-        await handle.truncate(0);
-        await handle.appendFile(buffer.subarray(buffer.indexOf('\n') + 1, bytesRead));
-      });
-}
-
-const entriesOf = async (folder: string) => (await readdir(folder).catch(() => [])).slice(0, filesMax);

@@ -30,11 +30,13 @@ async function restart({ machine, plan }: Deploying, current: NonNullable<Deploy
   const places = await placesOf(machine, current.stack);
   await removeContainers(machine, plan.containers.start);
   await removeContainers(machine, newServices(plan, current.stack.id));
+  const resized = new Set(plan.containers.resize);
   await startServices(machine, places, current.stack, {
     changed: changedServices(plan),
+    resized,
     told: new Set(Object.keys(current.stack.model.services)),
   });
-  await startInstances(machine, places, current, { fresh: new Set(plan.containers.stop), resized: new Set(plan.containers.resize) });
+  await startInstances(machine, places, current, { fresh: new Set(plan.containers.stop), resized });
   await tellEdge(machine, current, 'open');
 }
 

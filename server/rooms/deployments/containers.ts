@@ -4,34 +4,30 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogue } from '../../drivers/images/catalogue.ts';
+import { catalogue, isStorage } from '../../drivers/images/catalogue.ts';
 import { appUser, dataFolder, type Service } from '../../drivers/images/service.ts';
+import { logFile } from '../../drivers/logs/log-folders.ts';
 import type { Container, Limits } from '../../drivers/runtime/runtime.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { toolVariables, type App, type FirewallRule, type Mount, type PhpRuntime, type WorkerDocument } from '../builds/room.ts';
-import {
-  dataVolume,
-  instanceContainer,
-  labelOf,
-  logsVolume,
-  onceContainer,
-  serviceContainer,
-  setupContainer,
-  storageVolume,
-} from './names.ts';
+import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../builds/room.ts';
+import { launchOf, listeningOf } from './launch.ts';
+import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
 import { outboundOf, type DomainAddresses } from './outbound.ts';
 import type { Generations } from './queries.ts';
-import { appPort, internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
+import { internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
 import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners } from './sizes.ts';
 import type { Size, Stack } from './stack.ts';
-import { appRoot, phpSettings, runtimeVariables } from './told-variables.ts';
+import { peersPath, toldFiles } from './told-files.ts';
+import { appRoot, runtimeVariables } from './told-variables.ts';
 import { workersIn } from './workers.ts';
 
 /** A container whose image, volumes and what it may reach are still names. */
-export interface WantedContainer extends Omit<Container, 'layers' | 'mounts' | 'outbound'> {
+export interface WantedContainer extends Omit<Container, 'layers' | 'mounts' | 'outbound' | 'output'> {
   image: string;
   mounts: readonly WantedMount[];
   outbound?: readonly FirewallRule[];
+  /** The app or worker whose log gets what it says. */
+  logOf?: string;
 }
 
 export interface WantedMount {
@@ -52,18 +48,15 @@ export interface WantedVolume {
 export type Runnable = App | WorkerDocument;
 
 const logsFolder = '/var/log';
+/** The environment's, among the places of volumes; no volume is called so. */
+export const logsPlace = 'logs';
 const processesMax = 1000;
 const temporaryBytesMax = 8 * 2 ** 30;
-const logsBytesMax = 512 * 2 ** 20;
 /** Of a volume that the sizes say nothing of. */
 const volumeBytesUsual = 512 * 2 ** 20;
-const startSecondsMax = 120;
 const stop = { signal: 'SIGTERM', secondsMax: 15 } as const;
 
-const script = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8');
-const launchScript = script('launch.sh');
-const launchPhpScript = script('launch-php.sh');
-const runScript = script('run-command.sh');
+const runScript = readFileSync(join(import.meta.dirname, 'run-command.sh'), 'utf8');
 
 /** A command of the user's, for `Runtime.exec`. */
 export const userCommand = (command: string): [string, ...string[]] => ['dash', '-c', runScript, 'run', command];
@@ -92,6 +85,7 @@ export function instancesOf(stack: Stack, generations: Generations, runnable: Ru
   return Array.from({ length: instanceCountOf(stack, runnable) }, (_, index) => ({
     ...appContainer(stack, runnable, addresses),
     name: instanceContainer(stack.id, runnable.name, generation, index),
+    peer: { group: `${runnable.name}-${generation}`, name: `${runnable.name}.${index}`, at: peersPath },
   }));
 }
 
@@ -99,23 +93,23 @@ export function allInstancesOf(stack: Stack, generations: Generations, addresses
   return runnablesOf(stack).flatMap((runnable) => instancesOf(stack, generations, runnable, addresses));
 }
 
-/** What makes an instance another one when it changes: everything but how many there are, and how large they are. */
+/** What makes an instance another one when it changes: everything but how many there are, how large they are, and files, which say the same. */
 export function essenceOf(stack: Stack, runnable: Runnable): string {
-  const { limits: _, ...rest } = appContainer(stack, runnable, {});
+  const { limits: _, files: __, ...rest } = appContainer(stack, runnable, {});
   return JSON.stringify(rest);
 }
 
 function appContainer(stack: Stack, runnable: Runnable, addresses: Addresses): WantedContainer {
-  checkSocket(runnable);
   const common = appSurroundings(stack, runnable, addresses);
-  const argv = launchOf(stack, runnable, common.limits);
+  const argv = launchOf(runnable, common.limits);
   checkLengths(runnable.name, { ...common.env, 'The start command': argv.at(-1) ?? '' });
   return {
     ...common,
     name: '',
     argv,
     names: isWorker(runnable) ? [] : internalNamesOf(stack, runnable.name),
-    ...(!isWorker(runnable) && { probe: { kind: 'port', port: appPort, secondsMax: startSecondsMax } as const }),
+    ...listeningOf(runnable),
+    logOf: runnable.name,
     restart: 'always',
   };
 }
@@ -136,7 +130,9 @@ function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses)
   const slug = stack.slugs[appNameOf(runnable)];
   if (!app || !slug) throw new Error(`${runnable.name} was not built`);
   const own = Object.entries(runnable.mounts);
-  const { PATH, ...told } = runtimeVariables(stack, runnable, relationshipsOf(stack, runnable, addresses));
+  const relationships = relationshipsOf(stack, runnable, addresses);
+  const { PATH, ...told } = runtimeVariables(stack, runnable, relationships);
+  const limits = limitsFor(stack, runnable);
   return {
     image: runnable.type,
     env: { LANG: 'C.UTF-8', HOME: appRoot, ...catalogue[nameOfType(runnable.type)]?.env, ...toolVariables(app, PATH), ...told },
@@ -145,10 +141,11 @@ function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses)
     writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${appRoot}${path}` : []))],
     mounts: [
       { volume: slug.volume, at: appRoot, writable: false },
-      { volume: logsVolume(stack.id), below: labelOf(runnable.name), at: logsFolder, writable: true },
-      ...own.flatMap(([path, mount]) => (isTemporary(mount.source) ? [] : storageMount(stack, runnable.name, path, mount))),
+      { volume: logsPlace, below: runnable.name, at: logsFolder, writable: false },
+      ...own.flatMap(([path, mount]) => storageMount(stack, runnable.name, path, mount)),
     ],
-    limits: limitsFor(stack, runnable),
+    files: toldFiles(stack, runnable, relationships, limits),
+    limits,
     network: stack.id,
     ...(Object.keys(runnable.additional_hosts).length > 0 && { hosts: runnable.additional_hosts }),
     ...(runnable.firewall && { outbound: runnable.firewall.outbound }),
@@ -158,14 +155,19 @@ function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses)
 
 const isTemporary = (source: Mount['source']) => source === 'instance' || source === 'tmp';
 
-function storageMount(stack: Stack, owner: string, path: string, { source, source_path, service }: Mount): WantedMount {
-  if (source === 'service')
-    throw new Problem(
-      'invalid-request',
-      `Invalid deployment: The mount '${path}' of '${owner}' is of a service, which is not possible here; use source: storage.`,
-    );
-  const below = source_path === '' ? {} : { below: source_path };
-  return { volume: storageVolume(stack.id, service ?? owner), ...below, at: `${appRoot}${path}`, writable: true };
+function storageMount(stack: Stack, owner: string, path: string, mount: Mount): WantedMount[] {
+  const volume = volumeOfMount(stack, owner, mount);
+  const below = mount.source_path === '' ? {} : { below: mount.source_path };
+  return volume === undefined ? [] : [{ volume, ...below, at: `${appRoot}${path}`, writable: true }];
+}
+
+/** What stays of an app or worker, or of a service for all; undefined: it goes with the container. */
+export function volumeOfMount({ id, model }: Stack, owner: string, { source, service }: Mount): string | undefined {
+  if (isTemporary(source)) return undefined;
+  if (source === 'storage') return storageVolume(id, service ?? owner);
+  const { name, type } = model.services[service ?? ''] ?? {};
+  if (name === undefined || type === undefined) throw new Error(`${owner} mounts ${service}, which is no service`);
+  return dataVolume(id, name, type);
 }
 
 function limitsFor(stack: Stack, runnable: Runnable): Limits {
@@ -187,34 +189,6 @@ function checkLengths(owner: string, told: Readonly<Record<string, string>>) {
   );
 }
 
-/** PHP's own server listens where we say; what people start themselves must listen where the edge can reach it. */
-function checkSocket(runnable: Runnable) {
-  if (isWorker(runnable) || runnable.web.commands.start === null || runnable.web.upstream.socket_family === 'tcp') return;
-  throw new Problem(
-    'invalid-request',
-    `Invalid deployment: Application '${runnable.name}' wants to listen on a Unix socket, which is not possible here; write socket_family: tcp under web.upstream and listen on $PORT.`,
-  );
-}
-
-function launchOf(stack: Stack, runnable: Runnable, limits: Limits): [string, ...string[]] {
-  const { pre_start, start } = isWorker(runnable) ? runnable.worker.commands : runnable.web.commands;
-  if (start !== null) return ['dash', '-c', launchScript, 'launch', pre_start ?? '', start];
-  const { children, requestSeconds } = phpSizing(runnable.runtime, limits);
-  const settings = Object.entries(phpSettings(stack, runnable)).flatMap(([name, value]) => ['-d', `${name}=${value}`]);
-  const program = `php-fpm${runnable.type.split(':')[1] ?? ''}`;
-  return ['dash', '-c', launchPhpScript, 'launch', pre_start ?? '', program, String(appPort), children, requestSeconds, ...settings];
-}
-
-const phpUsual = { request_memory: 45, reserved_memory: 70, requestSeconds: 300, childrenMin: 2 };
-
-/** As many at once as fit into the memory; its own limits follow from its size, so a new size is a new container. */
-function phpSizing(runtime: PhpRuntime | Record<string, never>, { memoryBytes }: Limits) {
-  const { request_memory, reserved_memory } = 'sizing_hints' in runtime ? runtime.sizing_hints : phpUsual;
-  const seconds = 'request_terminate_timeout' in runtime ? runtime.request_terminate_timeout : null;
-  const children = Math.floor((memoryBytes / 2 ** 20 - reserved_memory) / request_memory);
-  return { children: String(Math.max(phpUsual.childrenMin, children)), requestSeconds: String(seconds ?? phpUsual.requestSeconds) };
-}
-
 export interface WantedService {
   name: string;
   type: string;
@@ -226,7 +200,11 @@ export interface WantedService {
   volume: string | undefined;
 }
 
-export const servicesOf = (stack: Stack): WantedService[] => Object.keys(stack.model.services).map((name) => serviceOf(stack, name));
+/** Those that run. */
+export const servicesOf = (stack: Stack): WantedService[] =>
+  Object.values(stack.model.services).flatMap(({ name, type }) => (isStorage(type) ? [] : serviceOf(stack, name)));
+
+const storagesOf = ({ model }: Stack) => Object.values(model.services).filter(({ type }) => isStorage(type));
 
 export function serviceOf(stack: Stack, name: string): WantedService {
   const configured = stack.model.services[name];
@@ -271,12 +249,16 @@ export function volumesOf(stack: Stack): WantedVolume[] {
     ...servicesOf(stack).flatMap(({ name, volume }) =>
       volume === undefined ? [] : { name: volume, bytesMax: bytesOf(stack.sizes.services[name]), isData: true },
     ),
+    ...storagesOf(stack).map(({ name, type }) => ({
+      name: dataVolume(stack.id, name, type),
+      bytesMax: bytesOf(stack.sizes.services[name]),
+      isData: true,
+    })),
     ...[...storageOwners(stack.model)].map((owner) => ({
       name: storageVolume(stack.id, owner),
       bytesMax: bytesOf(sizes[owner]),
       isData: true,
     })),
-    { name: logsVolume(stack.id), bytesMax: logsBytesMax, isData: false },
   ];
 }
 
@@ -289,12 +271,16 @@ export interface Places {
   folders: ReadonlyMap<string, string>;
 }
 
-export function located({ image, mounts, outbound, ...container }: WantedContainer, { addresses, layers, folders }: Places): Container {
+export function located(
+  { image, mounts, outbound, logOf, ...container }: WantedContainer,
+  { addresses, layers, folders }: Places,
+): Container {
   const found = layers.get(image);
   if (!found) throw new Error(`The image ${image} was not looked for`);
   return {
     ...container,
     ...(outbound && { outbound: outboundOf(outbound, addresses) }),
+    ...(logOf !== undefined && { output: logFile(folders.get(logsPlace) ?? '', logOf, 'app') }),
     layers: found,
     mounts: mounts.map(({ volume, ...mount }) => {
       const from = folders.get(volume);

@@ -74,15 +74,17 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
 
   test('the first makes everything, an unchanged one nothing, a changed one replaces the app that changed', { timeout }, async () => {
     const project = await all.project();
-    const hooks = '{ deploy: "echo deploying with $STORE_HOST; echo careful >&2", post_deploy: "echo afterwards" }';
+    const hooks =
+      '{ deploy: "echo deploying with $STORE_HOST; jq -c .info.limits /run/config.json; jq -c keys /run/peers.json; echo careful >&2", post_deploy: "echo afterwards" }';
     const log = await project.push(files('one', { hooks }));
     expect(log).toMatch(/Creating environment main\n.*deploying with store\.internal\n.*W: careful\n.*Opening environment\n.*afterwards/s);
+    expect(log).toMatch(/\{"cpu":[\d.]+,"memory":\d+\}\n *\["app\.0"\]\n/);
     expect(await project.ask()).toMatchObject({ version: 'one', starts: 1, color: 'blue' });
-    expect(await project.inside('cat /var/log/app.log /var/log/deploy.log')).toMatch(/version one says hello.*deploying with/s);
+    await expect.poll(() => project.inside('cat /var/log/app.log /var/log/deploy.log')).toMatch(/version one says hello.*deploying with/s);
     expect((await project.table())?.upstreams['site']).toMatchObject({ instances: [], files: [{ at: '/app', is_immutable: true }] });
     expect(await project.row()).toMatchObject({ status: 'active', last_deployment: { successful: true, reason: null } });
     const [running, before] = [await project.ask(), await project.found()];
-    expect(before).toEqual({ containers: ['…-app-app-1-0', '…-service-cache'], volumes: ['stack-…-logs', 'stack-…-storage-app'] });
+    expect(before).toEqual({ containers: ['…-app-app-1-0', '…-service-cache'], volumes: ['stack-…-storage-app'] });
 
     statesTold();
     const again = await project.push(files('one', { hooks }));
@@ -93,7 +95,7 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     await project.push(files('two'));
     expect(await project.ask()).toMatchObject({ version: 'two', starts: 2 });
     expect(statesTold()).toEqual(['holding', 'open']);
-    expect(await project.inside('cat /var/log/app.log')).toMatch(/version one.*version two/s);
+    await expect.poll(() => project.inside('cat /var/log/app.log')).toMatch(/version one.*version two/s);
     expect((await project.found()).containers).toEqual(['…-app-app-3-0', '…-service-cache']);
   });
 
@@ -149,7 +151,7 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     expect(await sums()).toEqual(['103', '13']);
     expect(await twice({ replaceData: 'main' })).toContain('replace data');
     expect(await sums()).toEqual(['103', '103']);
-    expect((await project.found('branch')).volumes).toEqual(['stack-…-data-store-postgresql', 'stack-…-logs', 'stack-…-storage-app']);
+    expect((await project.found('branch')).volumes).toEqual(['stack-…-data-store-postgresql', 'stack-…-storage-app']);
   });
 
   test('workers run beside their app, and post_start holds back an instance until it is ready', { timeout }, async () => {

@@ -4,13 +4,18 @@
  */
 import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { buildApps, readModel, type ProjectModel, type Slug } from '../builds/room.ts';
+import { buildApps, fetchSubmodules, readModel, useSlug, type ProjectModel, type Slug } from '../builds/room.ts';
 import { effectiveVariables } from '../variables/room.ts';
+import { refuseOverCapacity } from './capacity.ts';
+import { chooseSizes, noteSizesByHand } from './chosen-sizes.ts';
 import { resourceLines } from './deployment-log.ts';
+import { withProgress } from './deployment-progress.ts';
 import {
   cleanUp,
   closeEnvironment,
+  keptVolumes,
   makeData,
   openApplications,
   openEnvironment,
@@ -21,9 +26,11 @@ import {
   sanitizeData,
   settle,
 } from './deployment-steps.ts';
-import { environmentFor, prepareDeployment, sizesOf } from './deploying.ts';
-import { currentSizes, ensureEntropy, failureOf, isSettled, noteOutcome } from './queries.ts';
+import { environmentFor, prepareDeployment, sizesOf, type Built } from './deploying.ts';
+import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from './queries.ts';
 import type { SizesInit } from './sizes.ts';
+import type { SizeGroup } from './stack.ts';
+import { wakeForWork } from './wake.ts';
 
 export interface DeployRequest {
   environment: string;
@@ -42,16 +49,33 @@ export interface DeployRequest {
   cloneFrom?: string;
   /** The environment whose data takes the place of its own. */
   replaceData?: string;
+  /** What a deployment that was is made of, instead of what the commit says: nothing is built. Staged changes stay staged. */
+  again?: Again;
+  /** What is deployed from now on in the place of the branch's head; null: the head. Absent: as before. */
+  pin?: string | null;
+  /** Volumes that it has no use for stay, for the code that has and will come back. */
+  keepsVolumes?: boolean;
+  /** Also services start anew, where their images are newer than what they run on. */
+  renewsImages?: boolean;
+}
+
+export interface Again {
+  deployment: string;
+  /** The variables and settings that it had then, or those of now. */
+  settings: 'then' | 'now';
 }
 
 /** Makes the environment run what the commit says, or leaves it as it was. Call it as the last thing of an activity. */
-export async function deployEnvironment(work: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
-  const model = await validateConfiguration(work, platform, request);
-  if (!model) return;
-  await configureResources(work, platform, request, model);
-  const slugs = await build(work, platform, request, model);
-  const deploying = await prepareDeployment(work, platform, request, model, slugs);
-  await makeData(deploying);
+export async function deployEnvironment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+  const work = withProgress(given);
+  const onFailure = () => noteFailure(work, platform, request);
+  await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
+  const built = request.again
+    ? await findBuilt(work, platform, request.again, onFailure)
+    : await buildCommit(work, platform, request, onFailure);
+  if (!built) return;
+  const deploying = await prepareDeployment(work, platform, request, built);
+  await makeData(deploying, await keptVolumes(deploying));
   await closeEnvironment(deploying);
   await replaceData(deploying);
   await openServices(deploying);
@@ -64,21 +88,83 @@ export async function deployEnvironment(work: Work<unknown>, platform: Platform,
   await runPostDeployHooks(deploying, commands);
 }
 
+/** Goes as far as it can without changing what runs, so that what is wrong with a change shows before anybody deploys it. */
+export async function stageDeployment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+  const work = withProgress(given);
+  await wakeForWork(work, platform, [request.environment]);
+  const built = await buildCommit(work, platform, request);
+  if (built) await work.record('keep sizes', (tx) => keepSizes(tx, work.activity.project_id, request, built.model));
+}
+
+/** What is new gets the sizes that this change says, whatever else is staged before somebody deploys it. */
+async function keepSizes(tx: Tx, projectId: string, request: DeployRequest, model: ProjectModel): Promise<void> {
+  const subject = await environmentFor(tx, projectId, request.environment);
+  const [sizes, before] = [await sizesOf(tx, subject, model, request), await currentSizes(tx, projectId, request.environment)];
+  const fresh = (group: SizeGroup) =>
+    Object.fromEntries(Object.entries(sizes[group]).filter(([name]) => !before || !Object.hasOwn(before[group], name)));
+  const change = { services: fresh('services'), webapps: fresh('webapps'), workers: fresh('workers') };
+  if (Object.values(change).some((group) => Object.keys(group).length > 0)) await chooseSizes(tx, projectId, request.environment, change);
+}
+
+/** Undefined: there is nothing to deploy. */
+async function buildCommit(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure?: () => Promise<void>,
+): Promise<Built | undefined> {
+  const model = await validateConfiguration(work, platform, request, onFailure);
+  if (!model) return undefined;
+  await configureResources(work, platform, request, model);
+  return { model, slugs: await build(work, platform, request, model) };
+}
+
+/** What a deployment was made of, as far as it is kept. */
+async function findBuilt(
+  { step }: Work<unknown>,
+  platform: Platform,
+  { deployment }: Again,
+  onFailure: () => Promise<void>,
+): Promise<Built> {
+  const { db, secrets } = platform;
+  const base = (await deployedById(db, secrets, deployment))?.stack;
+  const { volumes } = await platform.machine();
+  await step(
+    'find builds',
+    async () => {
+      if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
+      for (const [app, slug] of Object.entries(base.slugs)) {
+        if (await useSlug(db, volumes, slug)) continue;
+        throw new Problem('conflict', `The build of '${app}' for deployment ${base.deployment.number} is not kept any more.`);
+      }
+    },
+    onFailure,
+  );
+  if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
+  return { model: base.model, slugs: base.slugs, base };
+}
+
 /** Undefined: there is nothing to deploy, and nothing runs that would have to stay as it is. */
-async function validateConfiguration(work: Work<unknown>, platform: Platform, request: DeployRequest): Promise<ProjectModel | undefined> {
+async function validateConfiguration(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure?: () => Promise<void>,
+): Promise<ProjectModel | undefined> {
   const { project_id } = work.activity;
   const read = () => readModel(platform, project_id, request.commit);
   let found: Awaited<ReturnType<typeof read>>;
   const isThere = await work.step(
     'validate configuration',
-    async () => {
+    async (signal) => {
+      await fetchSubmodules(platform, { activity: work.activity, commit: request.commit, log: work.log, signal });
       work.log('Validating configuration files');
       found = await read();
       for (const line of [...(found?.warnings ?? []), ...(found?.proposal?.split('\n') ?? [])]) work.log(`  ${line}`);
       if (!found) await refuseToLoseWhatRuns(work, platform, request);
       return found !== undefined;
     },
-    () => noteFailure(work, platform, request),
+    onFailure,
   );
   // Not from the step's result: stored JSON does not keep the order of keys, which counts in rules and routes.
   return isThere ? (found ?? (await read()))?.model : undefined;
@@ -100,11 +186,15 @@ async function noteFailure({ activity, log }: Work<unknown>, { db }: Platform, {
 }
 
 /** Before the build, which may take long: whoever has to set sizes by hand is told at once. */
-const configureResources = ({ step, log, activity }: Work<unknown>, { db }: Platform, request: DeployRequest, model: ProjectModel) =>
+const configureResources = ({ step, log, activity }: Work<unknown>, platform: Platform, request: DeployRequest, model: ProjectModel) =>
   step('configure resources', async () => {
+    const { db } = platform;
     const subject = await environmentFor(db, activity.project_id, request.environment);
     const before = await currentSizes(db, activity.project_id, request.environment);
-    for (const line of resourceLines(model, await sizesOf(db, subject, model, request), before)) log(line);
+    await noteSizesByHand(db, activity.project_id, request.environment, request.init === 'manual');
+    const sizes = await sizesOf(db, subject, model, request);
+    for (const line of resourceLines(model, sizes, before)) log(line);
+    await refuseOverCapacity(db, platform, subject, model, sizes);
   });
 
 async function build(work: Work<unknown>, platform: Platform, request: DeployRequest, model: ProjectModel): Promise<Record<string, Slug>> {

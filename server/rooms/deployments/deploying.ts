@@ -11,6 +11,8 @@ import type { Platform } from '../../platform.ts';
 import { resolveRoutes, type ProjectModel, type Slug } from '../builds/room.ts';
 import { effectiveVariables } from '../variables/room.ts';
 import { accountsFor } from './accounts.ts';
+import { holdCapacity, refuseOverCapacity } from './capacity.ts';
+import { chosenSizes } from './chosen-sizes.ts';
 import type { DeployRequest } from './deploy.ts';
 import { checkVersions, planDeployment, type Plan } from './plan.ts';
 import {
@@ -27,7 +29,7 @@ import {
   type Deployed,
   type Subject,
 } from './queries.ts';
-import { sizesFor } from './sizes.ts';
+import { sizesFor, type SizesFrom } from './sizes.ts';
 import { cloningsOf, type Cloning } from './stack-volumes.ts';
 import type { Sizes, Stack } from './stack.ts';
 
@@ -56,17 +58,19 @@ interface Prepared {
   wasPaused: boolean;
 }
 
-export async function prepareDeployment(
-  work: Work<unknown>,
-  platform: Platform,
-  request: DeployRequest,
-  model: ProjectModel,
-  slugs: Record<string, Slug>,
-): Promise<Deploying> {
+/** What is to be deployed, ready to run. */
+export interface Built {
+  model: ProjectModel;
+  slugs: Record<string, Slug>;
+  /** The stack that it is taken from, where it was deployed before. */
+  base?: Stack;
+}
+
+export async function prepareDeployment(work: Work<unknown>, platform: Platform, request: DeployRequest, built: Built): Promise<Deploying> {
   const { db } = platform;
   const prepared = await work.record(
     'prepare deployment',
-    (tx) => prepare(tx, platform, work.activity, request, model, slugs),
+    (tx) => prepare(tx, platform, work.activity, request, built),
     async (result) => {
       if (result) await markFailed(db, result.deployment);
     },
@@ -85,16 +89,17 @@ async function prepare(
   platform: Platform,
   { id: activityId, project_id }: { id: string; project_id: string },
   request: DeployRequest,
-  model: ProjectModel,
-  slugs: Record<string, Slug>,
+  { model, slugs, base }: Built,
 ): Promise<Prepared> {
   const { secrets } = platform;
+  const then = request.again?.settings === 'then' ? base : undefined;
   const subject = await environmentFor(tx, project_id, request.environment);
   const current = await currentlyDeployed(tx, secrets, project_id, request.environment);
   const donor = request.replaceData ?? (current ? undefined : request.cloneFrom);
   const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
   if (request.replaceData !== undefined && !source)
     throw new Problem('conflict', `${request.replaceData} has no data to take over: it is not deployed.`);
+  const { http_access, enable_smtp, restrict_robots } = then?.settings ?? subject;
   const wanted: Stack = {
     id: subject.stack_id ?? shortId(),
     deployment: newDeployment(await nextNumber(tx, project_id, request.environment)),
@@ -108,16 +113,18 @@ async function prepare(
     commit_id: request.commit,
     model,
     slugs,
-    sizes: await sizesOf(tx, subject, model, request),
-    routes: routesOf(platform, subject, model),
-    settings: { http_access: subject.http_access, enable_smtp: subject.enable_smtp, restrict_robots: subject.restrict_robots },
+    sizes: base ? await sizesAgain(tx, base, request) : await sizesOf(tx, subject, model, request),
+    routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
+    settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
-      variables: await effectiveVariables(tx, secrets, project_id, request.environment),
+      variables: then?.secrets.variables ?? (await effectiveVariables(tx, secrets, project_id, request.environment)),
       accounts: accountsFor(model.services, current?.stack.secrets.accounts),
     },
   };
   if (source) checkVersions(wanted, source.stack);
   const { generations } = planDeployment(wanted, current, request);
+  await holdCapacity(tx);
+  await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
   await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
   return {
     deployment: wanted.deployment.id,
@@ -128,21 +135,40 @@ async function prepare(
 }
 
 /** What is there keeps its size; what is new gets one as `init` says. */
-export async function sizesOf(
+export const sizesOf = async (
   tx: Parameters<typeof subjectOf>[0],
   subject: Subject,
   model: ProjectModel,
-  request: DeployRequest,
-): Promise<Sizes> {
+  request: SizesRequest,
+): Promise<Sizes> => sizesFor(model, await sizesFrom(tx, subject, request));
+
+export type SizesRequest = Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom'>;
+
+export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Subject, request: SizesRequest): Promise<SizesFrom> {
   const { project_id, environment_id, parent } = subject;
   const of = (environment: string | null | undefined) => (environment ? currentSizes(tx, project_id, environment) : undefined);
   const donor = request.replaceData ?? request.cloneFrom ?? (request.init === 'parent' ? parent : undefined);
-  return sizesFor(model, {
+  return {
+    chosen: (await chosenSizes(tx, project_id, environment_id)).sizes,
     previous: takenOver(await of(environment_id), await of(request.sizesFrom)),
     parent: await of(donor),
     child: await of(request.child),
     init: request.init,
-  });
+  };
+}
+
+/** As they were; disks are at least as large as they are now, for what is on them. */
+async function sizesAgain(tx: Tx, { sizes, project }: Stack, { environment, sizesFrom }: DeployRequest): Promise<Sizes> {
+  const now = await currentSizes(tx, project.id, environment);
+  const others = sizesFrom === undefined ? undefined : await currentSizes(tx, project.id, sizesFrom);
+  const disk = (group: keyof Sizes, name: string, then: number | null) => {
+    const is = now && Object.hasOwn(now[group], name) ? now[group][name]?.disk : undefined;
+    return then === null ? (is ?? null) : Math.max(then, is ?? 0);
+  };
+  const group = (key: keyof Sizes) =>
+    Object.fromEntries(Object.entries(sizes[key]).map(([name, size]) => [name, { ...size, disk: disk(key, name, size.disk) }]));
+  const then = { services: group('services'), webapps: group('webapps'), workers: group('workers') };
+  return takenOver(then, others) ?? then;
 }
 
 /** For what both have; disks never get smaller by it. */
@@ -159,7 +185,7 @@ function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | u
 }
 
 /** Certificates are not there yet, so everything is reached over plain HTTP, at the edge's port. */
-const routesOf = ({ config }: Platform, subject: Subject, { routes }: ProjectModel) =>
+export const routesOf = ({ config }: Platform, subject: Subject, { routes }: ProjectModel) =>
   resolveRoutes(
     routes,
     {
@@ -190,9 +216,11 @@ async function opened(work: Work<unknown>, platform: Platform, request: DeployRe
     source,
     machine: await platform.machine(),
     clonings: source ? cloningsOf(wanted.stack, source.stack) : [],
-    isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && request.replaceData === undefined,
+    isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && !touchesServices(request),
   };
 }
+
+const touchesServices = ({ replaceData, renewsImages = false }: DeployRequest) => replaceData !== undefined || renewsImages;
 
 /** For `undo`: does nothing once the deployment is what the environment runs. */
 export const unlessSettled =

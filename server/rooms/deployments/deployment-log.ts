@@ -1,4 +1,5 @@
 /** What the log of an activity says of a deployment, in the layout that people know from pushes. */
+import { isStorage } from '../../drivers/images/catalogue.ts';
 import type { ProjectModel } from '../builds/room.ts';
 import { runnablesOf } from './containers.ts';
 import type { Deploying } from './deploying.ts';
@@ -29,15 +30,19 @@ function sizedOf(model: ProjectModel, sizes: Sizes): Sized[] {
   });
 }
 
-/** Of what is new. */
+/** Of what is new, and of what is not as large as before. */
 export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes | undefined): string[] {
-  const known = new Set(before ? [before.services, before.webapps, before.workers].flatMap((group) => Object.keys(group)) : []);
-  const lines = sizedOf(model, sizes)
-    .filter(({ name }) => !known.has(name))
-    .flatMap(({ name, size, cpu, memory }) => [
-      `  Setting '${name}' resources to ${cpu} CPU, ${memory}MB RAM.`,
-      ...(size.disk === null ? [] : [`  Setting '${name}' disk to ${size.disk}MB.`]),
-    ]);
+  const known = new Map(Object.values(before ?? {}).flatMap((group) => Object.entries(group)));
+  const lines = sizedOf(model, sizes).flatMap(({ name, type, size, cpu, memory }) => {
+    const was = known.get(name);
+    return [
+      ...(was?.profile_size === size.profile_size || isStorage(type)
+        ? []
+        : [`  Setting '${name}' resources to ${cpu} CPU, ${memory}MB RAM.`]),
+      ...((was?.instance_count ?? 1) === size.instance_count ? [] : [`  Setting '${name}' instances to ${size.instance_count}.`]),
+      ...((was?.disk ?? null) === size.disk ? [] : [`  Setting '${name}' disk to ${size.disk ?? 0}MB.`]),
+    ];
+  });
   return lines.length === 0 ? [] : ['Configuring resources', ...lines];
 }
 
@@ -47,6 +52,14 @@ export function openingLines({ wanted: { stack }, current, source, request, isRo
   const clone = source ? `, as a clone of ${source.stack.environment.id}` : '';
   return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
 }
+
+/** Of a deployment that is made again, for what it had and the one before it had not. */
+export const emptyLines = ({ plan, request }: Deploying, kept: ReadonlySet<string>): string[] =>
+  request.again
+    ? plan.volumes.make
+        .filter(({ name, isData }) => isData && !kept.has(name))
+        .map(({ name }) => `  W: The data of ${name.replace(/^stack-[^-]+-/, '')} was removed meanwhile; it starts empty.`)
+    : [];
 
 const heldLine = '  W: This cannot be rolling, because a service or its data is replaced: requests are held meanwhile.';
 
@@ -61,7 +74,7 @@ export const unknownDomainLines = (addresses: DomainAddresses): string[] =>
 export function closingLines({ wanted: { stack } }: Deploying): string[] {
   const containers = sizedOf(stack.model, stack.sizes).map(
     ({ name, type, cpu, memory, size: { disk } }) =>
-      `    ${name} (type: ${type}, cpu: ${cpu}, memory: ${memory}${disk === null ? '' : `, disk: ${disk}`})`,
+      `    ${name} (type: ${type}${isStorage(type) ? '' : `, cpu: ${cpu}, memory: ${memory}`}${disk === null ? '' : `, disk: ${disk}`})`,
   );
   const routes = Object.entries(stack.routes).map(([url, route]) =>
     route.type === 'upstream'

@@ -2,12 +2,14 @@
 import { bringBack } from './bring-back.ts';
 import { servicesOf, volumesOf, type WantedVolume } from './containers.ts';
 import { unlessSettled, type Deploying } from './deploying.ts';
-import { closingLines, openingLines, unknownDomainLines } from './deployment-log.ts';
+import { releaseStaged } from '../../kernel/activity-queries.ts';
+import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
 import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
 import { placesOf, prepareImages } from './places.ts';
 import { changedServices } from './plan.ts';
-import { makeCurrent, noteOutcome, type LastDeployment } from './queries.ts';
+import { isPassing, stackOfVolume } from './names.ts';
+import { makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from './queries.ts';
 import { clusterOf } from './relationships.ts';
 import { dropOldAccess, startServices } from './services.ts';
 import { cloneVolumes, forgetBefore, keepBefore, makeVolumes, overwriteVolumes, removeVolumes, resizeVolumes } from './stack-volumes.ts';
@@ -15,24 +17,33 @@ import { drainInstances, tellEdge } from './traffic.ts';
 
 type Commands = LastDeployment['commands'];
 
-export const makeData = (deploying: Deploying): Promise<void> =>
+/** Of the volumes that it has and the current deployment has not, those that are there: what was rolled back left them. */
+export async function keptVolumes({ work, machine, current, plan }: Deploying): Promise<ReadonlySet<string>> {
+  const names = plan.volumes.make.map(({ name }) => name);
+  if (!current || names.length === 0) return new Set();
+  const there = await work.step('find volumes', async () => {
+    const found = await Promise.all(names.map(async (name) => ((await machine.volumes.volume(name)) ? [name] : [])));
+    return found.flat();
+  });
+  return new Set(there);
+}
+
+export const makeData = (deploying: Deploying, kept: ReadonlySet<string>): Promise<void> =>
   deploying.work.step(
     'make volumes',
     async (signal) => {
       const { work, platform, machine, wanted, current, plan, source, clonings } = deploying;
-      for (const line of openingLines(deploying)) work.log(line);
+      for (const line of [...openingLines(deploying), ...emptyLines(deploying, kept)]) work.log(line);
       await prepareImages(machine, wanted.stack, work.log, signal);
       const cloned = current ? [] : clonings;
       if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
       await makeVolumes(machine, plan.volumes.make);
-      await resizeVolumes(machine, plan.volumes.resize);
+      await resizeVolumes(machine, [...plan.volumes.make.filter(({ name }) => kept.has(name)), ...plan.volumes.resize]);
     },
     unlessSettled(deploying, async () => {
       const { machine, plan, current } = deploying;
-      await removeVolumes(
-        machine,
-        plan.volumes.make.map(({ name }) => name),
-      );
+      const made = plan.volumes.make.map(({ name }) => name).filter((name) => !kept.has(name));
+      await removeVolumes(machine, made);
       if (current) await resizeVolumes(machine, larger(volumesOf(current.stack), plan.volumes.resize));
     }),
   );
@@ -84,11 +95,13 @@ export async function replaceData(deploying: Deploying): Promise<void> {
 
 export const openServices = (deploying: Deploying): Promise<void> =>
   deploying.work.step('open services', async (signal) => {
-    const { machine, wanted, current, plan, clonings } = deploying;
-    const changed = changedServices(plan);
+    const { machine, wanted, current, plan, clonings, request } = deploying;
+    // Of all of them only those are replaced that are described otherwise than they run.
+    const changed = request.renewsImages ? new Set(Object.keys(wanted.stack.model.services)) : changedServices(plan);
     const told = clonings.length > 0 ? servicesOf(wanted.stack).map(({ name }) => name) : newlyTold(deploying);
     const places = await placesOf(machine, wanted.stack);
-    await startServices(machine, places, wanted.stack, { changed, told: new Set(told), keeping: current?.stack }, signal);
+    const resized = new Set(plan.containers.resize);
+    await startServices(machine, places, wanted.stack, { changed, told: new Set(told), resized, keeping: current?.stack }, signal);
   });
 
 /** Those whose databases or accounts are not what they were. */
@@ -115,10 +128,11 @@ export async function sanitizeData(deploying: Deploying): Promise<void> {
 
 export const openApplications = (deploying: Deploying): Promise<void> =>
   deploying.work.step('open applications', async (signal) => {
-    const { work, machine, wanted, plan } = deploying;
+    const { work, machine, wanted, plan, wasPaused } = deploying;
     const { start, resize } = plan.containers;
     for (const { name, action } of plan.instances)
-      if (action === 'start' || action === 'replace') work.log(`  Opening application ${name} and its relationships`);
+      if (action === 'start' || action === 'replace' || (action === 'keep' && wasPaused))
+        work.log(`  Opening application ${name} and its relationships`);
     const places = await placesOf(machine, wanted.stack);
     for (const line of unknownDomainLines(places.addresses)) work.log(line);
     await startInstances(machine, places, wanted, { fresh: new Set(start), resized: new Set(resize) }, signal);
@@ -148,11 +162,15 @@ export const openEnvironment = (deploying: Deploying): Promise<void> =>
     await tellEdge(deploying.machine, deploying.wanted, 'open');
   });
 
-/** From here on nothing is taken back. */
-export const settle = ({ work, wanted: { stack } }: Deploying, commands: Commands): Promise<void> =>
+/** From here on nothing is taken back. What was staged is in it, unless it is what was deployed before. */
+export const settle = ({ work, wanted: { stack }, request }: Deploying, commands: Commands): Promise<void> =>
   work.record('make current', async (tx) => {
+    const [project, environment] = [stack.project.id, stack.environment.id];
     await makeCurrent(tx, stack);
-    await noteOutcome(tx, stack.project.id, stack.environment.id, outcomeOf(commands));
+    if (request.pin !== undefined) await pinCommit(tx, project, environment, request.pin);
+    if (request.renewsImages) await noteMaintenance(tx, project, environment);
+    if (!request.again) await releaseStaged(tx, project, environment);
+    await noteOutcome(tx, project, environment, outcomeOf(commands));
   });
 
 const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
@@ -165,9 +183,16 @@ export const cleanUp = (deploying: Deploying): Promise<void> =>
     await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
     await removeContainers(machine, [...plan.containers.stop, ...plan.containers.drop]);
     if (deploying.current) await dropOldAccess(machine, wanted.stack, newlyTold(deploying));
-    await removeVolumes(machine, plan.volumes.drop);
+    if (!deploying.request.keepsVolumes) await removeVolumes(machine, [...plan.volumes.drop, ...(await leftByRollbacks(deploying))]);
     await forgetBefore(machine, clonings);
   });
+
+/** What the machine has beyond what is wanted: the code that it was kept for came back without a use for it. */
+async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Deploying): Promise<string[]> {
+  const wanted = new Set(volumesOf(stack).map(({ name }) => name));
+  const names = (await volumes.list()).map(({ name }) => name);
+  return names.filter((name) => stackOfVolume(name) === stack.id && !isPassing(name) && !wanted.has(name));
+}
 
 export async function runPostDeployHooks(deploying: Deploying, before: Commands): Promise<void> {
   const { work, platform, wanted } = deploying;

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { fill, sampleEnvironment } from '../../test-samples.ts';
+import { commitFiles } from '../../test-repository.ts';
 import { host, sampleStack } from '../../test-stack.ts';
+import { amountsOf, amountsOfOthers } from './capacity.ts';
 import type { Stack } from './stack.ts';
 
 let platform: TestPlatform;
@@ -212,9 +214,145 @@ describe('routes', () => {
   });
 });
 
+describe('the next deployment', () => {
+  const patch = (body: object, path = at, person = owner) => person.send('PATCH', `${path}/deployments/next`, body);
+
+  test('is told like the current one, and can be changed by whoever administers the environment', async () => {
+    const { json: next } = await owner.send('GET', `${at}/deployments/next`);
+    const current = await deployment();
+    expect(Object.keys(next).sort()).toEqual(Object.keys(current).sort());
+    expect(next).toMatchObject({ id: 'next', webapps: current.webapps, services: current.services, workers: current.workers });
+    expect(next.project_info).toMatchObject({
+      settings: { sizing_api_enabled: true },
+      capabilities: { instance_limit: 8, guaranteed_resources: { enabled: false } },
+    });
+    expect(next._links).toMatchObject({ self: { href: `/api${at}/deployments/next` }, '#edit': { href: `/api${at}/deployments/next` } });
+    expect(current._links['#edit']).toBeUndefined();
+    const contributor = await platform.person();
+    await owner.send('POST', `/projects/${address.projectId}/user-access`, [
+      { user_id: contributor.user.id, permissions: ['staging:contributor'], auto_add_member: true },
+    ]);
+    expect((await contributor.send('GET', `${at}/deployments/next`)).json._links['#edit']).toBeUndefined();
+    expect((await patch({ webapps: { api: { instance_count: 2 } } }, at, contributor)).status).toBe(403);
+  });
+
+  test('takes chosen sizes at once; what runs has them once an activity has deployed them', async () => {
+    const { status, json } = await patch({ webapps: { api: { resources: { profile_size: '2' }, instance_count: 3 } }, services: {} });
+    expect(status).toBe(200);
+    const { activities, entity } = json._embedded;
+    expect(activities).toMatchObject([
+      {
+        type: 'environment.resources.update',
+        state: 'pending',
+        environments: ['feature/sample'],
+        text: expect.stringMatching(/ updated resource allocation on Sample$/),
+        parameters: { webapps: { api: { instance_count: 3 } } },
+      },
+    ]);
+    await patch({ services: { db: { disk: 2048 } } });
+    const { json: next } = await owner.send('GET', `${at}/deployments/next`);
+    expect(entity).toEqual({ ...next, services: entity.services, fingerprint: entity.fingerprint });
+    expect(next.webapps.api).toMatchObject({ resources: { profile_size: '2' }, instance_count: 3 });
+    expect(next.services.db).toMatchObject({ resources: { profile_size: '0.5' }, disk: 2048 });
+    expect(next.webapps.shop).toEqual((await deployment()).webapps.shop);
+    expect((await deployment()).webapps.api).toMatchObject({ resources: { profile_size: '0.5' }, instance_count: 1 });
+  });
+
+  test('refuses with every mistake by its field, and changes nothing', async () => {
+    const before = (await owner.send('GET', `${at}/deployments/next`)).json.fingerprint;
+    const wrong = { webapps: { api: { instance_count: 9 } }, services: { db: { disk: 100 }, cache: { resources: { profile_size: '3' } } } };
+    const { status, json } = await patch(wrong);
+    expect(status).toBe(400);
+    expect(Object.keys(json.detail).sort()).toEqual([
+      'services.cache.resources.profile_size',
+      'services.db.disk',
+      'webapps.api.instance_count',
+    ]);
+    const shapeless = { webapps: { api: { instance_count: 0, disk: '1', size: 'L' } }, workers: [], disks: {} };
+    expect(Object.keys((await patch(shapeless)).json.detail).sort()).toEqual([
+      'disks',
+      'webapps.api.disk',
+      'webapps.api.instance_count',
+      'webapps.api.size',
+      'workers',
+    ]);
+    expect((await owner.send('GET', `${at}/deployments/next`)).json.fingerprint).toBe(before);
+  });
+
+  test('is the code that was pushed, also before anything was deployed; sizes of what is new follow', async () => {
+    const fresh = await sampleEnvironment(owner);
+    const there = environmentPath(fresh);
+    expect((await owner.send('GET', `${there}/deployments/next`)).status).toBe(404);
+    const { git, db } = platform.platform;
+    const commit = async (yaml: string) => {
+      const head_commit = commitFiles(git.path(fresh.projectId), undefined, { '.upsun/config.yaml': yaml });
+      await db
+        .updateTable('environments')
+        .set({ head_commit })
+        .where('project_id', '=', fresh.projectId)
+        .where('id', '=', fresh.environmentId)
+        .execute();
+    };
+    const app = 'applications: { app: { type: "nodejs:24", web: { commands: { start: "node ." } } } }';
+    await commit(`${app}\nservices: { db: { type: "postgresql:17" } }`);
+    const { json: next } = await owner.send('GET', `${there}/deployments/next`);
+    expect(next).toMatchObject({
+      environment_info: { status: 'inactive' },
+      webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 1, disk: null, slug_id: '' } },
+      services: { db: { resources: { profile_size: '0.5' }, disk: 512 } },
+    });
+    expect((await patch({ services: { db: { disk: 300, resources: { profile_size: '0.25' } } } }, there)).status).toBe(200);
+    expect((await owner.send('GET', `${there}/deployments/next`)).json.services.db).toMatchObject({
+      disk: 300,
+      resources: { profile_size: '0.25' },
+    });
+    await db.updateTable('environments').set({ sizes_by_hand: true }).where('project_id', '=', fresh.projectId).execute();
+    const byHand = (await owner.send('GET', `${there}/deployments/next`)).json;
+    expect(byHand.webapps.app).toMatchObject({ resources: { profile_size: null }, instance_count: null });
+    expect(byHand.services.db.resources.profile_size).toBe('0.25');
+    await commit('applications: [nonsense');
+    expect((await owner.send('GET', `${there}/deployments/next`)).status).toBe(404);
+  });
+
+  test('is what runs where what was pushed cannot be deployed; changing it says why', async () => {
+    const { git, db } = platform.platform;
+    const head_commit = commitFiles(git.path(address.projectId), undefined, { '.upsun/config.yaml': 'applications: [nonsense' });
+    await db
+      .updateTable('environments')
+      .set({ head_commit })
+      .where('project_id', '=', address.projectId)
+      .where('id', '=', address.environmentId)
+      .execute();
+    expect(Object.keys((await owner.send('GET', `${at}/deployments/next`)).json.webapps)).toEqual(['shop', 'api']);
+    expect(await patch({ webapps: { api: { instance_count: 2 } } })).toMatchObject({
+      status: 400,
+      json: { message: expect.stringContaining('config.yaml') },
+    });
+  });
+});
+
+test('what the machine has promised is counted: of what runs all, of what is paused or asleep the disks', async () => {
+  const { db } = platform.platform;
+  const another = await sampleEnvironment(owner);
+  const own = { project_id: another.projectId, id: another.environmentId };
+  const promised = async (without: { project_id: string; id: string }) => amountsOfOthers(db, without.project_id, without.id);
+  const before = await promised(own);
+  const { model, sizes } = await deploySample(platform.platform, another);
+  const { cpu, memory, disk } = amountsOf(model, sizes);
+  expect(await promised(own)).toEqual(before);
+  const promisedWhen = async (change: object) => {
+    await db.updateTable('environments').set(change).where('project_id', '=', own.project_id).where('id', '=', own.id).execute();
+    const now = await promised({ project_id: 'nobody', id: 'nothing' });
+    return [now.cpu - before.cpu, now.memory - before.memory, now.disk - before.disk];
+  };
+  expect(await promisedWhen({ status: 'active' })).toEqual([expect.closeTo(cpu), memory, disk]);
+  expect(await promisedWhen({ sleeping_since: new Date().toISOString() })).toEqual([expect.closeTo(0), 0, disk]);
+  expect(await promisedWhen({ sleeping_since: null, status: 'paused' })).toEqual([expect.closeTo(0), 0, disk]);
+});
+
 test('whoever may not see the environment sees neither deployment nor routes', async () => {
   const stranger = await platform.person();
-  for (const path of ['deployments', 'deployments/current', 'routes', 'routes/front']) {
+  for (const path of ['deployments', 'deployments/current', 'deployments/next', 'routes', 'routes/front']) {
     expect((await stranger.send('GET', `${at}/${path}`)).status).toBe(404);
   }
 });

@@ -8,7 +8,7 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Platform } from '../../platform.ts';
 import type { App, Instance, Service, WorkerDocument } from '../builds/room.ts';
-import { capabilities, projectById, settingsOf, subscriptionOf } from '../projects/room.ts';
+import { capabilities, projectById, settingsOf, subscriptionOf, type Project } from '../projects/room.ts';
 import { deployedById } from './queries.ts';
 import { clusterOf } from './relationships.ts';
 import { containerProfiles, minimum, profileOf, sizedApp, sizedService, stepOf, storageOwners, usual, type Sized } from './sizes.ts';
@@ -158,16 +158,19 @@ export async function loadDeployment(
   const [found, project] = [await keptDeployment(db, projectId, environmentId, id), await projectById(db, projectId)];
   const deployed = found && project && (await deployedById(db, secrets, found.id));
   if (!deployed) return undefined;
+  const circumstances = await circumstancesOf({ db, config }, project, deployed.stack.environment.type);
+  return deploymentDocument(deployed.stack, { ...circumstances, id, updated_at: found.updated_at, status: found.status });
+}
+
+/** Of the project, and of all its environments of the type. */
+export async function circumstancesOf(
+  { db, config }: Pick<Platform, 'db' | 'config'>,
+  project: Project,
+  type: EnvironmentType,
+): Promise<Pick<Circumstances, 'access' | 'namespace' | 'settings' | 'subscription'>> {
   const { project: _, ...settings } = settingsOf(project, config);
-  return deploymentDocument(deployed.stack, {
-    id,
-    updated_at: found.updated_at,
-    status: found.status,
-    access: await accessTo(db, projectId, deployed.stack.environment.type),
-    namespace: project.namespace,
-    settings,
-    subscription: subscriptionOf(project, config),
-  });
+  const access = await accessTo(db, project.id, type);
+  return { access, namespace: project.namespace, settings, subscription: subscriptionOf(project, config) };
 }
 
 /** What has run, or does: not what is being prepared, nor what never came to run. */

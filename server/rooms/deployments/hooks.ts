@@ -5,10 +5,9 @@
 import { CommandFailed, type Work } from '../../kernel/activity.ts';
 import type { Machine } from '../../machine.ts';
 import { maskOf, openOutput, type App } from '../builds/room.ts';
-import { appendLog, logFolder } from './app-logs.ts';
+import { addToLog, tellInLog } from './app-logs.ts';
 import { instancesOf, located, onceContainerOf, runnablesOf, userCommand, type Places } from './containers.ts';
 import { followInside } from './inside.ts';
-import { logsVolume } from './names.ts';
 import type { Deployed } from './queries.ts';
 import { serviceAddresses } from './services.ts';
 import { startBoosted } from './start-boost.ts';
@@ -73,15 +72,15 @@ async function inOnceContainer(run: HookRun, app: App, hook: HookName): Promise<
 }
 
 async function runHook(run: HookRun, app: App, hook: HookName, container: string): Promise<number> {
-  const { work, machine, places, deployed, signal } = run;
-  const folder = logFolder(places.folders.get(logsVolume(deployed.stack.id)) ?? '', app.name);
-  let appended = appendLog(folder, `${hook}.log`, `[${new Date().toISOString()}] Launching ${hook} hook\n`);
+  const { work, machine, deployed, signal } = run;
+  const { stack } = deployed;
+  let appended = tellInLog(machine, stack, app.name, hook, `Launching ${hook} hook`);
   const output = openOutput(
     (line) => {
       work.log(line);
-      appended = appended.then(() => appendLog(folder, `${hook}.log`, `${line.replace(/^ {4}/, '')}\n`));
+      appended = appended.then(() => addToLog(machine, stack, app.name, hook, `${line.replace(/^ {4}/, '')}\n`));
     },
-    maskOf(sensitiveValues(deployed.stack)),
+    maskOf(sensitiveValues(stack)),
   );
   try {
     const follow = (stdout: Parameters<typeof output.follow>[0], stderr: typeof stdout) => output.follow(stdout, stderr);

@@ -2,7 +2,7 @@
 import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
-import { linesSince, logBytes, logFolder } from './app-logs.ts';
+import { keepFailedStart } from './app-logs.ts';
 import {
   instancesOf,
   isWorker,
@@ -14,15 +14,15 @@ import {
   type WantedContainer,
 } from './containers.ts';
 import { runInside } from './inside.ts';
-import { logsVolume } from './names.ts';
 import type { Deployed } from './queries.ts';
+import { resizeContainer } from './resize.ts';
 import { isRunning, serviceAddresses } from './services.ts';
 import { endBoost, startBoosted } from './start-boost.ts';
-import { sensitiveValues } from './told-variables.ts';
+import type { Stack } from './stack.ts';
+import { appSocket, sensitiveValues } from './told-variables.ts';
 
 const readySecondsMax = 600;
 const lastLinesMax = 20;
-const appLog = 'app.log';
 
 export interface InstancesToStart {
   /** Ready only once they have been seen to be, here, whatever already runs under their names. */
@@ -44,8 +44,8 @@ export async function startInstances(
     for (const wanted of instancesOf(stack, generations, runnable, addresses)) {
       signal?.throwIfAborted();
       const isUp = !fresh.has(wanted.name) && (await isRunning(machine, wanted.name));
-      if (!isUp) await startInstance(machine, places, runnable, wanted, sensitiveValues(stack), signal);
-      else if (resized.has(wanted.name)) await machine.runtime.update(wanted.name, wanted.limits);
+      if (!isUp) await startInstance(machine, places, stack, runnable, wanted, signal);
+      else if (resized.has(wanted.name)) await resizeContainer(machine.runtime, wanted, titleOf(runnable));
     }
   };
   const started = await Promise.allSettled(runnablesOf(stack).map(start));
@@ -55,32 +55,41 @@ export async function startInstances(
 async function startInstance(
   machine: Machine,
   places: Places,
+  stack: Stack,
   runnable: Runnable,
   wanted: WantedContainer,
-  secrets: readonly string[],
   signal?: AbortSignal,
 ) {
-  const logs = places.folders.get(logsVolume(wanted.network)) ?? '';
-  const folder = logFolder(logs, runnable.name);
-  const since = await logBytes(folder, appLog);
+  const since = new Date();
+  const container = wanted.name;
   try {
     await startBoosted(machine.runtime, located(wanted, places), signal);
-    await waitForPostStart(machine, runnable, wanted.name, signal);
+    await waitForPostStart(machine, runnable, container, signal);
     await endBoost(machine.runtime, wanted);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const lines = await linesSince(folder, appLog, since, lastLinesMax);
-    throw inWords(error, runnable, wanted.name, lines, secrets);
+    const masked = (text: string) => sensitiveValues(stack).reduce((seen, secret) => seen.replaceAll(secret, '*****'), text);
+    const reason = masked(reasonOf(error, runnable, container));
+    const kept = await keepFailedStart(machine, stack, runnable.name, { container, since, reason });
+    const lines: string[] = [];
+    for await (const { text } of machine.runtime.logs(container, { since, tail: lastLinesMax })) lines.push(masked(text));
+    throw inWords(error, [reason, ...saidLines(lines), `All it said is kept: GET ${kept}`].join('\n'));
   }
 }
 
 const titleOf = (runnable: Runnable) => (isWorker(runnable) ? `Worker '${runnable.name}'` : `Application '${runnable.name}'`);
 
-/** The runtime knows how it ended; what it said went to its own log. */
-function inWords(error: Problem, runnable: Runnable, container: string, lines: readonly string[], secrets: readonly string[]): Problem {
-  const reason = error.message.replaceAll(container, titleOf(runnable)).replace(/ It said nothing\.$/, '');
-  const said = lines.length === 0 ? ' It said nothing.' : `\nIts last lines:\n${lines.map((line) => `  ${line}`).join('\n')}`;
-  const words = secrets.reduce((text, secret) => text.replaceAll(secret, '*****'), reason + said);
+/** Without what the runtime found that it said: that is told as the last thing, and more of it. */
+const reasonOf = (error: Problem, runnable: Runnable, container: string): string =>
+  error.message
+    .replace(/ (?:Its last lines:\n.*|It said nothing\.)$/s, '')
+    .replaceAll(container, titleOf(runnable))
+    .replace('did not listen on its socket', `did not listen on $SOCKET, ${appSocket}, as socket_family: unix has it,`);
+
+const saidLines = (lines: readonly string[]): string[] =>
+  lines.length === 0 ? ['It said nothing.'] : ['Its last lines:', ...lines.map((line) => `  ${line}`)];
+
+function inWords(error: Problem, words: string): Problem {
   if (error instanceof CommandFailed) return new CommandFailed(words);
   return new Problem(error.kind, words, { cause: error, ...(error.internal !== undefined && { internal: error.internal }) });
 }

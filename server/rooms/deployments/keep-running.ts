@@ -5,20 +5,17 @@
 import type { ContainerState } from '../../drivers/runtime/runtime.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
-import { appendLog, logFolder } from './app-logs.ts';
+import { tellInLog } from './app-logs.ts';
 import { allInstancesOf, instancesOf, runnablesOf, servicesOf } from './containers.ts';
-import { removeContainers, startInstances } from './instances.ts';
-import { logsVolume, stackOfContainer } from './names.ts';
+import { inTurn } from './in-turn.ts';
+import { removeContainers, removeStackContainers } from './instances.ts';
+import { stackOfContainer } from './names.ts';
 import { thawForgotten } from './one-moment.ts';
 import { addressesOf, domainsOf, outboundOf } from './outbound.ts';
-import { placesOf } from './places.ts';
 import { currentlyDeployed, keptStack, type Deployed, type KeptStack } from './queries.ts';
-import { startServices } from './services.ts';
-import { keepEdgeTold } from './traffic.ts';
-
-/** Of stacks that could not be started: how often in a row, and when to try again. Only so as not to try all the time. */
-const failures = new Map<string, { count: number; until: number }>();
-const backoffSeconds = (count: number) => Math.min(10 * 2 ** count, 600);
+import { markWaking, markWoken } from './sleep-queries.ts';
+import { mayTryAgain, noteFailure, noteSuccess, startStack } from './start-stack.ts';
+import { isTold, keepEdgeTold, tellEdge } from './traffic.ts';
 
 /** What the machine and the edge had when they were looked at. */
 export interface Found {
@@ -27,26 +24,51 @@ export interface Found {
 }
 
 export async function keepRunning(platform: Platform, machine: Machine, kept: KeptStack, found: Found): Promise<void> {
-  const { db, secrets, log } = platform;
-  if (kept.is_busy || kept.stack_id === null) return;
+  const { stack_id } = kept;
+  if (kept.is_busy || stack_id === null) return;
+  const states = found.states.filter(({ network }) => network === stack_id);
+  // The many that sleep cost nothing.
+  if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
+  await inTurn(stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
+}
+
+export const clusterAt = ({ project_id, machine_name }: KeptStack) => `${project_id}-${machine_name}`;
+
+async function keepAsDeployed(
+  platform: Platform,
+  machine: Machine,
+  kept: KeptStack & { stack_id: string },
+  { states, listed }: Found,
+  signal: AbortSignal,
+) {
+  const { db, secrets } = platform;
   const now = await keptStack(db, kept.project_id, kept.environment_id);
   const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
   if (!now || now.is_busy || now.stack_id !== kept.stack_id || deployed?.stack.id !== kept.stack_id) return;
-  const states = found.states.filter(({ network }) => network === kept.stack_id);
+  const isSleeping = now.is_sleeping && !now.is_production;
+  if (now.is_sleeping && !isSleeping) await markWaking(db, kept.project_id, kept.environment_id);
   try {
-    if (now.status === 'active') await keepContainers(platform, machine, deployed, states);
-    await keepEdgeTold(machine, deployed, now.status === 'paused' ? 'paused' : 'open', found.listed);
+    if (isSleeping) await keepAsleep(machine, deployed, states);
+    const isUp = !isSleeping && now.status === 'active' && (await keepContainers(platform, machine, deployed, states, signal));
+    await keepEdgeTold(machine, deployed, now.status === 'paused' ? 'paused' : isSleeping ? 'sleeping' : 'open', listed);
+    if (isUp && now.has_failed) await noteSuccess(platform, deployed);
   } catch (error) {
-    const count = (failures.get(kept.stack_id)?.count ?? 0) + 1;
-    failures.set(kept.stack_id, { count, until: Date.now() + backoffSeconds(count) * 1000 });
-    const about = { project: kept.project_id, environment: kept.environment_id };
-    log.warn({ ...about, error, count }, 'what should run for an environment could not be started; it is tried again');
+    if (signal.aborted) return;
+    await noteFailure(platform, machine, deployed, error);
   }
+  if (!isSleeping && (now.is_waking || now.is_sleeping)) await markWoken(db, kept.project_id, kept.environment_id);
+}
+
+/** What was stopped half way. Visitors wait first, as always. */
+async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly ContainerState[]) {
+  if (states.length === 0) return;
+  await tellEdge(machine, deployed, 'sleeping');
+  await removeStackContainers(machine, deployed.stack.id);
 }
 
 /** Looks up again where domains are that its apps may reach, and lets them out there. */
 export async function keepReaching({ db, secrets, log }: Platform, { runtime }: Machine, kept: KeptStack): Promise<void> {
-  if (kept.is_busy || kept.status !== 'active') return;
+  if (kept.is_busy || kept.is_sleeping || kept.status !== 'active') return;
   const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
   const domains = deployed ? domainsOf(deployed.stack.model) : [];
   if (!deployed || domains.length === 0) return;
@@ -59,7 +81,14 @@ export async function keepReaching({ db, secrets, log }: Platform, { runtime }: 
   }
 }
 
-async function keepContainers(platform: Platform, machine: Machine, deployed: Deployed, states: readonly ContainerState[]) {
+/** False: not everything runs, and it is not time to try again. */
+async function keepContainers(
+  platform: Platform,
+  machine: Machine,
+  deployed: Deployed,
+  states: readonly ContainerState[],
+  signal: AbortSignal,
+) {
   const { stack, generations } = deployed;
   const wanted = [
     ...servicesOf(stack).map(({ container }) => container.name),
@@ -74,18 +103,15 @@ async function keepContainers(platform: Platform, machine: Machine, deployed: De
   await removeContainers(machine, extra);
   await tellOfRestarts(platform, machine, deployed, found);
   const down = wanted.filter((name) => !['running', 'restarting', 'paused'].includes(found.get(name)?.status ?? 'absent'));
-  if (down.length > 0) await startAgain(platform, machine, deployed, down);
+  return down.length === 0 || startAgain(platform, machine, deployed, down, signal);
 }
 
-async function startAgain({ log }: Platform, machine: Machine, deployed: Deployed, down: readonly string[]) {
+async function startAgain(platform: Platform, machine: Machine, deployed: Deployed, down: readonly string[], signal: AbortSignal) {
   const { stack } = deployed;
-  if ((failures.get(stack.id)?.until ?? 0) > Date.now()) return;
-  log.info({ environment: stack.environment.id, containers: down }, 'what should run is started');
-  const places = await placesOf(machine, stack);
-  const none = new Set<string>();
-  await startServices(machine, places, stack, { changed: none, told: none });
-  await startInstances(machine, places, deployed, { fresh: none, resized: none });
-  failures.delete(stack.id);
+  if (!mayTryAgain(stack.id)) return false;
+  platform.log.info({ environment: stack.environment.id, containers: down }, 'what should run is started');
+  await startStack(machine, deployed, signal);
+  return true;
 }
 
 async function thaw({ db, log }: Platform, machine: Machine, stackId: string, names: readonly string[]) {
@@ -99,7 +125,7 @@ const restartsSeen = new Map<string, number>();
 /** Whoever reads the app's log finds out that it does not keep running, and since when. */
 async function tellOfRestarts(
   { log }: Platform,
-  { volumes }: Machine,
+  machine: Machine,
   { stack, generations }: Deployed,
   found: ReadonlyMap<string, ContainerState>,
 ) {
@@ -111,9 +137,8 @@ async function tellOfRestarts(
       if (restarts <= seen) continue;
       const reason = exit?.outOfMemory ? 'ran out of memory' : `ended with exit code ${exit?.code ?? 'unknown'}`;
       log.warn({ container: name, restarts, exit }, 'an app does not keep running');
-      const logs = await volumes.volume(logsVolume(stack.id));
-      const line = `[${new Date().toISOString()}] ${runnable.name} ${reason} and was started again; ${restarts} times so far.\n`;
-      if (logs) await appendLog(logFolder(logs.path, runnable.name), 'app.log', line);
+      const sentence = `${runnable.name} ${reason} and was started again; ${restarts} times so far.`;
+      await tellInLog(machine, stack, runnable.name, 'app', sentence);
     }
   }
 }

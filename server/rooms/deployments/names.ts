@@ -34,7 +34,6 @@ export const dataVolume = (stackId: string, service: string, type: string) =>
   `stack-${stackId}-data-${labelOf(service)}-${nameOfType(type)}`;
 /** Of an app, or of a worker (`<app>--<worker>`). */
 export const storageVolume = (stackId: string, owner: string) => `stack-${stackId}-storage-${labelOf(owner)}`;
-export const logsVolume = (stackId: string) => `stack-${stackId}-logs`;
 /** What the volume held before its data was replaced, and what it is replaced with; neither outlives the activity. */
 export const beforeSnapshot = (volume: string) => volume.replace(/^stack-/, 'before-');
 export const incomingSnapshot = (volume: string) => volume.replace(/^stack-/, 'incoming-');
@@ -44,6 +43,9 @@ export const isPassing = (volume: string) => /^(?:before|incoming)-/.test(volume
 export const stackOfContainer = (name: string): string | undefined =>
   /^([a-z2-7]{13})-(?:service|setup|app|once)-[a-z0-9-]+$/.exec(name)?.[1];
 
-/** The same of a volume. Slugs begin with the id of a project, which looks like that of a stack: hence the word before it. */
+/**
+ * The same of a volume. Slugs begin with the id of a project, which looks like that of a stack: hence the word before it. Logs have been on a volume,
+ * too, which goes with its stack.
+ */
 export const stackOfVolume = (name: string): string | undefined =>
   /^(?:stack|before|incoming)-([a-z2-7]{13})-(?:logs|(?:data|storage)-[a-z0-9-]+)$/.exec(name)?.[1];

@@ -1,12 +1,12 @@
 /** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
 import type { Machine } from '../../machine.ts';
-import { volumesOf, type Places } from './containers.ts';
+import { ensureAppLogs, stackLogs } from './app-logs.ts';
+import { servicesOf, logsPlace, volumesOf, type Places } from './containers.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 
-const typesOf = ({ model }: Stack) => [
-  ...new Set([...Object.values(model.applications), ...Object.values(model.services)].map(({ type }) => type)),
-];
+/** Of all that runs. */
+const typesOf = (stack: Stack) => [...new Set([...Object.values(stack.model.applications), ...servicesOf(stack)].map(({ type }) => type))];
 
 const progressPercent = 20;
 
@@ -26,16 +26,21 @@ export async function prepareImages({ images }: Machine, stack: Stack, log: (lin
 }
 
 /** What is not there is not in it, and is missed by whoever needs it. */
-export async function placesOf({ images, volumes }: Machine, stack: Stack): Promise<Places> {
+export async function placesOf(machine: Machine, stack: Stack): Promise<Places> {
+  const { images, volumes } = machine;
   const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];
   const [addresses, layers, folders] = await Promise.all([
     addressesOf(domainsOf(stack.model)),
     Promise.all(typesOf(stack).map(async (type) => [type, (await images.ensure(type)).layers] as const)),
     Promise.all(names.map(async (name) => [name, (await volumes.volume(name))?.path] as const)),
+    ensureAppLogs(machine, stack),
   ]);
   return {
     addresses,
     layers: new Map(layers),
-    folders: new Map(folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const]))),
+    folders: new Map([
+      ...folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])),
+      [logsPlace, stackLogs(machine, stack)],
+    ]),
   };
 }

@@ -1,10 +1,13 @@
 /** What is written down about deployments, and what of environments and projects goes into them. */
 import { sql, type RawBuilder } from 'kysely';
+import { releaseStaged } from '../../kernel/activity-queries.ts';
 import { shortId } from '../../kernel/id.ts';
 import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { HttpAccess } from '../../../edge/table.ts';
+import { amountsOf } from './capacity.ts';
+import { settleSizes } from './chosen-sizes.ts';
 import type { Sizes, Stack } from './stack.ts';
 
 /** By app and worker: the number of the deployment that its containers were started for. */
@@ -27,6 +30,11 @@ export interface Subject {
   is_main: boolean;
   status: 'active' | 'inactive' | 'paused' | 'deleting';
   parent: string | null;
+  clone_parent_on_create: boolean;
+  head_commit: string | null;
+  /** What is deployed in the place of the head, after a rollback. */
+  pinned_commit: string | null;
+  created_at: string;
   stack_id: string | null;
   http_access: HttpAccess;
   enable_smtp: boolean;
@@ -36,12 +44,20 @@ export interface Subject {
 export async function subjectOf(db: Db | Tx, projectId: string, environmentId: string): Promise<Subject | undefined> {
   const { rows } = await sql<Subject>`
     select projects.id as project_id, projects.title as project_title, projects.organization_id, environments.id as environment_id, machine_name,
-      environments.type, projects.default_branch = environments.id as is_main, environments.status, parent, stack_id, http_access, enable_smtp,
-      restrict_robots
+      environments.type, projects.default_branch = environments.id as is_main, environments.status, parent,
+      clone_parent_on_create, head_commit, pinned_commit, environments.created_at, stack_id, http_access, enable_smtp, restrict_robots
     from environments join projects on projects.id = environments.project_id
     where environments.project_id = ${projectId} and environments.id = ${environmentId}`.execute(db);
   return rows[0];
 }
+
+/** Commits that arrived wait for somebody to deploy them. */
+export const stagesCode = async (db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select from activities where project_id = ${projectId} and staged_in = ${environmentId} and state = 'staged'
+      and type in ('environment.push', 'environment.merge') limit 1`.execute(db);
+  return rows.length > 0;
+};
 
 type Kept = Pick<Stack, 'model' | 'slugs' | 'sizes' | 'routes' | 'settings' | 'commit_id'>;
 
@@ -145,6 +161,7 @@ export const nextNumber = async (tx: Tx, projectId: string, environmentId: strin
 
 export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, generations }: Deployed, activityId: string): Promise<void> {
   const { model, slugs, sizes, routes, settings } = stack;
+  const { cpu, memory, disk } = amountsOf(model, sizes);
   await tx
     .insertInto('deployments')
     .values({
@@ -162,6 +179,9 @@ export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, genera
       settings: JSON.stringify(settings),
       secrets_sealed: secrets.seal(secretsPurpose(stack.deployment.id), JSON.stringify(stack.secrets)),
       activity_id: activityId,
+      cpu,
+      memory,
+      disk,
       created_at: stack.deployment.created_at,
     })
     .execute();
@@ -170,13 +190,25 @@ export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, genera
 export const newDeployment = (number: number): Stack['deployment'] => ({ id: shortId(), number, created_at: new Date().toISOString() });
 
 /** From here on it is what the environment runs; the one before is history. */
-export async function makeCurrent(tx: Tx, { id, deployment, project, environment }: Stack): Promise<void> {
+export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
+  const { id, deployment, project, environment } = stack;
   await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
     where project_id = ${project.id} and environment_id = ${environment.id} and status = 'current' and id <> ${deployment.id}`.execute(tx);
   await sql`update deployments set status = 'current', updated_at = clock_timestamp() where id = ${deployment.id}`.execute(tx);
-  await sql`update environments set status = 'active', stack_id = ${id}, last_active_at = clock_timestamp(), updated_at = clock_timestamp()
+  await sql`update environments set status = 'active', stack_id = ${id}, sleeping_since = null, is_waking = false, start_failure = null, last_active_at = clock_timestamp(),
+      updated_at = clock_timestamp()
     where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting'`.execute(tx);
+  await settleSizes(tx, stack);
 }
+
+/** What is deployed from now on in the place of the branch's head; null: the head. */
+export const pinCommit = (tx: Tx, projectId: string, environmentId: string, commit: string | null) =>
+  sql`update environments set pinned_commit = case when head_commit = ${commit} then null else ${commit}::text end
+    where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
+
+export const noteMaintenance = (tx: Tx, projectId: string, environmentId: string) =>
+  sql`update environments set last_maintenance_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
 
 export const markFailed = (db: Db | Tx, deploymentId: string) =>
   sql`update deployments set status = 'failed', updated_at = clock_timestamp()
@@ -208,7 +240,7 @@ export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDe
 }
 
 export const changeStatus = (tx: Tx, projectId: string, environmentId: string, from: 'active' | 'paused', to: 'active' | 'paused') =>
-  sql`update environments set status = ${to}, updated_at = clock_timestamp()
+  sql`update environments set status = ${to}, sleeping_since = null, is_waking = false, updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and status = ${from}`.execute(tx);
 
 /** Nothing belongs to the environment any more. Tells what did. */
@@ -216,10 +248,13 @@ export async function forgetStack(tx: Tx, projectId: string, environmentId: stri
   const { rows } = await sql<{ stack_id: string | null }>`
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)
     update environments set stack_id = null, status = case status when 'deleting' then status else 'inactive' end, last_deployment = null,
+      pinned_commit = null, sleeping_since = null, is_waking = false, start_failure = null,
+      chosen_sizes = '{}', sizes_by_hand = false,
       updated_at = clock_timestamp()
     from before where project_id = ${projectId} and id = ${environmentId} returning before.stack_id`.execute(tx);
   await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
     where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(tx);
+  await releaseStaged(tx, projectId, environmentId);
   return rows[0]?.stack_id ?? null;
 }
 
@@ -236,16 +271,25 @@ export interface KeptStack {
   machine_name: string;
   stack_id: string | null;
   status: Subject['status'];
+  /** Nothing is to run, until somebody asks for it. */
+  is_sleeping: boolean;
+  /** What has become production does not sleep any more. */
+  is_production: boolean;
+  /** It was asleep, was asked for, and is not there yet. */
+  is_waking: boolean;
+  /** It is written down that it could not be started. */
+  has_failed: boolean;
   /** An activity is at work on it, or about to be: nobody else touches it. */
   is_busy: boolean;
 }
 
-const isBusy = sql<boolean>`exists (select from activity_lanes
+export const isBusy = sql<boolean>`exists (select from activity_lanes
   where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)`;
 
 export const keptStacks = async (db: Db): Promise<KeptStack[]> => {
   const { rows } = await sql<KeptStack>`
-    select project_id, id as environment_id, machine_name, stack_id, status, ${isBusy} as is_busy
+    select project_id, id as environment_id, machine_name, stack_id, status, sleeping_since is not null as is_sleeping, type = 'production' as is_production, is_waking,
+      start_failure is not null as has_failed, ${isBusy} as is_busy
     from environments where stack_id is not null or ${isBusy} order by project_id, id`.execute(db);
   return rows;
 };
@@ -253,7 +297,8 @@ export const keptStacks = async (db: Db): Promise<KeptStack[]> => {
 /** The same as it is now; undefined: it is gone. */
 export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> => {
   const { rows } = await sql<KeptStack>`
-    select project_id, id as environment_id, machine_name, stack_id, status, ${isBusy} as is_busy
+    select project_id, id as environment_id, machine_name, stack_id, status, sleeping_since is not null as is_sleeping, type = 'production' as is_production, is_waking,
+      start_failure is not null as has_failed, ${isBusy} as is_busy
     from environments where project_id = ${projectId} and id = ${environmentId}`.execute(db);
   return rows[0];
 };

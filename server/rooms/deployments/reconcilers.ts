@@ -2,10 +2,9 @@
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
-import { shortenLogs } from './app-logs.ts';
-import { keepReaching, keepRunning } from './keep-running.ts';
-import { isPassing, logsVolume, stackOfContainer, stackOfVolume } from './names.ts';
-import { hasDeployments, keptStacks, knownStacks, type KeptStack, type KnownStack } from './queries.ts';
+import { clusterAt, keepReaching, keepRunning } from './keep-running.ts';
+import { isPassing, stackOfContainer, stackOfVolume } from './names.ts';
+import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './queries.ts';
 import { removeVolumes } from './stack-volumes.ts';
 import { forgetAtEdge } from './traffic.ts';
 
@@ -22,12 +21,10 @@ export const keepStacksRunning: Reconciler = {
     const found = { states: await machine.runtime.list(), listed: await machine.edge.list() };
     const kept = await keptStacks(platform.db);
     await eachOf(kept, signal, (stack) => keepRunning(platform, machine, stack, found));
-    const clusters = new Set(kept.map(clusterOf));
+    const clusters = new Set(kept.map(clusterAt));
     for (const cluster of Object.keys(found.listed)) if (!clusters.has(cluster)) await forgetAtEdge(machine, cluster);
   },
 };
-
-const clusterOf = ({ project_id, machine_name }: KeptStack) => `${project_id}-${machine_name}`;
 
 async function eachOf<T>(all: readonly T[], signal: AbortSignal, work: (one: T) => Promise<void>) {
   const waiting = [...all];
@@ -93,17 +90,3 @@ async function collectVolumes({ log }: Platform, machine: Machine, names: readon
     }
   }
 }
-
-export const keepLogsShort: Reconciler = {
-  name: 'keep logs of apps short',
-  everySeconds: 300,
-  run: async (platform, signal) => {
-    if (!(await hasDeployments(platform.db))) return;
-    const { volumes } = await platform.machine();
-    for (const { stack_id } of await keptStacks(platform.db)) {
-      if (signal.aborted) return;
-      const logs = stack_id === null ? undefined : await volumes.volume(logsVolume(stack_id));
-      if (logs) await shortenLogs(logs.path);
-    }
-  },
-};

@@ -2,12 +2,14 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Access } from '../../drivers/images/service.ts';
+import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
 import { accessOf } from './accounts.ts';
 import { located, servicesOf, type Places, type WantedService } from './containers.ts';
 import { runInside } from './inside.ts';
 import type { Addresses } from './relationships.ts';
+import { resizeContainer } from './resize.ts';
 import { nameOfType } from './sizes.ts';
 import type { Stack } from './stack.ts';
 import { endBoost, startBoosted } from './start-boost.ts';
@@ -20,6 +22,10 @@ export interface ServicesToStart {
   changed: ReadonlySet<string>;
   /** Told their databases and accounts even if they are not started. */
   told: ReadonlySet<string>;
+  /** Containers that are to be given other limits, if they run. */
+  resized?: ReadonlySet<string>;
+  /** They ran as this stack says before they stopped: those that keep data know their databases and accounts from then. */
+  haveRun?: boolean;
   /** Databases and accounts of this stack stay beside those of the new one: until that is current, what is gone could not be brought back. */
   keeping?: Stack | undefined;
 }
@@ -29,14 +35,16 @@ export async function startServices(
   machine: Machine,
   places: Places,
   stack: Stack,
-  { changed, told, keeping }: ServicesToStart,
+  { changed, told, resized, keeping, haveRun = false }: ServicesToStart,
   signal?: AbortSignal,
 ): Promise<void> {
   const started = await Promise.allSettled(
     servicesOf(stack).map(async (service) => {
       const isUp = !changed.has(service.name) && (await isRunning(machine, service.container.name));
       if (!isUp) await startService(machine, places, service, signal);
-      if (!isUp || told.has(service.name)) await tellAccounts(machine, service, accessFor(stack, service, keeping), signal);
+      else if (resized?.has(service.container.name)) await resizeContainer(machine.runtime, service.container, `Service '${service.name}'`);
+      const knows = isUp || (haveRun && service.service.keepsData);
+      if (!knows || told.has(service.name)) await tellAccounts(machine, service, accessFor(stack, service, keeping), signal);
       if (!isUp) await endBoost(machine.runtime, service.container);
     }),
   );
@@ -116,7 +124,7 @@ export async function dropOldAccess(machine: Machine, stack: Stack, names: reado
 }
 
 /** Where services are found now. */
-export async function serviceAddresses({ runtime }: Pick<Machine, 'runtime'>, stack: Stack): Promise<Addresses> {
+export async function serviceAddresses({ runtime }: { runtime: Pick<Runtime, 'state'> }, stack: Stack): Promise<Addresses> {
   const found = await Promise.all(
     servicesOf(stack).map(async ({ name, container }) => {
       const { address } = await runtime.state(container.name);

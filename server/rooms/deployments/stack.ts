@@ -58,11 +58,8 @@ export interface Size {
   disk: number | null;
 }
 
-export interface Sizes {
-  services: Record<string, Size>;
-  webapps: Record<string, Size>;
-  workers: Record<string, Size>;
-}
+export type Sizes = Record<SizeGroup, Record<string, Size>>;
+export type SizeGroup = 'services' | 'webapps' | 'workers';
 
 export interface StackSecrets {
   variables: EffectiveVariable[];

@@ -4,12 +4,13 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
+import { removeEnvironmentLogs } from './app-logs.ts';
 import { deployEnvironment } from './deploy.ts';
-import { removeStackContainers, startInstances } from './instances.ts';
-import { placesOf } from './places.ts';
+import { whenLeftAlone } from './in-turn.ts';
+import { removeStackContainers } from './instances.ts';
 import { changeStatus, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from './queries.ts';
-import { startServices } from './services.ts';
 import { removeStackVolumes } from './stack-volumes.ts';
+import { startStack } from './start-stack.ts';
 import { forgetAtEdge, tellEdge } from './traffic.ts';
 
 /** Stops its containers and keeps its data; its status becomes `paused`. */
@@ -29,6 +30,7 @@ export async function pauseEnvironment(work: Work<unknown>, platform: Platform, 
     'close environment',
     async () => {
       work.log(`Pausing environment ${environment}: its containers stop, its data stays`);
+      await whenLeftAlone(deployed.stack.id);
       await tellEdge(machine, deployed, 'paused');
       await removeStackContainers(machine, deployed.stack.id);
     },
@@ -43,18 +45,26 @@ async function foundDeployed({ activity }: Work<unknown>, { db, secrets }: Platf
 }
 
 async function runAgain(machine: Machine, deployed: Deployed) {
-  const places = await placesOf(machine, deployed.stack);
-  const none = new Set<string>();
-  await startServices(machine, places, deployed.stack, { changed: none, told: none });
-  await startInstances(machine, places, deployed, { fresh: none, resized: none });
+  await startStack(machine, deployed);
   await tellEdge(machine, deployed, 'open');
 }
 
 /** Runs its current deployment again; its status becomes `active`. */
 export async function resumeEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { stack } = await foundDeployed(work, platform, environment);
-  const commit = await work.step('choose commit', async () => stack.commit_id);
-  await deployEnvironment(work, platform, { environment, commit, strategy: 'stopstart', init: 'default', restart: false });
+  const { deployment, commit } = await work.step('choose deployment', async () => ({
+    deployment: stack.deployment.id,
+    commit: stack.commit_id,
+  }));
+  await deployEnvironment(work, platform, {
+    environment,
+    commit,
+    strategy: 'stopstart',
+    init: 'default',
+    restart: false,
+    again: { deployment, settings: 'then' },
+    keepsVolumes: true,
+  });
 }
 
 /** Leaves nothing of what runs for it, and destroys its data. Its status becomes `inactive`, unless it is `deleting`. */
@@ -82,14 +92,17 @@ async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx:
     const machine = await platform.machine();
     for (const { environment, stack, cluster } of forgotten) {
       work.log(`Removing what runs for ${environment}`);
+      await whenLeftAlone(stack);
       await forgetAtEdge(machine, cluster);
       await removeStackContainers(machine, stack);
     }
   });
   await work.step('destroy data', async () => {
-    for (const { environment, stack } of forgotten) {
+    const machine = await platform.machine();
+    for (const { environment, stack, cluster } of forgotten) {
       work.log(`Destroying the data of ${environment}`);
-      await removeStackVolumes(await platform.machine(), stack);
+      await removeStackVolumes(machine, stack);
+      await removeEnvironmentLogs(machine, cluster);
     }
   });
 }

@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { activity, startActivity, type ActivityDefinition } from '../../kernel/activity.ts';
-import type { Machine } from '../../machine.ts';
+import type { Edge } from '../../drivers/edge/edge.ts';
+import { logsFolder, type Machine } from '../../machine.ts';
 import { activityRow, workThrough } from '../../test-activities.ts';
 import { openTestContainers } from '../../test-images.ts';
 import { openTestPlatform } from '../../test-platform.ts';
@@ -11,7 +12,7 @@ import { sampleProject } from '../../test-samples.ts';
 import { machineName } from '../environments/room.ts';
 import { deployEnvironment, type DeployRequest } from './deploy.ts';
 import { pauseEnvironment, removeStack, resumeEnvironment } from './stop.ts';
-import { openMemoryEdge } from './test-memory-edge.ts';
+import { openMemoryEdge, rememberingEdge } from './test-memory-edge.ts';
 
 const Environment = Type.Object({ environment: Type.String() });
 
@@ -46,11 +47,19 @@ export interface OnTheMachine {
   volumes: string[];
 }
 
-export async function openTestDeployments() {
+export async function openTestDeployments(realEdge?: Edge) {
   const containers = await openTestContainers();
-  const edge = openMemoryEdge();
+  const edge = realEdge ? rememberingEdge(realEdge) : openMemoryEdge();
   const { runtime, images, volumes } = containers;
-  const machine: Machine = { runtime, images, volumes, edge };
+  const machine: Machine = {
+    runtime,
+    images,
+    volumes,
+    edge,
+    get logs() {
+      return logsFolder(home.platform.config);
+    },
+  };
   const home = await openTestPlatform(undefined, async () => machine);
   const { platform } = home;
 
@@ -69,7 +78,8 @@ export async function openTestDeployments() {
   };
 
   async function project() {
-    const { projectId } = await sampleProject(await home.person());
+    const owner = await home.person();
+    const { projectId } = await sampleProject(owner);
     const begin = (definition: ActivityDefinition, input: object, environment: string) =>
       platform.db
         .transaction()
@@ -104,6 +114,7 @@ export async function openTestDeployments() {
 
     return {
       projectId,
+      owner,
       begin: (what: keyof typeof others, environment = 'main') => begin(others[what], { environment }, environment),
       beginDeploy,
       /** Deploys, and gives the log; a failure is the test's. */

@@ -6,6 +6,7 @@ import { internalNamesOf, relationshipsOf, type Endpoints } from './relationship
 import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
 import { app, cache, database, host, location, sampleStack, service, shop, worker } from '../../test-stack.ts';
+import { toldFiles } from './told-files.ts';
 import { phpSettings, runtimeVariables, sensitiveValues } from './told-variables.ts';
 
 const addresses = { db: ['10.1.0.2'], cache: ['10.1.0.3'], api: ['10.1.0.4', '10.1.0.5'] };
@@ -298,6 +299,53 @@ describe('variables', () => {
     );
     const seen = (name: string) => Object.keys(told(stack, name)).filter((each) => ['BUILD', 'API', 'SHOP'].includes(each));
     expect([seen('shop'), seen('api'), seen('shop--queue')]).toEqual([['SHOP'], ['API'], ['SHOP']]);
+  });
+});
+
+describe('files', () => {
+  const filesOf = (stack: Stack, name = 'shop') => {
+    const container = stack.model.applications[name] ?? app(name);
+    return toldFiles(stack, container, relationshipsOf(stack, container, addresses), { cpu: 0.5, memoryBytes: 224 * 2 ** 20 });
+  };
+
+  test('tell what variables tell, and how large the container is', () => {
+    const stack = withVariables(variable('theme', 'dark'), variable('env:PLAIN', 'x'));
+    const variables = told(stack);
+    const { info, ...rest } = JSON.parse(filesOf(stack)['/run/config.json'] ?? '');
+    expect(info).toEqual({ limits: { cpu: 0.5, memory: 224 } });
+    expect(rest).toEqual({
+      application: decoded(variables['PLATFORM_APPLICATION']),
+      relationships: decoded(variables['PLATFORM_RELATIONSHIPS']),
+      routes: decoded(variables['PLATFORM_ROUTES']),
+      variables: decoded(variables['PLATFORM_VARIABLES']),
+    });
+    expect(Object.keys(filesOf(stack))).toEqual(['/run/config.json']);
+  });
+
+  test('hold the settings of PHP, of which none can be mistaken for another', () => {
+    const stack = withVariables(
+      variable('php:memory_limit', '256M'),
+      variable('php:error_reporting', 'E_ALL & ~E_NOTICE'),
+      variable('php:sendmail_path', '/bin/mail -f "a" ; $x'),
+      variable('php:user_agent', "it's\nextension=evil.so"),
+      variable('php:bad name\nextension=evil.so', 'x'),
+    );
+    stack.model.applications['shop'] = app('shop', {
+      type: 'php:8.2',
+      runtime: {
+        extensions: [{ name: 'apcu', configuration: { shm_size: '64M', 'apcu.enabled': true } }],
+        disabled_extensions: [],
+        request_terminate_timeout: null,
+        sizing_hints: { request_memory: 45, reserved_memory: 70 },
+      },
+    });
+    expect(filesOf(stack)['/run/php.ini']).toBe(`apcu.shm_size = 64M
+apcu.enabled = true
+memory_limit = 256M
+error_reporting = E_ALL & ~E_NOTICE
+sendmail_path = '/bin/mail -f "a" ; $x'
+user_agent = "it's extension=evil.so"
+`);
   });
 });
 

@@ -45,24 +45,38 @@ export const phpSettings = (stack: Stack, container: App | WorkerDocument): Told
     [...chosenVariables(stack, container)].flatMap(([name, value]) => (name.startsWith('php:') ? [[name.slice(4), asText(value)]] : [])),
   );
 
+/** As PLATFORM_VARIABLES has them. */
+export const toldVariables = (stack: Stack, container: App | WorkerDocument) => otherVariables(chosenVariables(stack, container));
+
+/** As PLATFORM_APPLICATION has it. */
+export const appDocument = ({ slugs }: Stack, container: App | WorkerDocument) => ({
+  ...container,
+  tree_id: slugs[appNameOf(container)]?.tree_id ?? '',
+  app_dir: appRoot,
+});
+
+/** As PLATFORM_ROUTES has them. */
+export const toldRoutes = ({ routes }: Stack) => Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]));
+
+const appNameOf = (container: App | WorkerDocument) => ('app' in container ? container.app : container.name);
+
 function provided(stack: Stack, container: App | WorkerDocument, relationships: Endpoints): Told {
-  const { project, environment, slugs, routes } = stack;
-  const app = 'app' in container ? container.app : container.name;
-  const tree_id = slugs[app]?.tree_id ?? '';
+  const { project, environment } = stack;
+  const application = appDocument(stack, container);
   return {
     PLATFORM_APP_DIR: appRoot,
-    PLATFORM_APPLICATION: base64({ ...container, tree_id, app_dir: appRoot }),
-    PLATFORM_APPLICATION_NAME: app,
+    PLATFORM_APPLICATION: base64(application),
+    PLATFORM_APPLICATION_NAME: appNameOf(container),
     PLATFORM_BRANCH: environment.id,
     PLATFORM_ENVIRONMENT: environment.machine_name,
     PLATFORM_ENVIRONMENT_TYPE: environment.type,
     PLATFORM_PROJECT: project.id,
     PLATFORM_PROJECT_ENTROPY: project.entropy,
     PLATFORM_RELATIONSHIPS: base64(relationships),
-    PLATFORM_ROUTES: base64(Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]))),
+    PLATFORM_ROUTES: base64(toldRoutes(stack)),
     // Nothing takes mail from apps yet, so there is no host to tell, whatever `enable_smtp` says.
     PLATFORM_SMTP_HOST: '',
-    PLATFORM_TREE_ID: tree_id,
+    PLATFORM_TREE_ID: application.tree_id,
     ...commandsOf(container),
     ...('web' in container && webVariables(container)),
   };

@@ -5,19 +5,25 @@
 import { join } from 'node:path';
 import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../../../edge/table.ts';
 import type { Edge } from '../../drivers/edge/edge.ts';
+import type { ContainerState } from '../../drivers/runtime/runtime.ts';
 import type { Machine } from '../../machine.ts';
-import { instancesOf, isWorker, runnablesOf } from './containers.ts';
+import { instancesOf, isWorker, runnablesOf, volumeOfMount } from './containers.ts';
 import { edgeEnvironmentOf } from './edge-table.ts';
-import { storageVolume } from './names.ts';
 import type { Deployed } from './queries.ts';
 import { appPort } from './relationships.ts';
 import { appRoot } from './told-variables.ts';
 
 /** What this process told the edge last. Only to spare saying it again: who knows nothing says it once more. */
-const told = new WeakMap<Edge, Map<string, { version: number; content: string }>>();
+const told = new WeakMap<Edge, Map<string, Told>>();
+
+interface Told {
+  version: number;
+  state: EnvironmentState;
+  content: string;
+}
 
 const toldTo = (edge: Edge) => {
-  const known = told.get(edge) ?? new Map<string, { version: number; content: string }>();
+  const known = told.get(edge) ?? new Map<string, Told>();
   told.set(edge, known);
   return known;
 };
@@ -44,10 +50,21 @@ export async function keepEdgeTold(
   return true;
 }
 
+/** Whether that is what the edge was told last, by us, and still has. */
+export function isTold(
+  { edge }: Pick<Machine, 'edge'>,
+  cluster: string,
+  state: EnvironmentState,
+  listed: Readonly<Record<string, number>>,
+): boolean {
+  const known = toldTo(edge).get(cluster);
+  return known?.state === state && known.version === listed[cluster];
+}
+
 async function say(edge: Edge, wanted: EdgeEnvironment, has: number) {
   const known = toldTo(edge);
   const version = Math.max(Date.now(), has + 1, (known.get(wanted.cluster)?.version ?? 0) + 1);
-  known.set(wanted.cluster, { version, content: JSON.stringify(wanted) });
+  known.set(wanted.cluster, { version, state: wanted.state, content: JSON.stringify(wanted) });
   await edge.put({ ...wanted, version });
 }
 
@@ -68,15 +85,20 @@ async function instancesAt({ runtime }: Machine, { stack, generations }: Deploye
       .filter((runnable) => !isWorker(runnable))
       .map(async (runnable) => {
         const states = await Promise.all(instancesOf(stack, generations, runnable, {}).map(({ name }) => runtime.state(name)));
-        const ready = states.flatMap(({ name, status, address }) =>
-          address !== undefined && ['running', 'paused', 'restarting'].includes(status)
-            ? { id: name, address: { host: address, port: appPort } }
-            : [],
-        );
+        const ready = states.flatMap((state) => {
+          const address = placeOf(state);
+          return address && ['running', 'paused', 'restarting'].includes(state.status) ? { id: state.name, address } : [];
+        });
         return [runnable.name, ready] as const;
       }),
   );
   return Object.fromEntries(found);
+}
+
+/** On its socket, where it has one. */
+function placeOf({ address, socket }: ContainerState): Instance['address'] | undefined {
+  if (socket !== undefined) return { socket };
+  return address === undefined ? undefined : { host: address, port: appPort };
 }
 
 /** The slug, and over it what is mounted there and stays. */
@@ -87,9 +109,10 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
       const slug = stack.slugs[app.name];
       const root = slug && (await pathOf(slug.volume));
       const mounted = await Promise.all(
-        Object.entries(app.mounts).map(async ([path, { source, source_path, service }]): Promise<FilesAt[]> => {
-          const folder = source === 'storage' ? await pathOf(storageVolume(stack.id, service ?? app.name)) : undefined;
-          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: join(folder, source_path), is_immutable: false }];
+        Object.entries(app.mounts).map(async ([path, mount]): Promise<FilesAt[]> => {
+          const volume = volumeOfMount(stack, app.name, mount);
+          const folder = volume === undefined ? undefined : await pathOf(volume);
+          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: join(folder, mount.source_path), is_immutable: false }];
         }),
       );
       const built: FilesAt[] = root === undefined ? [] : [{ at: appRoot, folder: root, is_immutable: true }];

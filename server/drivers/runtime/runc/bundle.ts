@@ -50,7 +50,7 @@ export function bundleConfig(places: Places, description: Description, slot: num
   const ids = [{ containerID: 0, hostID: firstUserOf(slot), size: usersPerNetwork }];
   return {
     ociVersion: '1.0.2',
-    hostname: name,
+    hostname: hostNameOf(description),
     root: { path: rootOf(places, name), readonly: true },
     process: processOf(description, [initPath, '--', ...description.argv]),
     mounts: mounts(Math.floor(limits.memoryBytes / 2)),
@@ -70,6 +70,11 @@ export function bundleConfig(places: Places, description: Description, slot: num
     },
   };
 }
+
+/** More the kernel does not take. */
+const hostNameCharactersMax = 64;
+
+const hostNameOf = ({ name, peer }: Description) => (peer && peer.name.length <= hostNameCharactersMax ? peer.name : name);
 
 const periodMicroseconds = 100_000;
 const sharesOfCore = 1024;

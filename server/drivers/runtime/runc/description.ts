@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { compileBody } from '../../../kernel/parse.ts';
 import { Problem } from '../../../kernel/problem.ts';
@@ -42,10 +42,15 @@ const schema = Type.Object({
   names: Type.Array(hostName, { maxItems: 100 }),
   hosts: Type.Optional(Type.Record(hostName, ip)),
   outbound: Type.Optional(outbound),
+  socket: Type.Optional(path),
+  files: Type.Optional(Type.Record(path, text)),
+  peer: Type.Optional(Type.Object({ group: hostName, name: hostName, at: path })),
+  output: Type.Optional(path),
   probe: Type.Optional(
     Type.Union([
       Type.Object({ kind: Type.Literal('port'), port, secondsMax: seconds }),
       Type.Object({ kind: Type.Literal('http'), port, path: Type.String({ pattern: '^/[^\\s]*$' }), secondsMax: seconds }),
+      Type.Object({ kind: Type.Literal('socket'), secondsMax: seconds }),
       Type.Object({ kind: Type.Literal('command'), argv, secondsMax: seconds }),
     ]),
   ),
@@ -71,6 +76,8 @@ export function checkDescription(container: Container): Description {
   const description = parse(structuredClone(container)) as Description;
   checkLimits(description.limits);
   checkAddresses(description);
+  checkSocket(description);
+  checkFiles(description);
   const places = [...description.writable, ...description.mounts.map(({ at }) => at)];
   const outside = description.mounts.find(({ below }) => below?.split('/').some(leadsElsewhere));
   if (outside)
@@ -82,6 +89,31 @@ export function checkDescription(container: Container): Description {
   if (bad !== undefined)
     throw new Problem('invalid-request', `Nothing can be mounted at ${bad} in ${container.name}: it is taken; choose another folder.`);
   return description;
+}
+
+/** More Linux does not take, less the NUL at the end. */
+const socketBytesMax = 107;
+
+/** Right in a folder of its own: only the socket itself is then what the container makes of it, and no part of the way there. */
+function checkSocket({ name, socket, writable, probe }: Description) {
+  if (socket === undefined && probe?.kind !== 'socket') return;
+  if (socket !== undefined && folderOf(writable, socket) !== undefined && Buffer.byteLength(socket) <= socketBytesMax) return;
+  throw new Problem(
+    'invalid-request',
+    `${name} can listen on a socket right in a folder that it can write to, with a path of ${socketBytesMax} bytes at most; not at ${socket}.`,
+  );
+}
+
+/** The same for what it is given to read. */
+function checkFiles({ name, files = {}, peer, writable }: Description) {
+  const bad = [...Object.keys(files), ...(peer ? [peer.at] : [])].find((path) => folderOf(writable, path) === undefined);
+  if (bad !== undefined) throw new Problem('invalid-request', `${name} can have files right in a folder that it can write to; not ${bad}.`);
+}
+
+/** The folder of `writable` that something is right in, by its number. */
+export function folderOf(writable: readonly string[], path: string): number | undefined {
+  const index = leadsElsewhere(basename(path)) ? -1 : writable.indexOf(dirname(path));
+  return index === -1 ? undefined : index;
 }
 
 /** What the shape lets pass and is none: rules are read whole or not at all, so that one bad address would take all others along. */
@@ -110,9 +142,11 @@ export function checkLimits(limits: Limits) {
 /** Of all that does not change in place. */
 export function hashOf(description: Description): string {
   return createHash('sha256')
-    .update(JSON.stringify({ ...description, limits: undefined, outbound: undefined }, sortedFields))
+    .update(JSON.stringify({ ...description, limits: undefined, outbound: undefined, ...filePaths(description) }, sortedFields))
     .digest('hex');
 }
+
+const filePaths = ({ files }: Description) => files && { files: Object.keys(files).sort() };
 
 const sortedFields = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -4,8 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { spawn as spawnTerminal } from '@lydell/node-pty';
@@ -15,12 +16,17 @@ import { commandProcess } from './bundle.ts';
 import { processesIn } from './cgroups.ts';
 import { type Description, foundDescription } from './description.ts';
 import { type Places, bundleOf, cgroupOf, entriesOf, readText } from './places.ts';
-import { signalProcess, waitUntil } from './processes.ts';
+import { processStart, signalProcess, waitUntil } from './processes.ts';
 import { runningOf } from './state.ts';
 
 const startMillisecondsMax = 10_000;
-/** What a process left behind may hold on to its output; nobody waits for that. */
-const outputMillisecondsMax = 500;
+/** What a process left behind may hold on to its output; nobody waits for that once nothing comes any more. */
+const silenceMillisecondsMax = 500;
+const hangUpMillisecondsMax = 3000;
+const terminalBytesMax = 256 * 1024;
+const typedAtOnceBytesMax = 4096;
+const typingPauseMillisecondsMin = 1;
+const typingPauseMillisecondsMax = 50;
 const notStarted = 127;
 
 const execsFolder = (places: Places, name: string) => join(bundleOf(places, name), 'execs');
@@ -46,27 +52,37 @@ export function startExecution(places: Places, name: string, command: Command): 
   const pid = () => Number(readText(files.pid));
   const signal = async (signal: NodeJS.Signals) => {
     await waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
-    if (!ended.now) signalProcess(pid(), signal);
+    // It leads a group of its own from the start.
+    if (!ended.now && pid() > 0) signalProcess(-pid(), signal);
+  };
+  const hangUp = async () => {
+    await waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
+    if (ended.now) return;
+    const session = pid();
+    // What is stopped hears of it when it goes on.
+    for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(places, description.name, session, name);
+    if (await waitUntil(() => ended.now, hangUpMillisecondsMax)) return;
+    killSession(places, description.name, session);
   };
   // Who closes the output has gone away, and will not say when to end.
   execution.stdout.once('close', () => {
     if (ended.now || execution.stdout.readableEnded) return;
     void waitUntil(() => ended.now || pid() > 0, startMillisecondsMax).then(() => ended.now || killSession(places, name, pid()));
   });
-  return { ...execution, exited, signal };
+  return { ...execution, exited, signal, hangUp };
 }
 
 /** The environment may hold secrets, which arguments would show to all users of the machine. */
 function writeFiles(places: Places, description: Description, command: Command): Files {
   const folder = execsFolder(places, description.name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const id = randomBytes(8).toString('hex');
+  const id = `${process.pid}-${processStart(process.pid)}-${randomBytes(8).toString('hex')}`;
   const files = { process: join(folder, `${id}.json`), pid: join(folder, `${id}.pid`) };
   writeFileSync(files.process, JSON.stringify(commandProcess(description, command)), { mode: 0o600 });
   return files;
 }
 
-type Started = Omit<Execution, 'signal'>;
+type Started = Omit<Execution, 'signal' | 'hangUp'>;
 
 function withPipes(args: string[]): Started {
   const child = spawn('runc', args, { stdio: 'pipe' });
@@ -74,13 +90,8 @@ function withPipes(args: string[]): Started {
   const exited = new Promise<number>((settle, fail) => {
     child.once('error', fail);
     child.once('exit', (code, signal) => {
-      const done = () => settle(code ?? 128 + constants.signals[signal ?? 'SIGKILL']);
-      const timer = setTimeout(() => {
-        child.stdout.destroy();
-        child.stderr.destroy();
-      }, outputMillisecondsMax);
-      timer.unref();
-      done();
+      for (const output of [child.stdout, child.stderr]) closeWhenSilent(output);
+      settle(code ?? 128 + constants.signals[signal ?? 'SIGKILL']);
     });
   });
   return { stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, resize: () => {}, exited };
@@ -88,12 +99,11 @@ function withPipes(args: string[]): Started {
 
 function withTerminal(args: string[], { columns, rows }: NonNullable<Command['terminal']>): Started {
   const terminal = spawnTerminal('runc', args, { cols: columns, rows, encoding: null });
-  const stdout = new PassThrough();
+  const stdout = new PassThrough({ highWaterMark: terminalBytesMax });
   terminal.onData((data: string | Buffer) => {
-    if (!stdout.write(data)) {
-      terminal.pause();
-      stdout.once('drain', () => terminal.resume());
-    }
+    if (stdout.write(data)) return;
+    terminal.pause();
+    stdout.once('drain', () => terminal.resume());
   });
   const exited = new Promise<number>((settle) => {
     terminal.onExit(({ exitCode, signal }) => {
@@ -101,23 +111,70 @@ function withTerminal(args: string[], { columns, rows }: NonNullable<Command['te
       settle(signal ? 128 + signal : exitCode);
     });
   });
+  const keyboard = keyboardOf(terminal);
   const stdin = new Writable({
-    write: (chunk: Buffer, _, done) => {
-      terminal.write(chunk.toString());
-      done();
-    },
+    write: (chunk: Buffer, _, done) => keyboard.type(chunk, done),
     // What a person would type.
-    final: (done) => {
-      terminal.write('\u0004');
-      done();
-    },
+    final: (done) => keyboard.type(Buffer.from('\u0004'), done),
   });
-  return { stdin, stdout, stderr: Readable.from([]), resize: (columns, rows) => terminal.resize(columns, rows), exited };
+  stdin.on('error', () => {});
+  const resize = (columns: number, rows: number) => {
+    if (keyboard.isThere()) terminal.resize(columns, rows);
+  };
+  return { stdin, stdout, stderr: Readable.from([]), resize, exited };
 }
 
+/**
+ * The terminal's own `write` takes text only, which cuts characters at the ends of chunks; and while nobody reads what was typed, it would stop
+ * this whole process. So it is written here, a little at a time, for as long as the terminal takes it.
+ */
+function keyboardOf(terminal: object) {
+  const [fd, socket]: unknown[] = [Reflect.get(terminal, 'fd'), Reflect.get(terminal, '_socket')];
+  if (typeof fd !== 'number' || !(socket instanceof Socket)) throw new Error('A terminal is no longer kept in a socket');
+  const isThere = () => !socket.destroyed;
+  const type = (bytes: Buffer, done: (error?: Error) => void, pause = typingPauseMillisecondsMin) => {
+    let left = bytes;
+    try {
+      while (left.length > 0 && isThere()) {
+        const taken = takenAtOnce(fd, left.subarray(0, typedAtOnceBytesMax));
+        left = left.subarray(taken);
+        if (taken > 0) continue;
+        const next = Math.min(bytes.length > left.length ? typingPauseMillisecondsMin : pause * 2, typingPauseMillisecondsMax);
+        return void setTimeout(() => type(left, done, next), pause);
+      }
+    } catch (error) {
+      return done(error instanceof Error ? error : new Error(String(error)));
+    }
+    return done();
+  };
+  return { type, isThere };
+}
+
+function takenAtOnce(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+    throw error;
+  }
+}
+
+/** Its end comes by itself, unless something else holds on to it. Who reads slowly gets all of it first. */
+function closeWhenSilent(output: Readable & { bytesRead?: number }) {
+  let before = output.bytesRead;
+  const timer = setInterval(() => {
+    if (output.readableLength > 0 || output.bytesRead !== before) return void (before = output.bytesRead);
+    output.destroy();
+  }, silenceMillisecondsMax);
+  timer.unref();
+  output.once('close', () => clearInterval(timer));
+}
+
+const killSession = (places: Places, name: string, session: number) => signalSession(places, name, session, 'SIGKILL');
+
 /** Everything it started, unless that went into a session of its own. */
-function killSession(places: Places, name: string, session: number) {
-  for (const pid of processesIn(cgroupOf(places, name))) if (pid === session || sessionOf(pid) === session) signalProcess(pid, 'SIGKILL');
+function signalSession(places: Places, name: string, session: number, signal: NodeJS.Signals) {
+  for (const pid of processesIn(cgroupOf(places, name))) if (pid === session || sessionOf(pid) === session) signalProcess(pid, signal);
 }
 
 function sessionOf(pid: number): number {
@@ -125,10 +182,12 @@ function sessionOf(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }
 
-/** Those whose platform was killed. */
+/** Those whose platform was killed. Others may be of another process of this platform, which is still there. */
 export function endOldExecutions(places: Places, name: string) {
   const folder = execsFolder(places, name);
   for (const file of entriesOf(folder)) {
+    const [owner, startedAt] = file.split('-').map(Number);
+    if (owner !== undefined && owner !== process.pid && processStart(owner) === startedAt) continue;
     const pid = Number(readText(join(folder, file)));
     if (file.endsWith('.pid') && pid > 0) killSession(places, name, pid);
     rmSync(join(folder, file), { force: true });

@@ -84,6 +84,8 @@ if [ "$step" = again ]; then
   keep_last_end
   mv -f durable/restarts.new durable/restarts
   runc --root $runc_root delete --force -- "$name" 9>&-
+  # Nobody listens there any more, and whoever finds it there may not listen anew.
+  [ ! -e socket ] || rm -f -- "$(cat socket)" || true
 fi
 reply=$(monitored_create)
 case $reply in

@@ -32,6 +32,7 @@ export async function removeLeftovers(machine: Machine, keep: ReadonlySet<string
     if (kept && isWhole(places, name)) continue;
     await machine.turns.take(name, async () => {
       await clearContainer(machine, name, undefined);
+      if (!kept) await machine.outputs.end(name);
       if (!kept) rmSync(durableOf(places, name), { recursive: true, force: true });
     });
     removed.push(kept ? `what an interrupted start left of ${name}` : `container ${name}`);

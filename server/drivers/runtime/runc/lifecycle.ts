@@ -11,6 +11,7 @@ import { bundleConfig } from './bundle.ts';
 import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
 import { type Attachment, ensureNetwork, isRestricted, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
+import type { Outputs } from './output.ts';
 import {
   type Places,
   bundleOf,
@@ -27,10 +28,10 @@ import {
   vethOf,
   writeWhole,
 } from './places.ts';
-import { lastSteps, linkSteps, mountSteps, namespaceSteps, rootSteps } from './prepare.ts';
+import { lastSteps, linkSteps, mountSteps, namespaceSteps, rootSteps, socketOutside } from './prepare.ts';
 import type { Preparers } from './preparers.ts';
 import { type Programs, processStart, signalProcess, waitUntil } from './processes.ts';
-import { exitFile, outOfMemoryMark, previousExit, previousOutOfMemory, runningOf, tokenFile } from './state.ts';
+import { exitFile, outOfMemoryMark, previousExit, previousOutOfMemory, runningOf, socketFile, tokenFile } from './state.ts';
 import type { Turns } from './turns.ts';
 
 export interface Machine {
@@ -39,6 +40,7 @@ export interface Machine {
   preparers: Preparers;
   volumes: Volumes;
   turns: Turns;
+  outputs: Outputs;
 }
 
 export const networksTurn = '/networks';
@@ -79,6 +81,8 @@ async function prepare(machine: Machine, description: Description, attachment: A
     writeConfig(places, description, attachment.slot);
   };
   const [scratch] = await together(ensureScratch(machine, description), joinNetwork());
+  const socket = socketOutside(description, scratch);
+  if (socket !== undefined) writeFileSync(socketFile(places, description.name), socket);
   write(mountSteps(description, scratch));
 }
 

@@ -25,6 +25,12 @@ const slotFile = (places: Places, network: string) => join(places.networks, netw
 const outboundFile = (places: Places, name: string) => join(bundleOf(places, name), 'outbound');
 /** What goes into its own hosts file beside its neighbours; not there for those that share the file of the network. */
 const hostsFile = (places: Places, name: string) => join(bundleOf(places, name), 'hosts');
+/** Its group and its own name in it; not there for those that have no peers. */
+const peerFile = (places: Places, name: string) => join(bundleOf(places, name), 'peer');
+const peersPrefix = 'peers-';
+/** Where a container sees the names of others. */
+export const namesAt = '.offshoot/names';
+export const peersFile = (group: string) => `/${namesAt}/${peersPrefix}${group}`;
 const sharedNames = (places: Places, network: string) => join(places.networks, network, 'names');
 const ownNames = (places: Places, name: string) => join(bundleOf(places, name), 'names');
 /** Inside it is mounted as a folder, so that a file that is replaced is seen. */
@@ -63,7 +69,7 @@ const outboundFrom = (text: string): OutboundRule[] =>
   }));
 
 /** An address for the container, from now on its own; nothing is made yet. */
-export function reserveAddress(places: Places, { name, network, names, hosts, outbound }: Description): Attachment {
+export function reserveAddress(places: Places, { name, network, names, hosts, outbound, peer }: Description): Attachment {
   const slot = ensureSlot(places, network);
   const taken = new Set(attachments(places).flatMap((other) => (other.slot === slot ? other.host : [])));
   const host = Array.from({ length: hostsMax }, (_, index) => index + 2).find((host) => !taken.has(host));
@@ -74,6 +80,7 @@ export function reserveAddress(places: Places, { name, network, names, hosts, ou
     const lines = Object.entries(hosts).map(([host, address]) => `${address} ${host}\n`);
     writeWhole(hostsFile(places, name), lines.join(''));
   }
+  if (peer) writeWhole(peerFile(places, name), `${peer.group}\n${peer.name}`);
   writeWhole(attachmentFile(places, name), [network, slot, host, ...names].join('\n'));
   return { network, slot, host, names };
 }
@@ -182,24 +189,46 @@ link set ${veth} master ${bridgeOf(places, slot)} up
 }
 
 function writeNames(places: Places, network: string) {
-  const all = attachments(places).filter((attachment) => attachment.network === network);
-  const lines = all
-    .filter(({ names }) => names.length > 0)
-    .map((attachment) => `${attachedAddress(attachment)} ${attachment.names.join(' ')}`);
-  const shared = ['127.0.0.1 localhost', ...lines, ''].join('\n');
+  const all = attachments(places)
+    .filter((attachment) => attachment.network === network)
+    .map((attachment) => ({ ...attachment, address: attachedAddress(attachment), peer: readPeer(places, attachment.name) }));
+  const lines = all.flatMap(({ address, names, peer }) => {
+    const known = peer ? [...names, peer.name] : names;
+    return known.length === 0 ? [] : `${address} ${known.join(' ')}`;
+  });
+  const hosts = ['127.0.0.1 localhost', ...lines, ''].join('\n');
   const resolvers = machineResolvers()
     .map((address) => `nameserver ${address}\n`)
     .join('');
-  writeNameFiles(sharedNames(places, network), shared, resolvers);
+  const shared = { 'resolv.conf': resolvers, ...peerLists(all) };
+  writeNameFiles(sharedNames(places, network), { hosts, ...shared });
   for (const { name } of all) {
     const own = readText(hostsFile(places, name));
-    if (own !== undefined) writeNameFiles(ownNames(places, name), shared + own, resolvers);
+    if (own !== undefined) writeNameFiles(ownNames(places, name), { hosts: hosts + own, ...shared });
   }
 }
 
-function writeNameFiles(folder: string, hosts: string, resolvers: string) {
-  for (const [file, text] of Object.entries({ hosts, 'resolv.conf': resolvers }))
-    if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
+function readPeer(places: Places, name: string): { group: string; name: string } | undefined {
+  const [group, own] = (readText(peerFile(places, name)) ?? '').split('\n');
+  return group !== undefined && own !== undefined ? { group, name: own } : undefined;
+}
+
+type Known = { address: string; peer: ReturnType<typeof readPeer> };
+
+function peerLists(all: readonly Known[]): Record<string, string> {
+  const groups = Map.groupBy(all, ({ peer }) => peer?.group);
+  groups.delete(undefined);
+  return Object.fromEntries(
+    [...groups].map(([group, members]) => {
+      const addresses = members.map(({ peer, address }) => [peer?.name ?? '', address] as const).sort(([a], [b]) => (a < b ? -1 : 1));
+      return [`${peersPrefix}${group}`, `${JSON.stringify(Object.fromEntries(addresses))}\n`];
+    }),
+  );
+}
+
+function writeNameFiles(folder: string, files: Readonly<Record<string, string>>) {
+  for (const file of entriesOf(folder)) if (file.startsWith(peersPrefix) && !(file in files)) rmSync(join(folder, file));
+  for (const [file, text] of Object.entries(files)) if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
 }
 
 function allowForwarding() {

@@ -10,7 +10,7 @@
  *     /run/offshoot/slots/<number>               whose network has which addresses and user ids, for the whole machine
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface Places {
@@ -27,13 +27,14 @@ export interface Places {
   readonly launcher: string;
 }
 
+const runFolderOf = (instance: string) => join('/run/offshoot', instance);
 export const slotsFolder = '/run/offshoot/slots';
 export const netnsFolder = '/run/netns';
 
 export function openPlaces(folder: string, options: { runFolder?: string; instance?: string }): Places {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const instance = options.instance ?? readInstance(join(folder, 'instance'));
-  const runFolder = options.runFolder ?? join('/run/offshoot', instance);
+  const runFolder = options.runFolder ?? runFolderOf(instance);
   const places = {
     instance,
     folder,
@@ -50,6 +51,12 @@ export function openPlaces(folder: string, options: { runFolder?: string; instan
   for (const path of [places.containers, places.runcRoot]) makeFolder(path, 0o700);
   for (const path of [slotsFolder, netnsFolder]) mkdirSync(path, { recursive: true });
   return places;
+}
+
+/** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container. */
+export function removeRunFolder(folder: string) {
+  const runFolder = runFolderOf(readInstance(join(folder, 'instance')));
+  if (entriesOf(join(runFolder, 'containers')).length === 0) rmSync(runFolder, { recursive: true, force: true });
 }
 
 function readInstance(file: string): string {

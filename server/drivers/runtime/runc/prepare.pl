@@ -122,7 +122,11 @@ sub mount_below {
 sub place_tree {
     my ($tree, $from, $at, $flags, $users_fd) = @_;
     my $attributes = pack 'QQQQ', $flags, 0, 0, $users_fd;
-    syscall($mount_setattr, $tree, $empty, $empty_path, $attributes, 32) == 0 or die "$from cannot be mounted for a range of users: $!\n";
+    # What is only to be read need not belong to anybody inside, and not every file system can say that it does.
+    my $plain = pack 'QQQQ', $flags & ~$idmap, 0, 0, 0;
+    syscall($mount_setattr, $tree, $empty, $empty_path, $attributes, 32) == 0
+        or ($flags & $read_only) && syscall($mount_setattr, $tree, $empty, $empty_path, $plain, 32) == 0
+        or die "$from cannot be mounted for a range of users: $!\n";
     my $to = folder($root, $at);
     syscall($move_mount, $tree, $empty, $to, $empty, 0x44) == 0 or die "$at: $!\n";
 }

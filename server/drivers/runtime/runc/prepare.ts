@@ -12,6 +12,7 @@ import {
   lstatSync,
   mkdirSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -19,12 +20,12 @@ import {
 import { basename, dirname, join, normalize } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import { firstUserOf, initPath } from './bundle.ts';
-import type { Description } from './description.ts';
-import { type Attachment, linkBatches, namesFolder } from './networks.ts';
+import { type Description, folderOf } from './description.ts';
+import { filesAt, filesFolder, linkFiles, writeFiles } from './files.ts';
+import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.ts';
 import { type Places, bundleOf, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
 
 const init = '/usr/bin/tini-static';
-const namesAt = '.offshoot/names';
 /** A page of the kernel, which is what mount options may take. */
 const optionsBytesMax = 4000;
 const linksMax = 20;
@@ -83,12 +84,17 @@ export function rootSteps(places: Places, description: Description, { slot }: At
   makeFolder(top, 0o755);
   for (const at of mountPoints) if (!mountPoints.some((other) => isBelow(at, other))) makeMountPoint(layers, top, at);
   writeNameFiles(description, layers, top);
+  if (description.files) {
+    for (const folder of [dirname(filesAt), filesAt]) makeFolder(join(top, folder), 0o755);
+    writeFiles(places, description);
+  }
   const lower = [top, places.baseLayer, ...layers].map(escapeOption).join(':');
   if (Buffer.byteLength(lower) > optionsBytesMax)
     throw new Problem('unavailable', `The image of ${name} has too many layers, or paths too long.`);
   return written([
     ['overlay', root, lower],
     ['show', namesFolder(places, description), namesAt],
+    ...(description.files ? [['show', filesFolder(places, name), filesAt]] : []),
   ]);
 }
 
@@ -110,16 +116,31 @@ function checkedLayers({ name, layers, mounts }: Description): string[] {
   return layers.toReversed();
 }
 
+const scratchFolder = (scratch: string, index: number) => join(scratch, String(index));
+
+/** Where the machine finds the container's socket, on a way without links; undefined where it has none. */
+export function socketOutside({ socket, writable }: Description, scratch: string | undefined): string | undefined {
+  const index = socket === undefined ? undefined : folderOf(writable, socket);
+  if (socket === undefined || scratch === undefined || index === undefined) return undefined;
+  return join(scratchFolder(realpathSync(scratch), index), basename(socket));
+}
+
 /** They belong to the container's user, but for those of everybody. */
-function scratchFolders({ writable, user }: Description, scratch: string | undefined): Place[] {
+function scratchFolders(description: Description, scratch: string | undefined): Place[] {
   if (scratch === undefined) return [];
-  return writable.map((at, index) => {
-    const from = join(scratch, String(index));
+  const { writable, user } = description;
+  const folders = writable.map((at, index) => {
+    const from = scratchFolder(scratch, index);
     mkdirSync(from, { recursive: true });
     chownSync(from, user.uid, user.gid);
     chmodSync(from, at.endsWith('/tmp') ? 0o1777 : 0o755);
     return { from, at, writable: true };
   });
+  linkFiles(
+    description,
+    folders.map(({ from }) => from),
+  );
+  return folders;
 }
 
 const isBelow = (at: string, other: string) => at.startsWith(`${other}/`);

@@ -1,9 +1,11 @@
 /** Waits until a container passes its probe, and says in words why it did not. */
 import { get } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connectToSocketAt } from '../../../../edge/unix-socket.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { refusedForkCount } from './cgroups.ts';
+import type { ContainerState } from '../runtime.ts';
 import type { Description } from './description.ts';
 import { type Places, cgroupOf } from './places.ts';
 import { lastLines } from './logs.ts';
@@ -20,11 +22,14 @@ const attemptMillisecondsMax = 5000;
 const lastLinesMax = 10;
 const endMillisecondsMax = 1000;
 
+/** Where it is found. */
+export type Reached = Pick<ContainerState, 'address' | 'socket'>;
+
 /** `runInside` gives the exit code. */
 export async function waitUntilReady(
   places: Places,
   description: Description,
-  address: string,
+  reached: Reached,
   runInside: (argv: readonly string[], millisecondsMax: number) => Promise<number>,
   signal: AbortSignal,
 ) {
@@ -36,7 +41,7 @@ export async function waitUntilReady(
   for (;;) {
     if (signal.aborted) throw new Problem('conflict', `${name} was removed before it was ready.`);
     if (!runningOf(places, name)) throw await endedProblem(places, description);
-    finding = await look(probe, address, runInside);
+    finding = await look(probe, reached, runInside);
     if (finding === undefined) return;
     const pause = performance.now() - start < impatientMilliseconds ? pauseMilliseconds.first : pauseMilliseconds.later;
     if (performance.now() + pause > until) break;
@@ -47,7 +52,7 @@ export async function waitUntilReady(
 
 function look(
   probe: Probe,
-  address: string,
+  { address = '', socket = '' }: Reached,
   runInside: (argv: readonly string[], millisecondsMax: number) => Promise<number>,
 ): Promise<Finding> {
   switch (probe.kind) {
@@ -55,6 +60,8 @@ function look(
       return lookAtPort(address, probe.port);
     case 'http':
       return lookAtHttp(address, probe.port, probe.path);
+    case 'socket':
+      return lookAtSocket(socket);
     case 'command':
       return runInside(probe.argv, attemptMillisecondsMax).then((code) =>
         code === 0 ? undefined : `did not pass its check (${probe.argv[0]} ended with ${code})`,
@@ -62,16 +69,21 @@ function look(
   }
 }
 
-function lookAtPort(host: string, port: number): Promise<Finding> {
+const lookAtPort = (host: string, port: number) => connected(connect({ host, port }), `did not open port ${port}`);
+
+/** As the edge does, without following a link: the container decides what is there. */
+const lookAtSocket = (path: string) => connected(connectToSocketAt(path), 'did not listen on its socket');
+
+function connected(socket: Socket, otherwise: string): Promise<Finding> {
   return new Promise((settle) => {
-    const socket = connect({ host, port, timeout: attemptMillisecondsMax });
     const close = (finding: Finding) => {
       socket.destroy();
       settle(finding);
     };
+    socket.setTimeout(attemptMillisecondsMax);
     socket.once('connect', () => close(undefined));
-    socket.once('timeout', () => close(`did not open port ${port}`));
-    socket.once('error', () => close(`did not open port ${port}`));
+    socket.once('timeout', () => close(otherwise));
+    socket.once('error', () => close(otherwise));
   });
 }
 

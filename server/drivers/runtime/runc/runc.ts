@@ -2,7 +2,7 @@
  * Containers by runc, on this machine, with no daemon: each has a monitor of its own (conmon) that outlives us, and everything else about it
  * is in files and in the kernel. What each file here holds is told in its first lines; places.ts says where things are.
  */
-import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
@@ -20,6 +20,7 @@ import {
   writeDescription,
 } from './description.ts';
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
+import { writeFiles } from './files.ts';
 import { removeLeftovers } from './leftovers.ts';
 import {
   type Machine,
@@ -33,6 +34,7 @@ import {
 } from './lifecycle.ts';
 import { keepLogsShort, readLogs } from './logs.ts';
 import { changeRestriction, readAttachment } from './networks.ts';
+import { openOutputs } from './output.ts';
 import { type Places, cgroupOf, durableOf, entriesOf, openPlaces, readText, scratchOf } from './places.ts';
 import { ensureBaseLayer } from './prepare.ts';
 import { Preparers } from './preparers.ts';
@@ -66,7 +68,8 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
   const stopRotating = keepLogsShort(places);
   const turns = new Turns();
   const preparers = new Preparers(programs, monitorsOf(places));
-  const machine: Machine = { places, programs, preparers, volumes, turns };
+  const outputs = openOutputs(places);
+  const machine: Machine = { places, programs, preparers, volumes, turns, outputs };
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
@@ -88,15 +91,26 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
     pause: (name) => turns.take(name, () => pause(places, name)),
     resume: (name) => turns.take(name, async () => thaw(cgroupOf(places, foundDescription(places, name).name))),
     update: (name, limits) => turns.take(name, () => changeLimits(machine, foundDescription(places, name), limits)),
+    updateFiles: (name, files) => turns.take(name, async () => changeFiles(places, foundDescription(places, name), files)),
     updateOutbound: (name, outbound) => turns.take(name, () => changeOutbound(machine, foundDescription(places, name), outbound)),
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
+      await outputs.close();
       await preparers.close();
       programs.close();
     },
+  };
+}
+
+/** Into containers of a runtime that another process may have open. */
+export function openRuncInside(folder: string): Pick<Runtime, 'exec' | 'state'> {
+  const places = openPlaces(folder, {});
+  return {
+    exec: async (name, command) => startExecution(places, name, command),
+    state: async (name) => stateOf(places, name),
   };
 }
 
@@ -129,11 +143,12 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
   const { places } = machine;
   const { name } = description;
   const stored = readDescription(places, name);
-  const same = runningOf(places, name) !== undefined && launchedAs(places, name).hash === hashOf(description);
+  const same = hasBegun(places, name) && launchedAs(places, name).hash === hashOf(description);
   if (same) {
     if (JSON.stringify(stored?.outbound) !== JSON.stringify(description.outbound))
       await changeOutbound(machine, stored ?? description, description.outbound);
     if (JSON.stringify(stored?.limits) !== JSON.stringify(description.limits)) await changeLimits(machine, description, description.limits);
+    if (JSON.stringify(stored?.files) !== JSON.stringify(description.files)) changeFiles(places, description, description.files);
     thaw(cgroupOf(places, name));
     if (readText(tokenFile(places, name)) !== undefined) return;
   }
@@ -141,6 +156,7 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
     if (!same) {
       await clearContainer(machine, name, stored?.stop);
       writeDescription(places, description);
+      machine.outputs.begin(description);
       await startContainer(machine, description);
     }
     await becomeReady(places, description, calledOff);
@@ -150,11 +166,15 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
   }
 }
 
+/** Not one whose first process still waits to be let go on, because whoever was to do that was killed. */
+const hasBegun = (places: Places, name: string) =>
+  runningOf(places, name) !== undefined &&
+  (readText(tokenFile(places, name)) !== undefined || !existsSync(join(places.runcRoot, name, 'exec.fifo')));
+
 async function becomeReady(places: Places, description: Description, calledOff: AbortSignal) {
   const { name } = description;
-  const { address = '' } = stateOf(places, name);
   const inside = (argv: readonly string[], millisecondsMax: number) => runInside(places, name, argv, millisecondsMax);
-  await waitUntilReady(places, description, address, inside, calledOff);
+  await waitUntilReady(places, description, stateOf(places, name), inside, calledOff);
   writeFileSync(tokenFile(places, name), launchedAs(places, name).token ?? '');
 }
 
@@ -162,6 +182,7 @@ async function removeContainer(machine: Machine, name: string) {
   const { places } = machine;
   const description = readDescription(places, name);
   await clearContainer(machine, name, description?.stop);
+  await machine.outputs.end(name);
   rmSync(durableOf(places, name), { recursive: true, force: true });
 }
 
@@ -202,6 +223,14 @@ async function changeOutbound(machine: Machine, description: Description, outbou
   if (readAttachment(places, description.name))
     await turns.take(networksTurn, () => changeRestriction(places, programs, description.name, outbound));
   writeDescription(places, changed);
+}
+
+/** Links to those that it has were made when it started; there can be no others. */
+function changeFiles(places: Places, description: Description, files: Readonly<Record<string, string>> = {}) {
+  const known = Object.entries(files).filter(([path]) => description.files && path in description.files);
+  const changed = { ...description, files: Object.fromEntries(known) };
+  if (description.files && readAttachment(places, description.name)) writeFiles(places, changed);
+  if (description.files) writeDescription(places, changed);
 }
 
 function refusedLimits(places: Places, name: string, { memoryBytes }: Limits, said: string): Error {

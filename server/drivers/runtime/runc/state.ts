@@ -25,6 +25,8 @@ export function runningOf(places: Places, name: string): Running | undefined {
 
 /** Written when the container has become ready; without it nobody starts the container again. */
 export const tokenFile = (places: Places, name: string) => join(bundleOf(places, name), 'token');
+/** Says where the machine finds the container's socket. */
+export const socketFile = (places: Places, name: string) => join(bundleOf(places, name), 'socket');
 export const exitFile = (places: Places, name: string) => join(durableOf(places, name), 'exit', name);
 export const outOfMemoryMark = (places: Places, name: string) => join(durableOf(places, name), 'out-of-memory');
 export const previousExit = (places: Places, name: string) => join(durableOf(places, name), 'previous-exit');
@@ -35,12 +37,14 @@ export function stateOf(places: Places, name: string): ContainerState {
   if (!description) return { name, status: 'absent', restarts: 0 };
   const running = runningOf(places, name);
   const attachment = readAttachment(places, name);
+  const socket = description.socket === undefined ? undefined : readText(socketFile(places, name));
   const exit = running ? earlierEnd(places, name) : (lastEnd(places, name) ?? earlierEnd(places, name));
   return {
     name,
     status: statusOf(places, description, running !== undefined),
     network: description.network,
     ...(attachment && { address: attachedAddress(attachment) }),
+    ...(socket !== undefined && { socket }),
     ...(running && { startedAt: running.startedAt }),
     ...(exit && { exit }),
     restarts: restartsOf(places, name),

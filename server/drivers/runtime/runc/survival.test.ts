@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -141,6 +141,18 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
       await Promise.all(names.map((name) => runtime!.remove(name)));
       await expect.poll(() => inventoryOf(machine), waiting).toEqual(before);
     }
+  });
+
+  test('one that was made, and never let go on because its maker was killed, is made anew', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    await runtime.ensure(container('web'));
+    const run = join('/run/offshoot', machine.instance);
+    const bundle = join(run, 'containers', 'web');
+    execFileSync('runc', ['--root', join(run, 'runc'), 'delete', '--force', 'web']);
+    execFileSync('runc', ['--root', join(run, 'runc'), 'create', '--bundle', bundle, 'web'], { stdio: 'ignore' });
+    rmSync(join(bundle, 'token'));
+    expect(await runtime.state('web')).toMatchObject({ status: 'starting' });
+    expect(await runtime.ensure(container('web'))).toMatchObject({ status: 'running' });
   });
 
   test('what a reboot leaves is made whole by ensure', async () => {
