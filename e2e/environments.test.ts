@@ -26,6 +26,8 @@ test(
     for (const n of [1, 2, 3]) expect((await sell(main, n, n === 3 ? 'secret' : 'thing')).text).toBe('sold');
     expect(await read(main, '/clerk')).toBe('at work in main');
     expect(Number(await read(main, '/visits'))).toBe(1);
+    await expect.poll(() => shop.log('main', 'shop', 'access'), { timeout: 10_000 }).toMatch(/"GET \/visits HTTP\/1\.1" 200 /);
+    expect(await shop.log('main', 'shop', 'deploy')).toMatch(/Launching deploy hook\n(?:.*\n)*.*preparing the database/);
 
     await shop.act('/environments/main/branch', { name: 'feature/more', title: 'More' });
     const branch = await shop.address('feature/more');
@@ -61,10 +63,12 @@ test(
     await shop.act('/environments/feature%2Fmore/pause');
     expect((await visit(branch)).status).toBe(503);
     expect(await shop.environment('feature/more')).toMatchObject({ status: 'paused' });
+    expect(await shop.log('feature/more', 'shop', 'access')).toMatch(/"GET \/told HTTP\/1\.1" 200 /);
     await shop.act('/environments/feature%2Fmore/resume');
     expect(await read(branch, '/sales')).toBe('5');
 
     await shop.act('/environments/feature%2Fmore/deactivate');
+    expect(await shop.log('feature/more', 'shop', 'access')).toContain('No such log.');
     expect((await visit(branch)).status).toBe(404);
     await shop.act('/environments/feature%2Fmore', undefined, 'DELETE');
     expect((await shop.api('GET', '/environments')).map(({ id }: { id: string }) => id)).toEqual(['main']);
@@ -73,7 +77,7 @@ test(
 );
 
 test(
-  'no request fails while an environment is redeployed again and again, and while the platform is killed in the middle of it',
+  'no request fails while an environment is redeployed again and again and rolled back, nor while the platform is killed in the middle of it',
   { timeout: lifeMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -82,7 +86,7 @@ test(
     await shop.write(shopFiles('one'), 'First');
     await shop.push('main');
     const main = await shop.address('main');
-    const visitors = visitConstantly(main, ({ status, text }) => status === 200 && text === 'one');
+    const visitors = visitConstantly(main, ({ status, text }) => status === 200 && /^(one|two)$/.test(text));
     for (const strategy of ['stopstart', 'rolling', 'stopstart', 'rolling']) await shop.act('/environments/main/redeploy', { strategy });
     for (const strategy of ['stopstart', 'rolling']) {
       const { _embedded } = await shop.api('POST', '/environments/main/redeploy', { strategy });
@@ -91,6 +95,21 @@ test(
       platform = await installation.start();
       successful(await shop.ending(_embedded.activities[0].id));
     }
+    await shop.write(shopFiles('two'), 'Second');
+    await shop.push('main');
+    expect(await read(main, '/')).toBe('two');
+    const { code, stdout } = await installation.run(['rollback', shop.project, 'main']);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/Rolling back to deployment 7 .*Opening environment/s),
+    });
+    expect(await read(main, '/')).toBe('one');
+    await shop.act('/environments/main/rollback', { deployment: '8', strategy: 'rolling' });
+    expect(await read(main, '/')).toBe('two');
+    const { code: refused, stderr } = await installation.run(['rollback', shop.project, 'main', '99']);
+    expect({ refused, stderr }).toMatchObject({ refused: 1, stderr: expect.stringContaining('There is no deployment 99') });
+    const { stdout: list } = await installation.run(['deployment', 'list', shop.project, 'main']);
+    expect(list.split('\n')[0]).toMatch(/^10 {2}.* current {2}/);
     const { count, failures } = await visitors.stop();
     expect(failures).toEqual([]);
     expect(count).toBeGreaterThan(100);

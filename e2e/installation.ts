@@ -14,6 +14,7 @@ import { testImagesFolder } from '../server/test-images.ts';
 import { postgresIn, signal } from './processes.ts';
 import { type Ended, runProgram } from './program.ts';
 import { RunningPlatform } from './running-platform.ts';
+import { installationBegins, installationEnds } from './working-folders.ts';
 
 export const repository = resolve(import.meta.dirname, '..');
 const command = join(repository, 'offshoot');
@@ -42,6 +43,7 @@ export interface Installation extends AsyncDisposable {
 
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
   const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
+  installationBegins();
   const [port, sshPort, edgePort] = [await freePort(), await freePort(), await freePort()];
   const env = (settings: Settings) => ({
     ...plainEnvironment(),
@@ -88,6 +90,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
         await eventually('PostgreSQL is gone after a kill', isGone, postgresEndSecondsMax);
         if (leavesBehind.some((name) => existsSync(join(data, name)))) await shutDown(env({}));
         await rm(data, { recursive: true, force: true });
+        await installationEnds();
       }
     },
   };

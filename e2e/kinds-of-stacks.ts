@@ -101,7 +101,7 @@ export interface Pair {
   build?: string;
 }
 
-/** Two applications in one repository: the front asks the back over HTTP, and the back has a worker. */
+/** Two applications in one repository: the front, on a socket, asks the back over HTTP, and the back has a worker. */
 export const pairFiles = ({ front, back, start = 'exec node server.mjs', build = 'true' }: Pair): Record<string, string> => ({
   '.upsun/config.yaml': `
 applications:
@@ -112,6 +112,7 @@ applications:
       behind: {service: back, endpoint: http}
     web:
       commands: {start: ${JSON.stringify(start)}}
+      upstream: {socket_family: unix}
     hooks:
       build: ${JSON.stringify(build)}
   back:
@@ -132,7 +133,7 @@ routes:
 `,
   'front/server.mjs': `
 import { createServer } from 'node:http';
-const { BEHIND_HOST, BEHIND_PORT, PORT, MOOD = 'calm' } = process.env;
+const { BEHIND_HOST, BEHIND_PORT, SOCKET, MOOD = 'calm' } = process.env;
 createServer(async (request, response) => {
   try {
     const answer = await fetch(\`http://\${BEHIND_HOST}:\${BEHIND_PORT}\${request.url}\`);
@@ -140,7 +141,7 @@ createServer(async (request, response) => {
   } catch (error) {
     response.writeHead(502).end(String(error));
   }
-}).listen(Number(PORT));
+}).listen(SOCKET);
 `,
   'back/server.mjs': `
 import { readFile } from 'node:fs/promises';

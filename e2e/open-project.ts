@@ -53,6 +53,10 @@ export async function openProject(person: Person) {
     return json;
   };
   const environment = (id: string) => api('GET', `/environments/${encodeURIComponent(id)}`);
+  const readText = async (path: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${await person.accessToken()}` };
+    return (await fetch(new URL(`/projects/${project}${path}`, url), { headers })).text();
+  };
 
   const ending = async (id: string): Promise<Ended> => {
     let activity: Ended | undefined;
@@ -79,6 +83,8 @@ export async function openProject(person: Person) {
     project,
     api,
     environment,
+    /** A log of one of its apps. */
+    log: (id: string, app: string, name: string) => readText(`/environments/${encodeURIComponent(id)}/logs/${app}/${name}`),
     ending,
     attempt,
     /** As `attempt`, and it must go well. */

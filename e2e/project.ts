@@ -1,12 +1,12 @@
 /** A project with a repository, made over the API, and commits to push to it over HTTP. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { send } from './api.ts';
 import { eventually } from './eventually.ts';
 import { plainEnvironment } from './installation.ts';
+import { makeWorkingFolder } from './working-folders.ts';
 
 const readySecondsMax = 20;
 
@@ -26,7 +26,7 @@ export async function createProject(url: string, token: string): Promise<string>
 
 /** A repository of one's own, with a remote that knows the API token. */
 export async function openWorkingCopy(url: string, project: string, apiToken: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'offshoot-e2e-copy-'));
+  const folder = await makeWorkingFolder();
   const environment = { ...plainEnvironment(), GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
   const run = (...args: string[]) => {
     const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];

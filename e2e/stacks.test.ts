@@ -1,4 +1,5 @@
 /** Stacks of every kind on one installation, with all that can go wrong with them; in the end the machine is switched off and on again. */
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
@@ -35,6 +36,13 @@ beforeAll(async () => {
 afterAll(() => installation?.[Symbol.asyncDispose](), startMilliseconds);
 
 const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+const toldByPhp = `<?php
+[$peers, $config] = array_map(fn ($name) => json_decode(file_get_contents("/run/$name.json"), true), ['peers', 'config']);
+$routes = json_decode(base64_decode(getenv('PLATFORM_ROUTES')), true);
+$loaded = array_map('extension_loaded', ['yaml', 'soap', 'pdo_pgsql']);
+echo PHP_SAPI, ' ', json_encode([ini_get('memory_limit'), ...$loaded, array_keys($peers), $config['routes'] === $routes && $config['info']['limits']['memory'] > 0]);
+`;
 
 /** As a browser sends it. */
 async function sign(address: string, name: string, picture: Buffer) {
@@ -113,6 +121,16 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     const preview = await guestbook.address('preview');
     expect(await read(preview, '/')).toContain('<strong>guest 1</strong>: What a place');
     expect((await visit(new URL(picture, preview).href)).bytes.equals(pixel)).toBe(true);
+
+    // What PHP is to have is said in the configuration, for the app and for commands alike.
+    await guestbook.git('checkout', '--quiet', '-b', 'preview');
+    const before = readFileSync(join(guestbook.folder, '.upsun/config.yaml'), 'utf8');
+    const wanted = 'runtime: { extensions: [yaml], disabled_extensions: [soap] }\n    variables: { php: { memory_limit: 99M } }';
+    const config = before.replace('type: php:8.2', `type: php:8.2\n    ${wanted}`).replace('deploy: php', 'deploy: php web/told.php; php');
+    await guestbook.write({ '.upsun/config.yaml': config, 'web/told.php': toldByPhp }, 'Other extensions');
+    const told = '["99M",true,false,true,["guestbook.0"],true]';
+    expect(await guestbook.push('preview')).toContain(`cli ${told}`);
+    expect(await read(preview, '/told.php')).toBe(`fpm-fcgi ${told}`);
     for (const address of [main, preview]) kept.push({ address, path: '/', text: await read(address, '/') });
   });
 
@@ -131,6 +149,20 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
       headers: { 'content-type': expect.stringContaining('text/css'), 'cache-control': 'max-age=86400' },
     });
     expect(await visit(new URL('/none', there).href)).toMatchObject({ status: 404 });
+
+    const first = await site.git('rev-parse', 'HEAD');
+    const withSubmodule = async (url: string) => {
+      await site.write({ '.gitmodules': `[submodule "first"]\n\tpath = public/first\n\turl = ${url}\n` }, 'Where it is');
+      await site.git('update-index', '--add', '--cacheinfo', `160000,${first},public/first`);
+      await site.git('commit', '--quiet', '-m', 'With a submodule');
+      return site.push('main');
+    };
+    expect(await withSubmodule(`../${site.project}.git`)).toContain(`Fetching submodule public/first: ${first.slice(0, 7)}`);
+    expect(await read(there, '/first/public/')).toContain('<h1>Hello</h1>');
+    expect(await withSubmodule('git@example.org:a/b.git')).toContain(
+      "The submodule 'public/first' cannot be fetched: its address git@example.org:a/b.git is not one that can be visited",
+    );
+    expect(await read(there, '/first/public/')).toContain('<h1>Hello</h1>');
   });
 
   test('of two applications in one repository only what changed is built, and what fails leaves everything as it was', async () => {
@@ -204,6 +236,7 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     expect(visitsBefore).toBeGreaterThan(40);
     expect(await installation.run(['shutdown'])).toMatchObject({ code: 0 });
     expect(processesIn(installation.data)).toEqual([]);
+    expect(existsSync(join('/run/offshoot', readFileSync(join(installation.data, 'runtime/instance'), 'utf8')))).toBe(false);
     await expect(visit(main)).rejects.toThrow('ECONNREFUSED');
 
     const starting = installation.start();
@@ -222,7 +255,8 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     for (const { address, path, text } of kept) expect([address, await read(address, path)]).toEqual([address, text]);
     expect((await visit(resting)).status).toBe(503);
     expect(await counter.environment('resting')).toMatchObject({ status: 'paused' });
-    await counter.act('/environments/resting/resume');
+    const { log } = await counter.act('/environments/resting/resume');
+    expect(log).toContain('Opening application counter and its relationships');
     expect(await visitsTo(resting)).toBe(1);
   });
 });

@@ -13,6 +13,11 @@ test('nothing needs to be set', () => {
   });
 });
 
+test('what is given out beyond what there is can be said in part', () => {
+  expect(readConfig({}).overcommit).toEqual({ cpu: 32, memory: 8, disk: 4 });
+  expect(readConfig({ OFFSHOOT_OVERCOMMIT: 'memory=1.5, disk=1' }).overcommit).toEqual({ cpu: 32, memory: 1.5, disk: 1 });
+});
+
 test('every mistake is named in one refusal', () => {
   const mistakes = {
     OFFSHOOT_PORT: '99999',
@@ -27,6 +32,10 @@ test('every mistake is named in one refusal', () => {
     OFFSHOOT_SMTP_URL: 'https://mail.example.org',
     OFFSHOOT_MAIL_FROM: 'Eve <eve@example.org>',
     OFFSHOOT_PHONE_WEBHOOK_URL: 'file:///etc/passwd',
+    OFFSHOOT_OVERCOMMIT: 'memory=0',
+    OFFSHOOT_DEVELOPMENT_SIZES: 'tiny',
+    OFFSHOOT_PREVIEW_PAUSE_DAYS: '-1',
+    OFFSHOOT_PREVIEW_SLEEP_SECONDS: '1.5',
     OFFSHOOT_PROT: '8080',
   };
   let message = '';

@@ -9,6 +9,10 @@ export interface Config {
   port: number;
   /** Git over SSH. */
   sshPort: number;
+  /** Where containers that are new in a development environment get their sizes from, unless somebody says otherwise. */
+  developmentSizes: DevelopmentSizes;
+  /** How many times what the machine has may be given to environments. */
+  overcommit: { cpu: number; memory: number; disk: number };
   /** Where environments answer, all of them, told apart by their host names. */
   edge: { port: number; processes: number };
   /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
@@ -34,6 +38,8 @@ export interface Config {
   phone: { webhookUrl: string | undefined };
   /** Whether users may have the platform visit addresses that are not public: to import a repository of the operator's own network, say. */
   allowPrivateAddresses: boolean;
+  /** Environments that are not production. Without a deployment they are paused; without a visitor they sleep, unless they say otherwise. 0: never. */
+  previews: { pauseAfterDays: number; sleepAfterSeconds: number };
   /** Where this installation stands, as its users see it. Undefined carbon intensity (g/kWh): nobody said. */
   region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
 }
@@ -59,6 +65,18 @@ const port: Parse<number> = (value) =>
 const processesMax = 64;
 const processes: Parse<number> = (value) =>
   /^[1-9]\d?$/.test(value) && Number(value) <= processesMax ? Number(value) : expected(`a number from 1 to ${processesMax}`);
+const developmentSizesFrom = ['parent', 'minimum', 'default'] as const;
+export type DevelopmentSizes = (typeof developmentSizesFrom)[number];
+const developmentSizes: Parse<DevelopmentSizes> = (value) =>
+  developmentSizesFrom.find((from) => from === value) ?? expected(`one of ${developmentSizesFrom.join(', ')}`);
+const overcommitUsual = { cpu: 32, memory: 8, disk: 4 };
+const overcommit: Parse<Partial<Config['overcommit']>> = (value) =>
+  Object.fromEntries(
+    value.split(',').map((part) => {
+      const [, kind, factor] = /^ *(cpu|memory|disk)=(\d{1,4}(?:\.\d{1,2})?) *$/.exec(part) ?? [];
+      return Number(factor) > 0 ? [kind, Number(factor)] : expected('factors such as cpu=32,memory=8,disk=4');
+    }),
+  );
 const host: Parse<string> = (value) =>
   /^[a-z0-9.:_-]{1,253}$/i.test(value) ? value : expected('an address or host name to listen on, such as 127.0.0.1 or ::');
 const domain: Parse<string> = (value) =>
@@ -111,6 +129,13 @@ const addresses: Parse<string[]> = (value) =>
     .map((entry) =>
       /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(entry.trim()) ? entry.trim() : expected('addresses or networks separated by commas'),
     );
+const numberUpTo =
+  (max: number, what: string): Parse<number> =>
+  (value) =>
+    /^\d{1,9}$/.test(value) && Number(value) <= max ? Number(value) : expected(`a number of ${what} from 0 to ${max}; 0 is never`);
+const pauseDaysMax = 3650;
+/** Of installations and of environments. */
+export const sleepSecondsMax = 2_592_000;
 const yesOrNo: Parse<boolean> = (value) => (/^(yes|no)$/.test(value) ? value === 'yes' : expected('yes or no'));
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
@@ -120,6 +145,8 @@ const variables = {
   OFFSHOOT_SSH_PORT: port,
   OFFSHOOT_HTTP_PORT: port,
   OFFSHOOT_EDGE_PROCESSES: processes,
+  OFFSHOOT_OVERCOMMIT: overcommit,
+  OFFSHOOT_DEVELOPMENT_SIZES: developmentSizes,
   OFFSHOOT_URL: url,
   OFFSHOOT_DOMAIN: domain,
   OFFSHOOT_DATA: (value: string) => resolve(value),
@@ -131,6 +158,8 @@ const variables = {
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
   OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: yesOrNo,
+  OFFSHOOT_PREVIEW_PAUSE_DAYS: numberUpTo(pauseDaysMax, 'days'),
+  OFFSHOOT_PREVIEW_SLEEP_SECONDS: numberUpTo(sleepSecondsMax, 'seconds'),
   OFFSHOOT_LOG_LEVEL: logLevel,
   OFFSHOOT_SMTP_URL: smtpUrl,
   OFFSHOOT_MAIL_FROM: email,
@@ -158,6 +187,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     port,
     sshPort: values.OFFSHOOT_SSH_PORT ?? 2222,
     edge: { port: values.OFFSHOOT_HTTP_PORT ?? 8000, processes: values.OFFSHOOT_EDGE_PROCESSES ?? 1 },
+    developmentSizes: values.OFFSHOOT_DEVELOPMENT_SIZES ?? 'parent',
+    overcommit: { ...overcommitUsual, ...values.OFFSHOOT_OVERCOMMIT },
     url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
     domain,
     data,
@@ -175,6 +206,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },
+    previews: { pauseAfterDays: values.OFFSHOOT_PREVIEW_PAUSE_DAYS ?? 14, sleepAfterSeconds: values.OFFSHOOT_PREVIEW_SLEEP_SECONDS ?? 0 },
     region: {
       id: values.OFFSHOOT_REGION ?? (domain.split('.', 1)[0] as string),
       label: values.OFFSHOOT_REGION_LABEL ?? domain,

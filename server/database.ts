@@ -41,6 +41,7 @@ export interface Database {
     lease_until: Time | null;
     fence: Generated<number>;
     attempts: Generated<number>;
+    staged_in: string | null;
   };
   activity_lanes: {
     activity_id: string;
@@ -120,6 +121,9 @@ export interface Database {
     activity_id: string | null;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    cpu: Generated<number>;
+    memory: Generated<number>;
+    disk: Generated<number>;
   };
   environment_variables: {
     project_id: string;
@@ -167,6 +171,15 @@ export interface Database {
     updated_at: Generated<Time>;
     stack_id: string | null;
     last_deployment: unknown;
+    chosen_sizes: Generated<unknown>;
+    sizes_by_hand: Generated<boolean>;
+    pinned_commit: string | null;
+    last_maintenance_at: Time | null;
+    sleep_after_seconds: number | null;
+    sleeping_since: Time | null;
+    is_waking: Generated<boolean>;
+    woken_at: Time | null;
+    start_failure: string | null;
   };
   installation: {
     only_one: Generated<boolean>;
@@ -347,6 +360,18 @@ export interface Database {
     value: string;
     fingerprint: string;
     changed: Generated<Time>;
+  };
+  ssh_sessions: {
+    id: string;
+    user_id: string;
+    project_id: string;
+    environment_id: string;
+    runs: string;
+    instance: number;
+    address: string;
+    via: string;
+    started_at: Generated<Time>;
+    seen_at: Generated<Time>;
   };
   team_access: {
     team_id: string;

@@ -10,7 +10,8 @@ import { withFileLock } from './drivers/file-lock.ts';
 import { openImages } from './drivers/images/cached-images.ts';
 import { catalogue } from './drivers/images/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
-import { openRuncRuntime } from './drivers/runtime/runc/runc.ts';
+import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
+import { openRuncInside, openRuncRuntime } from './drivers/runtime/runc/runc.ts';
 import type { Runtime } from './drivers/runtime/runtime.ts';
 import { openVolumes } from './drivers/volumes/open-volumes.ts';
 import type { Volumes } from './drivers/volumes/volumes.ts';
@@ -22,10 +23,16 @@ export interface Machine {
   images: Images;
   volumes: Volumes;
   edge: Edge;
+  /** The folder of the logs of all environments. */
+  logs: string;
 }
+
+/** What needs no process to have the machine: containers are found by name, by whoever may. */
+export type Inside = Pick<Runtime, 'exec' | 'state'>;
 
 export interface LazyMachine {
   get(): Promise<Machine>;
+  inside(): Promise<Inside>;
   /** Of the processes of an installation that carry out work one has the machine; when that ends, another takes it over. */
   claim(): void;
   isOurs(): boolean;
@@ -35,6 +42,7 @@ export interface LazyMachine {
 
 export function lazyMachine(config: Config, log: Log): LazyMachine {
   let opened: Promise<Machine> | undefined;
+  let inside: Inside | undefined;
   let isOurs = false;
   const closing = new AbortController();
   let holding: Promise<void> | undefined;
@@ -42,10 +50,13 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
     isOurs = true;
     return new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve(), { once: true }));
   };
-  const open = async () => {
-    if (!isOurs) throw new Error('Another process of this installation has the machine.');
+  const requireRoot = () => {
     if (process.getuid?.() !== 0)
       throw new Problem('unavailable', 'Environments run in containers, and those take root: start the platform as root.');
+  };
+  const open = async () => {
+    if (!isOurs) throw new Error('Another process of this installation has the machine.');
+    requireRoot();
     return openMachine(config, log);
   };
   return {
@@ -55,6 +66,10 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
       });
     },
     isOurs: () => isOurs,
+    inside: async () => {
+      requireRoot();
+      return (inside ??= openRuncInside(join(config.data, 'runtime')));
+    },
     get: () =>
       (opened ??= open().catch((error: unknown) => {
         // The next one tries again: what was in the way may be gone.
@@ -72,18 +87,23 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   };
 }
 
+/** Also for processes that only read them. */
+export const logsFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'logs');
+
 async function openMachine(config: Config, log: Log): Promise<Machine> {
   const { data, host, trustedProxies } = config;
+  await ensureLogsFolder(logsFolder(config));
   const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
   const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes });
   return {
     volumes,
     runtime,
     images: openImages(config.images, catalogue),
+    logs: logsFolder(config),
     edge: await openEdge(
       {
         folder: join(data, 'edge'),
-        logs: join(data, 'logs'),
+        logs: logsFolder(config),
         listeners: [{ host, port: config.edge.port }],
         processes: config.edge.processes,
         trustedProxies,

@@ -21,7 +21,7 @@ import { openPlatform } from './platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
-import { serveGitOverSsh } from './rooms/source/room.ts';
+import { serveSsh } from './rooms/ssh/room.ts';
 
 process.on('uncaughtException', endWithSentence);
 const closings = stopOnSignal();
@@ -55,7 +55,7 @@ const git = await openGit(join(data.path, 'repositories'), config);
 closings.push(() => git.close());
 const machine = lazyMachine(config, log);
 closings.push(() => machine.close());
-const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine: machine.get });
+const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine: machine.get, inside: machine.inside });
 closings.push(() => platform.logs.close());
 
 if (roles.has('runner')) {
@@ -69,7 +69,7 @@ if (roles.has('api')) {
   const api = await serveApi(rooms, platform);
   closings.push(() => api.close());
   await api.listen({ host: config.host, port: config.port });
-  const ssh = await serveGitOverSsh(platform, config);
+  const ssh = await serveSsh(platform, config);
   closings.push(() => ssh.close());
 }
 

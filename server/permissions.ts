@@ -99,6 +99,8 @@ const table = {
   'environment:branch': ['environment:viewer', 'operator'],
   'environment:push': ['environment:contributor', 'operator'],
   'environment:admin': ['environment:admin', 'operator'],
+  /** Logs tell of visitors: not for everybody who may look at the environment. */
+  'log:view': ['environment:contributor', 'operator'],
   'variable:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'variable:manage': ['environment:admin', 'whole-project:admin', 'operator'],
   'activity:view': ['environment:viewer', 'whole-project:viewer', 'operator'],

@@ -3,7 +3,8 @@
  */
 import type { Config } from './config.ts';
 import type { Git } from './drivers/git/git.ts';
-import type { Machine } from './machine.ts';
+import { openLogFollowers, type LogFollowers } from './drivers/logs/follow-logs.ts';
+import type { Inside, Machine } from './machine.ts';
 import type { Mail } from './drivers/mail/mail.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
@@ -30,10 +31,14 @@ export interface Platform {
   git: Git;
   /** What environments run on; opened with the first use. */
   machine(): Promise<Machine>;
+  /** Into what runs on it, also from a process that does not have it. */
+  inside(): Promise<Inside>;
   /** What the processes of this installation tell each other. */
   notices: Notices;
   /** The logs of activities, as they grow. */
   logs: LogHub;
+  /** The logs of apps, as they grow. */
+  logFollowers: LogFollowers;
   /**
    * The bearer of an access token with what they were granted, or undefined when the token is wrong, expired or no longer honoured.
    * One query; `params` of the path say for which project grants are needed.
@@ -61,8 +66,11 @@ export interface Caller {
   hindrance(scope: Scope, permission?: Requirement): Problem | undefined;
 }
 
-export async function openPlatform(parts: Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs'>): Promise<Platform> {
+type Parts = Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | 'inside'> & Partial<Pick<Platform, 'inside'>>;
+
+export async function openPlatform(parts: Parts): Promise<Platform> {
   const keys = await openKeys(parts.db, parts.secrets);
   const logs = openLogHub(parts.db, parts.notices);
-  return { ...parts, keys, logs, ...createCallerOf({ ...parts, keys }) };
+  const inside = async () => (await parts.machine()).runtime;
+  return { inside, ...parts, keys, logs, logFollowers: openLogFollowers(), ...createCallerOf({ ...parts, keys }) };
 }

@@ -6,6 +6,7 @@ import { builds } from './rooms/builds/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
+import { logs } from './rooms/logs/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
 import { profiles } from './rooms/profiles/room.ts';
 import { projects } from './rooms/projects/room.ts';
@@ -36,6 +37,7 @@ export const rooms: Rooms = [
   environments,
   builds,
   deployments,
+  logs,
   source,
   variables,
 ];

@@ -36,6 +36,7 @@ create table activities (
   lease_until timestamp with time zone,
   fence integer not null default 0,
   attempts integer not null default 0,
+  staged_in text,
   constraint activities_pkey PRIMARY KEY (id),
   constraint activities_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
   constraint activities_completion_percent_check CHECK (((completion_percent >= 0) AND (completion_percent <= 100))),
@@ -47,6 +48,7 @@ CREATE INDEX activities_expiry ON public.activities USING btree (expires_at) WHE
 CREATE INDEX activities_open ON public.activities USING btree (project_id, created_at DESC, id) WHERE (state = ANY (ARRAY['pending'::text, 'in_progress'::text, 'scheduled'::text, 'staged'::text]));
 CREATE INDEX activities_project ON public.activities USING btree (project_id, created_at DESC, id);
 CREATE INDEX activities_running ON public.activities USING btree (project_id, queue) WHERE (state = 'in_progress'::text);
+CREATE INDEX activities_staged ON public.activities USING btree (project_id, staged_in) WHERE (state = 'staged'::text);
 CREATE INDEX activities_type ON public.activities USING btree (project_id, type, created_at DESC, id);
 CREATE INDEX activities_waiting ON public.activities USING btree (is_urgent DESC, "position") WHERE (state = ANY (ARRAY['pending'::text, 'scheduled'::text]));
 
@@ -155,6 +157,9 @@ create table deployments (
   activity_id text,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  cpu double precision not null default 0,
+  memory integer not null default 0,
+  disk integer not null default 0,
   constraint deployments_project_id_environment_id_stack_id_number_key UNIQUE (project_id, environment_id, stack_id, number),
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
@@ -162,6 +167,7 @@ create table deployments (
   constraint deployments_status_check CHECK ((status = ANY (ARRAY['preparing'::text, 'current'::text, 'replaced'::text, 'failed'::text])))
 );
 CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (project_id, environment_id) WHERE (status = 'current'::text);
+CREATE INDEX deployments_environment ON public.deployments USING btree (project_id, environment_id, number DESC);
 
 create table environment_variables (
   project_id text not null,
@@ -213,6 +219,15 @@ create table environments (
   updated_at timestamp with time zone not null default clock_timestamp(),
   stack_id text,
   last_deployment jsonb,
+  chosen_sizes jsonb not null default '{}'::jsonb,
+  sizes_by_hand boolean not null default false,
+  pinned_commit text,
+  last_maintenance_at timestamp with time zone,
+  sleep_after_seconds integer,
+  sleeping_since timestamp with time zone,
+  is_waking boolean not null default false,
+  woken_at timestamp with time zone,
+  start_failure text,
   constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
   constraint environments_stack_id_key UNIQUE (stack_id),
   constraint environments_pkey PRIMARY KEY (project_id, id),
@@ -221,6 +236,8 @@ create table environments (
   constraint environments_check CHECK ((parent <> id)),
   constraint environments_head_commit_check CHECK ((head_commit ~ '^[0-9a-f]{40}$'::text)),
   constraint environments_id_check CHECK (((length(id) >= 1) AND (length(id) <= 250))),
+  constraint environments_sleep_after_seconds_check CHECK ((sleep_after_seconds >= 0)),
+  constraint environments_sleeping CHECK (((sleeping_since IS NULL) OR (status = 'active'::text))),
   constraint environments_stack_id_check CHECK ((stack_id ~ '^[a-z2-7]{13}$'::text)),
   constraint environments_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text, 'paused'::text, 'deleting'::text]))),
   constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
@@ -510,6 +527,25 @@ create table ssh_keys (
   constraint ssh_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX ssh_keys_user ON public.ssh_keys USING btree (user_id);
+
+create table ssh_sessions (
+  id text not null,
+  user_id uuid not null,
+  project_id text not null,
+  environment_id text not null,
+  runs text not null,
+  instance integer not null,
+  address text not null,
+  via text not null,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint ssh_sessions_pkey PRIMARY KEY (id),
+  constraint ssh_sessions_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
+  constraint ssh_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint ssh_sessions_instance_check CHECK ((instance >= 0))
+);
+CREATE INDEX ssh_sessions_environment ON public.ssh_sessions USING btree (project_id, environment_id);
+CREATE INDEX ssh_sessions_user ON public.ssh_sessions USING btree (user_id);
 
 create table team_access (
   team_id text not null,

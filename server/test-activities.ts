@@ -38,7 +38,12 @@ export const activityRow = async ({ db }: Platform, id: string): Promise<Activit
  * Every step is done, then interrupted before its result is stored, and done again by the next run. The activity must end well, and whoever calls
  * looks at whether the outcome is what one run would have left.
  */
-export async function eachStepTwice(platform: Platform, begin: () => Promise<{ id: string }>, definitions?: ActivityDefinition[]) {
+export async function eachStepTwice(
+  platform: Platform,
+  begin: () => Promise<{ id: string }>,
+  definitions?: ActivityDefinition[],
+  state = 'complete',
+) {
   const { id } = await begin();
   const interrupted: string[] = [];
   const afterWork = (activity: Activity, step: string) => {
@@ -48,7 +53,7 @@ export async function eachStepTwice(platform: Platform, begin: () => Promise<{ i
   };
   await workThrough(platform, { afterWork }, definitions);
   expect(interrupted).not.toEqual([]);
-  expect(await activityRow(platform, id)).toMatchObject({ state: 'complete', result: 'success' });
+  expect(await activityRow(platform, id)).toMatchObject({ state, result: 'success' });
   return interrupted;
 }
 

@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 import { activitiesOf } from './kernel/room.ts';
 import { startRunner } from './kernel/runner.ts';
 import { rooms } from './rooms.ts';
-import { serveGitOverSsh } from './rooms/source/room.ts';
+import { serveSsh } from './rooms/ssh/room.ts';
 import { openTestPlatform, type Person } from './test-platform.ts';
 import { sampleOrganization, sampleProject } from './test-samples.ts';
 
@@ -58,7 +58,7 @@ export async function openSource() {
   const runner = startRunner(activitiesOf(rooms), home.platform);
   await home.http.listen({ host: '127.0.0.1', port: 0 });
   const { port } = home.http.server.address() as AddressInfo;
-  const ssh = await serveGitOverSsh(home.platform, { host: '127.0.0.1', sshPort: 0 });
+  const ssh = await serveSsh(home.platform, { host: '127.0.0.1', sshPort: 0 });
   const owner = await home.person({ strong: true });
   const { organization_id } = await sampleOrganization(owner);
   const { project_id: project } = await sampleProject(owner, organization_id);

@@ -20,8 +20,14 @@ export const git = (repository: string, args: string[], options: { input?: strin
     ...(options.input !== undefined && { input: options.input }),
   }).trim();
 
-/** A commit on top of another, or the first; no branch is moved. */
-export function commitFiles(repository: string, parent: string | undefined, files: Record<string, string>, message = 'Change'): string {
+/** A commit on top of another, or the first; no branch is moved. Submodules are commits by path. */
+export function commitFiles(
+  repository: string,
+  parent: string | undefined,
+  files: Record<string, string>,
+  message = 'Change',
+  submodules: Record<string, string> = {},
+): string {
   const index = join(tmpdir(), `offshoot-index-${randomBytes(8).toString('hex')}`);
   const env = { GIT_INDEX_FILE: index };
   try {
@@ -30,6 +36,8 @@ export function commitFiles(repository: string, parent: string | undefined, file
       const blob = git(repository, ['hash-object', '-w', '--stdin'], { input: text });
       git(repository, ['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`], { env });
     }
+    for (const [path, commit] of Object.entries(submodules))
+      git(repository, ['update-index', '--add', '--cacheinfo', `160000,${commit},${path}`], { env });
     const tree = git(repository, ['write-tree'], { env });
     return git(repository, ['commit-tree', tree, '-m', message, ...(parent === undefined ? [] : ['-p', parent])]);
   } finally {

@@ -2,10 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import type { Git } from './drivers/git/git.ts';
+import { appendLog } from './drivers/logs/append-log.ts';
+import { ensureLogs, logFile, logsOf } from './drivers/logs/log-folders.ts';
 import { startActivity } from './kernel/activity.ts';
 import { signedReference } from './kernel/hal.ts';
 import { shortId } from './kernel/id.ts';
 import type { Entity, Operation } from './kernel/operation.ts';
+import { logsFolder } from './machine.ts';
 import { createDefaultEnvironment, machineName, pushActivity } from './rooms/environments/room.ts';
 import { insertProject } from './rooms/projects/room.ts';
 import { deploySample } from './test-deployment.ts';
@@ -56,6 +59,8 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   'environment settings': sampleEnvironment,
   activity: sampleActivity,
   deployment: sampleDeployment,
+  'next deployment': sampleDeployment,
+  'earlier deployment': async (owner) => ({ ...(await sampleDeployment(owner)), deploymentId: '1' }),
   route: sampleDeployment,
   'project variable': async (owner) => {
     const project = await sampleProject(owner);
@@ -74,6 +79,7 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   commit: sampleCode,
   tree: sampleCode,
   blob: sampleCode,
+  log: sampleLog,
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
 
@@ -225,6 +231,7 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
   'POST /projects/{project_id}/user-access': async (owner) => [
     { user_id: (await owner.home.person()).user.id, permissions: ['viewer'], auto_add_member: true },
   ],
+  'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next': async () => ({ webapps: { api: { instance_count: 2 } } }),
   'POST /projects/{project_id}/team-access': async (owner, { organization_id }) => {
     const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Let in' });
     return [{ team_id: json.id }];
@@ -274,6 +281,9 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'POST /projects/{projectId}/environments/{environmentId}/pause': inStatus('active'),
   'POST /projects/{projectId}/environments/{environmentId}/resume': inStatus('paused'),
   'POST /projects/{projectId}/environments/{environmentId}/redeploy': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/maintenance-redeploy': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/deploy': deployedByHand,
+  'POST /projects/{projectId}/environments/{environmentId}/rollback': deployedTwice,
   'GET /projects/{projectId}/activities/{activityId}/log': atItsEnd,
   'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
 };
@@ -294,6 +304,33 @@ function inStatus(status: string) {
       .execute());
 }
 
+/** Running, with changes that wait until somebody says go. */
+async function deployedByHand(owner: Person, address: Address) {
+  await inStatus('active')(owner, address);
+  const { projectId = '', environmentId = '' } = address;
+  await owner.home.platform.db
+    .updateTable('environments')
+    .set({ enable_manual_deployments: true })
+    .where('project_id', '=', projectId)
+    .where('id', '=', environmentId)
+    .execute();
+}
+
+/** With another deployment before the current one, of which all is kept. */
+async function deployedTwice({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
+  const at = { projectId, environmentId };
+  const first = await deploySample(platform, at, { commit_id: 'b'.repeat(40) });
+  await deploySample(platform, at, { id: first.id, deployment: { ...first.deployment, id: shortId(), number: 2 } });
+  for (const [app, { slug_id, tree_id, config_id }] of Object.entries(first.slugs)) {
+    const volume = `slug-${shortId()}`;
+    await platform.db
+      .insertInto('slugs')
+      .values({ id: slug_id, project_id: projectId, app, tree_id, config_id, volume, bytes: '1' })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
+
 /** With commits, and a parent of the same type that has some, too. */
 async function withCode({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const head_commit = 'a'.repeat(40);
@@ -308,6 +345,16 @@ async function sampleDeployment(owner: Person) {
   const environment = await sampleEnvironment(owner);
   await deploySample(owner.home.platform, environment);
   return { ...environment, deploymentId: 'current', routeId: 'front' };
+}
+
+/** Of an app of an environment for staging, with a line in it. */
+export async function sampleLog(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  const { projectId, environmentId } = environment;
+  const logs = logsOf(logsFolder(owner.home.platform.config), `${projectId}-${machineName(environmentId)}`);
+  await ensureLogs(logs, ['app']);
+  await appendLog(logFile(logs, 'app', 'app'), 'hello\n');
+  return { ...environment, app: 'app', name: 'app' };
 }
 
 /** Waiting, of an environment for staging. */
