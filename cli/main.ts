@@ -14,6 +14,7 @@ import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmai
 import { withDatabase } from './database.ts';
 import { listDeployments, rollBack } from './deployments.ts';
 import { buildImages, collectImages, listImages } from './image.ts';
+import { changeQuota, quotaLines } from './quota.ts';
 import { writeSchema } from './schema.ts';
 import { shutDown } from './shutdown.ts';
 
@@ -24,6 +25,8 @@ const usage = `Usage: ./offshoot <command>
   user list                                                                everybody, oldest first
   token create <e-mail> [NAME]                                             prints a new API token
   organization limit <name> <users>                                        how many users it may have; none for as many as it likes
+  quota set organization|project <name> <limit>…                           environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none
+  quota list                                                               what is allowed, and how much of it is used
   deployment list <project> <environment>                                  what was deployed there, and what can be gone back to
   rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
   image list                                                               everything an app or a service can be, and what of it is built
@@ -99,6 +102,12 @@ const commands: Record<string, Command> = {
       console.log(
         `${organization.label} may have ${users === 'none' ? 'as many users as it likes' : users === '1' ? 'one user' : `${users} users`}.`,
       );
+    }),
+
+  'quota set': ({ words }) => operate(async (db) => console.log(await changeQuota(db, words))),
+  'quota list': () =>
+    operate(async (db) => {
+      for (const line of await quotaLines(db)) console.log(line);
     }),
 
   'deployment list': ({ words }) => listDeployments(words),

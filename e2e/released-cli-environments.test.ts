@@ -12,6 +12,7 @@ import { visit } from './visit.ts';
 /** Each command starts the client anew, on some machines in an emulator. */
 const flowMilliseconds = 600_000;
 const workerSecondsMax = 30;
+const deletionMilliseconds = 30_000;
 /** What the client ends with when the code arrived and could not be deployed. */
 const deploymentFailed = 87;
 
@@ -77,7 +78,8 @@ test(
     const [gone = ''] = await guestbook.addresses('quiet');
     await run('environment:delete', 'quiet', '--delete-branch', '--yes');
     expect((await visit(gone)).status).toBe(404);
-    expect(await guestbook.environments()).toEqual(['feature/poster', 'main']);
+    // The client waits for the deactivation alone, and says of the branch that it is being deleted.
+    await expect.poll(() => guestbook.environments(), { timeout: deletionMilliseconds }).toEqual(['feature/poster', 'main']);
 
     guestbook.git('checkout', '--quiet', '-B', 'main', 'quiet');
     await guestbook.commit('broken');

@@ -338,6 +338,14 @@ export interface Database {
     options: Generated<unknown>;
     created_at: Generated<Time>;
   };
+  quotas: {
+    organization_id: string | null;
+    project_id: string | null;
+    environments: number | null;
+    cpu: number | null;
+    memory: number | null;
+    disk: number | null;
+  };
   recovery_codes: {
     user_id: string;
     fingerprint: string;

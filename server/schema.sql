@@ -492,6 +492,24 @@ create table pushes (
 );
 CREATE INDEX pushes_project ON public.pushes USING btree (project_id);
 
+create table quotas (
+  organization_id text,
+  project_id text,
+  environments integer,
+  cpu double precision,
+  memory integer,
+  disk integer,
+  constraint quotas_organization_id_key UNIQUE (organization_id),
+  constraint quotas_project_id_key UNIQUE (project_id),
+  constraint quotas_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint quotas_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint quotas_check CHECK ((num_nonnulls(organization_id, project_id) = 1)),
+  constraint quotas_cpu_check CHECK ((cpu >= (0)::double precision)),
+  constraint quotas_disk_check CHECK ((disk >= 0)),
+  constraint quotas_environments_check CHECK ((environments >= 0)),
+  constraint quotas_memory_check CHECK ((memory >= 0))
+);
+
 create table recovery_codes (
   user_id uuid not null,
   fingerprint text not null,

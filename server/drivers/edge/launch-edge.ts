@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,6 +39,7 @@ const launchSecondsMax = 8;
 const launchAgainMilliseconds = 300;
 const statusSecondsMax = 10;
 const stopSecondsMax = 15;
+const killedSecondsMax = 5;
 const upgradeSecondsMax = 60;
 const pollMilliseconds = 25;
 const tailCharactersMax = 2000;
@@ -125,9 +126,11 @@ function guardOf(folder: string): number | undefined {
 }
 
 /** The guard leads the group of all processes of its edge. */
-function killGroup(guard: number) {
+const killGroup = (guard: number) => kill(-guard);
+
+function kill(pid: number) {
   try {
-    process.kill(-guard, 'SIGKILL');
+    process.kill(pid, 'SIGKILL');
   } catch {
     // It has ended by itself.
   }
@@ -156,31 +159,35 @@ async function launchGuard(settings: EdgeSettings, file: string) {
 const logFileOf = ({ folder }: EdgeSettings) => join(folder, 'edge.log');
 const tailOf = (settings: EdgeSettings) => readFileSync(logFileOf(settings), 'utf8').slice(-tailCharactersMax);
 
-/** Lets requests finish; one that does not answer is killed. */
+/** Lets requests finish; whoever does not answer, or takes too long, is killed. */
 export async function endEdge(folder: string, control: ControlClient, secondsMax: number) {
   const guard = guardOf(folder);
   const status = await statusOf(control);
   if (status) await control.ask('POST', '/stop', { seconds_max: secondsMax });
   else if (guard !== undefined) killGroup(guard);
-  const deadline = performance.now() + (secondsMax + stopSecondsMax) * 1000;
-  const isThere = () => (guard === undefined ? status !== undefined && existsSync(`/proc/${status.pid}`) : isGroupAlive(guard));
-  while (isThere()) {
-    if (performance.now() > deadline) throw new Error(`The edge in ${folder} does not end.`);
-    await sleep(pollMilliseconds);
-  }
+  if (await isGoneWithin(folder, secondsMax + stopSecondsMax)) return;
+  for (const pid of processesIn(folder)) kill(pid);
+  if (!(await isGoneWithin(folder, killedSecondsMax))) throw new Error(`The edge in ${folder} does not end.`);
 }
 
-/** Also after the guard has ended: serving processes may still finish what they were given. Those that only wait to be reaped do not count. */
-function isGroupAlive(guard: number): boolean {
-  return readdirSync('/proc').some((name) => {
-    if (!/^\d+$/.test(name)) return false;
+async function isGoneWithin(folder: string, seconds: number): Promise<boolean> {
+  const deadline = performance.now() + seconds * 1000;
+  while (processesIn(folder).length > 0) {
+    if (performance.now() > deadline) return false;
+    await sleep(pollMilliseconds);
+  }
+  return true;
+}
+
+/** Also those whose guard was killed and that still finish what they were given. Those that only wait to be reaped have no command line any more. */
+function processesIn(folder: string): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
     try {
-      const [state, , group] = readFileSync(`/proc/${name}/stat`, 'latin1')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      return Number(group) === guard && state !== 'Z' && state !== 'X';
+      const command = readFileSync(`/proc/${name}/cmdline`, 'latin1');
+      return command.includes(`\0guard\0${folder}\0`) || command.includes(`\0${folder}/settings-`) ? [Number(name)] : [];
     } catch {
-      return false;
+      return [];
     }
   });
 }

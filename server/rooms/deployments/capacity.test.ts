@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sampleStack, shop } from '../../test-stack.ts';
-import { amountsOf, refuseWhatDoesNotFit, type Amounts } from './capacity.ts';
+import type { Amounts } from './amounts.ts';
+import { amountsOf, refuseWhatDoesNotFit } from './capacity.ts';
 
 const { sizes } = sampleStack();
 const none: Amounts = { cpu: 0, memory: 0, disk: 0 };

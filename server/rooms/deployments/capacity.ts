@@ -12,15 +12,12 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import type { ProjectModel } from '../builds/room.ts';
+import { eachOther, inWords, kinds, names, type Amounts } from './amounts.ts';
 import { isWorker, runnablesOf } from './containers.ts';
 import type { Subject } from './queries.ts';
+import { refuseOverQuota } from './quotas.ts';
 import { limitsOf, profileOf } from './sizes.ts';
 import type { Sizes } from './stack.ts';
-
-/** CPUs, and MB of memory and disk. */
-export type Amounts = Record<Kind, number>;
-type Kind = (typeof kinds)[number];
-const kinds = ['cpu', 'memory', 'disk'] as const;
 
 const megabyte = 2 ** 20;
 /** Of the logs of an environment. */
@@ -51,20 +48,10 @@ export async function amountsThere({ volumes }: Pick<Machine, 'volumes'>): Promi
   return { cpu: availableParallelism(), memory: totalmem() / megabyte, disk: bytes / megabyte };
 }
 
-/** What all other environments are given: those that run, and those that are about to. What is paused or asleep has its disks. */
 export async function amountsOfOthers(db: Db | Tx, projectId: string, environmentId: string): Promise<Amounts> {
   const { rows } = await sql<Amounts>`
     select coalesce(sum(cpu), 0)::float as cpu, coalesce(sum(memory), 0)::float as memory, coalesce(sum(disk), 0)::float as disk
-    from (
-      select max(case when runs then cpu else 0 end) as cpu, max(case when runs then memory else 0 end) as memory, max(disk) as disk
-      from (
-        select deployments.project_id, environment_id, cpu, memory, disk,
-          deployments.status = 'preparing' or (environments.status = 'active' and sleeping_since is null) as runs
-        from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
-        where deployments.status in ('current', 'preparing')
-          and (deployments.project_id, environment_id) <> (${projectId}, ${environmentId})
-      ) as each_deployment group by project_id, environment_id
-    ) as each_environment`.execute(db);
+    from (${eachOther(projectId, environmentId)}) as each_environment`.execute(db);
   return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
 }
 
@@ -80,7 +67,7 @@ async function amountsUntilNow(db: Db | Tx, { project_id, environment_id, status
 /** While the transaction lasts nobody else is promised anything. */
 export const holdCapacity = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('capacity', 0))`.execute(tx);
 
-/** A Problem says what is full, where the environment is to get more than it has and more than is left. */
+/** A Problem says what is full, where the environment is to get more than it has and more than is left: of its quotas, or of the machine. */
 export async function refuseOverCapacity(
   db: Db | Tx,
   { config, machine }: Pick<Platform, 'config' | 'machine'>,
@@ -90,8 +77,9 @@ export async function refuseOverCapacity(
 ): Promise<void> {
   const there = await amountsThere(await machine());
   const others = await amountsOfOthers(db, subject.project_id, subject.environment_id);
-  const before = await amountsUntilNow(db, subject);
-  refuseWhatDoesNotFit({ wanted: amountsOf(model, sizes), before, others, there, overcommit: config.overcommit });
+  const [wanted, before] = [amountsOf(model, sizes), await amountsUntilNow(db, subject)];
+  await refuseOverQuota(db, subject, wanted, before);
+  refuseWhatDoesNotFit({ wanted, before, others, there, overcommit: config.overcommit });
 }
 
 export interface Balance {
@@ -102,10 +90,6 @@ export interface Balance {
   there: Amounts;
   overcommit: Config['overcommit'];
 }
-
-const names: Record<Kind, string> = { cpu: 'processors', memory: 'memory', disk: 'disk' };
-const inWords = (kind: Kind, amount: number) => (kind === 'cpu' ? `${rounded(amount)} CPU` : `${Math.ceil(amount)} MB`);
-const rounded = (amount: number) => Math.round(amount * 100) / 100;
 
 /** A Problem that names what is full, and what can be done. */
 export function refuseWhatDoesNotFit({ wanted, before, others, there, overcommit }: Balance): void {

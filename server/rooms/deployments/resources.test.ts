@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { changeQuota } from '../../../cli/quota.ts';
 import { startActivity } from '../../kernel/activity.ts';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
@@ -198,6 +199,42 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     } finally {
       config.overcommit = overcommit;
     }
+  });
+
+  test('what the operator allows a project or its organization is not exceeded, and the refusal names the limit', { timeout }, async () => {
+    const { set, owner, at, ended, projectId } = await pushed();
+    const { db } = all.home.platform;
+    const { name } = await db
+      .selectFrom('organizations')
+      .innerJoin('projects', 'projects.organization_id', 'organizations.id')
+      .select('organizations.name')
+      .where('projects.id', '=', projectId)
+      .executeTakeFirstOrThrow();
+    await changeQuota(db, ['project', projectId, 'memory=300', 'environments=1']);
+    const refused = await set({ resources: { profile_size: '1' }, disk: 256 });
+    expect(refused).toMatchObject({
+      result: 'failure',
+      log: expect.stringMatching(/project \w+ has no more than its quota\. memory: 384 MB are needed, .*and 300 MB are allowed\. Choose/),
+    });
+    expect((await set({ resources: { profile_size: '0.5' } })).result).toBe('success');
+    const branch = async () =>
+      ended((await owner.send('POST', `${at}/branch`, { name: 'second', title: 'Second' })).json._embedded.activities[0]);
+    const tooMany = expect.stringMatching(
+      /environments: it has 1, and 1 are allowed; memory: 224 MB are needed, its other environments have 224 MB/,
+    );
+    expect(await branch()).toMatchObject({ result: 'failure', log: tooMany });
+    await changeQuota(db, ['project', projectId, 'memory=none', 'environments=none']);
+    await changeQuota(db, ['organization', name, 'cpu=0.75']);
+    expect(await branch()).toMatchObject({
+      result: 'failure',
+      log: expect.stringMatching(
+        /The organization \S+ has no more than its quota\. processors: 0\.5 CPU are needed, .* and 0\.75 CPU are allowed/,
+      ),
+    });
+    expect((await ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0])).result).toBe('success');
+    expect(await changeQuota(db, ['organization', name, 'cpu=1'])).toContain(`organization ${name}: environments 1, cpu 0.5 of 1 CPU`);
+    expect((await branch()).result).toBe('success');
+    await expect(changeQuota(db, ['project', projectId, 'memory=much'])).rejects.toThrow('memory=much is not a limit');
   });
 
   test('builds get what the project says, and not more', { timeout }, async () => {

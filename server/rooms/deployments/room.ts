@@ -25,6 +25,7 @@ export {
   stagesCode,
   type LastDeployment,
 } from './queries.ts';
+export { allQuotas, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
 export { usualInit, type SizesInit } from './sizes.ts';
 export type { Size, Sizes, Stack } from './stack.ts';
 export { pauseEnvironment, removeAllStacks, removeStack, resumeEnvironment } from './stop.ts';

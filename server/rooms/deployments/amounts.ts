@@ -1,0 +1,22 @@
+/** Amounts of what a machine has to give: how they are counted, and said. */
+import { sql } from 'kysely';
+
+/** CPUs, and MB of memory and disk. */
+export type Amounts = Record<Kind, number>;
+export type Kind = (typeof kinds)[number];
+export const kinds = ['cpu', 'memory', 'disk'] as const;
+
+export const names: Record<Kind, string> = { cpu: 'processors', memory: 'memory', disk: 'disk' };
+export const inWords = (kind: Kind, amount: number) => (kind === 'cpu' ? `${rounded(amount)} CPU` : `${Math.ceil(amount)} MB`);
+const rounded = (amount: number) => Math.round(amount * 100) / 100;
+
+/** What each of the other environments is given: those that run, and those that are about to. What is paused or asleep has its disks. */
+export const eachOther = (projectId: string, environmentId: string) => sql<Amounts & { project_id: string }>`
+  select project_id, max(case when runs then cpu else 0 end) as cpu, max(case when runs then memory else 0 end) as memory, max(disk) as disk
+  from (
+    select deployments.project_id, environment_id, cpu, memory, disk,
+      deployments.status = 'preparing' or (environments.status = 'active' and sleeping_since is null) as runs
+    from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    where deployments.status in ('current', 'preparing')
+      and (deployments.project_id, environment_id) <> (${projectId}, ${environmentId})
+  ) as each_deployment group by project_id, environment_id`;
