@@ -37,6 +37,8 @@ export interface Installation extends AsyncDisposable {
   restart(settings?: Settings): Promise<RunningPlatform>;
   /** `kill -9` of all that was started, at once. */
   kill(): Promise<void>;
+  /** Of another version of the program, in a folder of its own; answers when it is ready. */
+  startVersion(folder: string): Promise<RunningPlatform>;
   /** Any command of `./offshoot`, to its end. */
   run(args: string[], options?: { settings?: Settings; input?: string }): Promise<Ended>;
 }
@@ -57,8 +59,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
   });
   const launched: RunningPlatform[] = [];
 
-  const launch = (settings: Settings = {}, args: readonly string[] = []) => {
-    const platform = new RunningPlatform(command, data, env(settings), args);
+  const launch = (settings: Settings = {}, args: readonly string[] = [], program = command) => {
+    const platform = new RunningPlatform(program, data, env(settings), args);
     launched.push(platform);
     return platform;
   };
@@ -69,8 +71,9 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     sshPort,
     edgePort,
     url: `http://127.0.0.1:${port}`,
-    launch,
+    launch: (settings, args) => launch(settings, args),
     start,
+    startVersion: (folder) => launch({}, [], join(folder, 'offshoot')).untilReady(),
     restart: async (settings) => {
       await launched.at(-1)?.stop();
       return start(settings);

@@ -1,0 +1,83 @@
+/** A newer version is started on the data of an older one, while visitors come: what runs stays as it is, and the edge is replaced without a gap. */
+import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { processesOfStack, stacksIn } from './containers.ts';
+import { eventually } from './eventually.ts';
+import { createInstallation, repository } from './installation.ts';
+import { firstPerson, openProject, read } from './open-project.ts';
+import { visitConstantly } from './visit.ts';
+
+const upgradeMilliseconds = 240_000;
+const edgeSecondsMax = 30;
+const newerMigration = '9999_newer.sql';
+
+/** Tells since when it runs. */
+const files = {
+  '.upsun/config.yaml': `
+applications:
+  app: {type: 'nodejs:24', web: {commands: {start: exec node server.mjs}}}
+routes: {'http://{default}/': {type: upstream, upstream: 'app:http'}}
+`,
+  'server.mjs': `
+import { createServer } from 'node:http';
+createServer((_, response) => response.end(String(performance.timeOrigin))).listen(Number(process.env.PORT));
+process.on('SIGTERM', () => process.exit(0));
+`,
+};
+
+/** The program as it is, with one more migration and another edge. */
+async function newerVersion() {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-e2e-newer-'));
+  const left = new Set(['.git', 'node_modules', 'data']);
+  await cp(repository, folder, { recursive: true, filter: (path) => path === repository || !left.has(basename(path)) });
+  await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  await writeFile(join(folder, 'server', 'migrations', newerMigration), 'create table of_a_newer_version (id integer);\n');
+  await appendFile(join(folder, 'edge', 'process.ts'), '\n// of a newer version\n');
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+test(
+  'a newer version migrates the data, leaves what runs alone, replaces the edge without a failed visit, and is not followed by an older one',
+  { timeout: upgradeMilliseconds },
+  async () => {
+    await using newer = await newerVersion();
+    await using installation = await createInstallation();
+    const older = await installation.start();
+    const project = await openProject(await firstPerson(installation.url, older));
+    await project.write(files, 'First');
+    await project.push('main');
+    const address = await project.address('main');
+    const since = await read(address, '/');
+    const edge = () => readFile(join(installation.data, 'edge', 'guard-process'), 'utf8');
+    const processes = () =>
+      stacksIn(installation.data)
+        .flatMap(processesOfStack)
+        .toSorted((a, b) => a - b);
+    const [edgeBefore, processesBefore] = [await edge(), processes()];
+
+    const visitors = visitConstantly(address, ({ status, text }) => status === 200 && text === since);
+    await older.stop();
+    const platform = await installation.startVersion(newer.folder);
+    await eventually(
+      'the edge is the newer one',
+      async () => (await servingEdge(installation.data)).includes(newer.folder),
+      edgeSecondsMax,
+    );
+    const { count, failures } = await visitors.stop();
+    expect({ failures, isMuch: count > 100 }).toEqual({ failures: [], isMuch: true });
+    expect([await edge(), processes()]).toEqual([edgeBefore, processesBefore]);
+
+    await project.act('/environments/main/redeploy');
+    expect(Number(await read(address, '/'))).toBeGreaterThan(Number(since));
+    await platform.stop();
+    const again = installation.launch();
+    await eventually('the older version says why it does not start', () => again.stderr.includes(newerMigration), edgeSecondsMax);
+    expect(again.stderr).toContain(`The database was migrated by a newer Offshoot (${newerMigration})`);
+    expect(await read(address, '/')).not.toBe(since);
+  },
+);
+
+/** Its program, as the guard is told to start it again. */
+const servingEdge = (data: string) => readFile(join(data, 'edge', 'main-process'), 'utf8').catch(() => '');
