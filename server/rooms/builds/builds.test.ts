@@ -206,8 +206,10 @@ describe.runIf(canRunContainers)(`builds${whyNoContainers}`, () => {
     const asked = request(commit({ a: 'a' }), [testApp({ hooks: hooksOf('echo only once; sleep 0.5') })]);
     const [one, two] = await Promise.all([build(asked), build(asked)]);
     expect(one.slugs).toEqual(two.slugs);
-    expect([...one.lines, ...two.lines].filter((line) => line.includes('only once'))).toHaveLength(1);
-    expect(two.lines.slice(1)).toEqual(['  Waiting for another build of this tree.', '  Reusing existing build for this tree ID']);
+    const isBuilder = ({ lines }: typeof one) => lines.some((line) => line.includes('only once'));
+    expect([one, two].filter(isBuilder)).toHaveLength(1);
+    const waiter = isBuilder(one) ? two : one;
+    expect(waiter.lines.slice(1)).toEqual(['  Waiting for another build of this tree.', '  Reusing existing build for this tree ID']);
   });
 
   test('several applications are built side by side, each from its own folder, and are heard one after the other', async () => {
