@@ -17,8 +17,7 @@ const isTest = (file: string) => /\.test\.ts$|(^|\/)(test-[^/]+|conformance)\.ts
 test('a room is entered through its front door', () => {
   const trespassing = imports.filter(({ file, to }) => {
     const into = roomOf(to);
-    // What is made for tests is for the tests of all rooms.
-    return into && into !== roomOf(file) && !to.endsWith('/room.ts') && !isTest(to);
+    return into && into !== roomOf(file) && !to.endsWith('/room.ts');
   });
   expect(trespassing).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type Content, type TestDeployments } from './test-deployed-project.ts';
+import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 120_000;

@@ -5,7 +5,7 @@ import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import type { DeployRequest } from './deploy.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning } from './reconcilers.ts';
-import { definitions, openTestDeployments, type Content, type TestDeployments } from './test-deployed-project.ts';
+import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 120_000;

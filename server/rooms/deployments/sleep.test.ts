@@ -10,7 +10,7 @@ import { eachStepTwice } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { keepStacksRunning } from './reconcilers.ts';
 import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
-import { definitions, openTestDeployments, type Content, type TestDeployments } from './test-deployed-project.ts';
+import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 import { wakeEnvironment } from './wake.ts';
 
 const imagesMillisecondsMax = 600_000;

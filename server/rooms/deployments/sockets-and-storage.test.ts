@@ -6,7 +6,7 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { chooseSizes } from './chosen-sizes.ts';
 import { loadDeployment } from './document.ts';
 import { keepStacksRunning } from './reconcilers.ts';
-import { openTestDeployments, type Content, type TestDeployments } from './test-deployed-project.ts';
+import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 120_000;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { commitFiles, git } from '../../test-repository.ts';
-import { openTestDeployments, type TestDeployments } from '../deployments/test-deployed-project.ts';
+import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { filesOf, openRunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../deployments/test-deployed-project.ts';
+import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { filesOf, openRunningProject, type RunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;

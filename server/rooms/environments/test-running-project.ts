@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { activityRow, workThrough } from '../../test-activities.ts';
 import { commitFiles, git } from '../../test-repository.ts';
-import type { Content, TestDeployments } from '../deployments/test-deployed-project.ts';
+import type { Content, TestDeployments } from '../../test-deployed-project.ts';
 import { projectById } from '../projects/room.ts';
 import { recordUpdate } from './record-push.ts';
 

@@ -13,7 +13,7 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import type { Person } from '../../test-platform.ts';
 import { serveSsh } from './door.ts';
 import { openSessions } from './queries.ts';
-import { openTestDeployments, type Content, type TestDeployments } from '../deployments/test-deployed-project.ts';
+import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 import { openSshClient, type SshClient } from './test-ssh-client.ts';
 
 const imagesMillisecondsMax = 600_000;

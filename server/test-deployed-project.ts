@@ -1,17 +1,16 @@
 /** Projects whose environments run on a real machine, through real activities; only the edge is one that remembers what it is told. */
 import { sql } from 'kysely';
 import { Type } from 'typebox';
-import { activity, startActivity, type ActivityDefinition } from '../../kernel/activity.ts';
-import type { Edge } from '../../drivers/edge/edge.ts';
-import { logsFolder, type Machine } from '../../machine.ts';
-import { activityRow, workThrough } from '../../test-activities.ts';
-import { openTestContainers } from '../../test-images.ts';
-import { openTestPlatform } from '../../test-platform.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleProject } from '../../test-samples.ts';
-import { machineName } from '../environments/room.ts';
-import { deployEnvironment, type DeployRequest } from './deploy.ts';
-import { pauseEnvironment, removeStack, resumeEnvironment } from './stop.ts';
+import { activity, startActivity, type ActivityDefinition } from './kernel/activity.ts';
+import type { Edge } from './drivers/edge/edge.ts';
+import { logsFolder, type Machine } from './machine.ts';
+import { activityRow, workThrough } from './test-activities.ts';
+import { openTestContainers } from './test-images.ts';
+import { openTestPlatform } from './test-platform.ts';
+import { commitFiles } from './test-repository.ts';
+import { sampleProject } from './test-samples.ts';
+import { machineName } from './rooms/environments/room.ts';
+import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment, type DeployRequest } from './rooms/deployments/room.ts';
 import { openMemoryEdge, rememberingEdge } from './test-memory-edge.ts';
 
 const Environment = Type.Object({ environment: Type.String() });

@@ -1,6 +1,6 @@
 /** An edge that remembers what it was told: alone, or in front of a real one. */
-import type { EdgeEnvironment } from '../../../edge/table.ts';
-import type { Edge } from '../../drivers/edge/edge.ts';
+import type { EdgeEnvironment } from '../edge/table.ts';
+import type { Edge } from './drivers/edge/edge.ts';
 
 export interface MemoryEdge extends Edge {
   readonly table: Map<string, EdgeEnvironment>;
