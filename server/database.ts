@@ -51,6 +51,7 @@ export interface Database {
     created_at: Time;
     lanes: Generated<number>;
     is_open: Generated<boolean>;
+    is_shared: Generated<boolean>;
   };
   activity_log: {
     activity_id: string;

@@ -60,11 +60,12 @@ create table activity_lanes (
   created_at timestamp with time zone not null,
   lanes integer not null default 1,
   is_open boolean not null default true,
+  is_shared boolean not null default false,
   constraint activity_lanes_pkey PRIMARY KEY (activity_id, lane),
   constraint activity_lanes_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE
 );
 CREATE INDEX activity_lanes_list ON public.activity_lanes USING btree (project_id, lane, created_at DESC, activity_id);
-CREATE INDEX activity_lanes_open ON public.activity_lanes USING btree (project_id, lane, "position") INCLUDE (activity_id, lanes) WHERE is_open;
+CREATE INDEX activity_lanes_open ON public.activity_lanes USING btree (project_id, lane, "position") INCLUDE (activity_id, lanes, is_shared) WHERE is_open;
 
 create table activity_log (
   activity_id text not null,

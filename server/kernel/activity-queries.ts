@@ -47,13 +47,14 @@ export const claim = (
         order by position limit ${most}),
       running as (
         select project_id, queue, count(*) as count from activities where state = 'in_progress' group by project_id, queue),
-      heads as (
-        select distinct on (project_id, lane) activity_id, lanes from activity_lanes where is_open order by project_id, lane, position),
+      turns as (
+        select activity_id, lanes, row_number() over lane = 1 or bool_and(is_shared) over lane as has_turn from activity_lanes where is_open
+        window lane as (partition by project_id, lane order by position)),
       ready as (
         select id, queue, is_urgent, position, coalesce(running.count, 0)
           + row_number() over (partition by project_id, queue order by is_urgent desc, position) as place
         from activities left join running using (project_id, queue)
-        where id = any(array(select activity_id from heads group by activity_id, lanes having count(*) = lanes))
+        where id = any(array(select activity_id from turns where has_turn group by activity_id, lanes having count(*) = lanes))
           and state = 'pending' and run_after <= clock_timestamp() and type <> all(${except}::text[])),
       admitted as (
         select id from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue)

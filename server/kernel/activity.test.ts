@@ -142,6 +142,34 @@ describe('an activity', () => {
     expect(await activityRow(platform, bad.id)).toMatchObject({ ...released, result: 'failure' });
   });
 
+  test('goes on beside others that say so, one at a time of each name, while whoever says nothing has the environment alone', async () => {
+    const order: string[] = [];
+    const slow = activity({
+      type: 'test.slow',
+      queue: 'internal',
+      input: Type.Object({ name: Type.String() }),
+      run: async ({ input: { name }, step }) => {
+        await step('take time', async () => {
+          order.push(`${name} begins`);
+          await new Promise((resolve) => setTimeout(resolve, 60));
+          order.push(`${name} ends`);
+        });
+      },
+    });
+    const begin = (name: string, beside?: string) =>
+      start(slow, { input: { name }, environments: [environment('busy')], ...(beside !== undefined && { beside }) });
+    await begin('cron 1', 'cron web');
+    await begin('task', 'task import');
+    await begin('cron 2', 'cron web');
+    await begin('deployment');
+    await begin('cron 3', 'cron web');
+    await work(slow);
+    const at = (what: string) => order.indexOf(what);
+    expect(at('task begins')).toBeLessThan(at('cron 1 ends'));
+    expect(at('cron 2 begins')).toBeGreaterThan(at('cron 1 ends'));
+    expect(order.slice(6)).toEqual(['deployment begins', 'deployment ends', 'cron 3 begins', 'cron 3 ends']);
+  });
+
   test('says in its log why it failed, and whose fault it was', async () => {
     const [problem, command] = [await start(build, { input: { breaks: 'problem' } }), await start(build, { input: { breaks: 'command' } })];
     await work(build);

@@ -79,6 +79,11 @@ export interface Start<Input> {
   project_id: string;
   /** What it works on, each for itself alone; none: the project as a whole. */
   environments?: readonly { id: string; type: string }[];
+  /**
+   * It does not change what runs there, and goes on beside others that say the same: one at a time of each name. Whoever says nothing has the
+   * environments to itself: waits for those before it, and those after it wait.
+   */
+  beside?: string;
   integration?: string;
   input: Input;
   parameters?: Record<string, unknown>;
@@ -93,9 +98,10 @@ export interface Start<Input> {
 export async function startActivity<Input extends TSchema>(
   tx: Tx,
   definition: ActivityDefinition<Input>,
-  { project_id, environments = [], integration, input, parameters = {}, payload = {}, sentence, at }: Start<Static<Input>>,
+  { project_id, environments = [], beside, integration, input, parameters = {}, payload = {}, sentence, at }: Start<Static<Input>>,
 ): Promise<Activity> {
-  const lanes = lanesOf(environments.map(({ id }) => id));
+  const shared = lanesOf(environments.map(({ id }) => id));
+  const lanes = beside === undefined ? shared : [...shared, ...shared.map((lane) => `${lane} ${beside}`)].sort();
   await takeLanes(tx, project_id, lanes);
   const isLater = at !== undefined && at.getTime() > Date.now();
   const { rows } = await sql<Activity>`
@@ -109,13 +115,15 @@ export async function startActivity<Input extends TSchema>(
         coalesce(${at?.toISOString() ?? null}::timestamptz, '-infinity'))
       returning *),
     laned as (
-      insert into activity_lanes (activity_id, project_id, lane, position, created_at, lanes, is_open)
-      select id, project_id, lane, position, created_at, ${lanes.length}::integer, state = 'pending' from started, unnest(${lanes}::text[]) as lane)
+      insert into activity_lanes (activity_id, project_id, lane, position, created_at, lanes, is_open, is_shared)
+      select id, project_id, lane, position, created_at, ${lanes.length}::integer, state = 'pending',
+        ${beside !== undefined}::boolean and lane = any(${shared}::text[]) from started, unnest(${lanes}::text[]) as lane)
     select started.*, pg_notify('offshoot', 'work ') from started`.execute(tx);
   const [{ pg_notify: _, ...row }] = rows as [Activity & { pg_notify: unknown }];
   return row;
 }
 
+/** No branch has such a name, nor one with a space in it, which names of those that go on beside others have. */
 const wholeProject = '';
 const lanesOf = (environments: readonly string[]) => (environments.length === 0 ? [wholeProject] : [...new Set(environments)].sort());
 

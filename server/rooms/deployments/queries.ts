@@ -284,7 +284,7 @@ export interface KeptStack {
 }
 
 export const isBusy = sql<boolean>`exists (select from activity_lanes
-  where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)`;
+  where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and not is_shared)`;
 
 export const keptStacks = async (db: Db): Promise<KeptStack[]> => {
   const { rows } = await sql<KeptStack>`

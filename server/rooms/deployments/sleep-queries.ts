@@ -15,7 +15,7 @@ const hasSession = sql<boolean>`exists (select from ssh_sessions
   where ssh_sessions.project_id = environments.project_id and environment_id = environments.id
     and seen_at > clock_timestamp() - make_interval(secs => ${sessionSecondsMax}))`;
 
-const isInUse = sql<boolean>`(is_waking or ${isBusy} or ${hasSession})`;
+const isInUse = sql<boolean>`(is_waking or ${isBusy} or ${isWorkedOn} or ${hasSession})`;
 
 export interface AwakePreview {
   project_id: string;

@@ -104,7 +104,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
   const { rows } = await sql<Row & Circumstances>`
     select environments.*, projects.organization_id, projects.default_branch, parents.type as parent_type, parents.head_commit as parent_head,
       exists (select from activity_lanes where activity_lanes.project_id = environments.project_id
-        and activity_lanes.lane = environments.id and activity_lanes.is_open) as is_dirty,
+        and activity_lanes.lane = environments.id and activity_lanes.is_open and not activity_lanes.is_shared) as is_dirty,
       exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id

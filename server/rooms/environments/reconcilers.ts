@@ -54,7 +54,7 @@ export async function adoptBranchesOf(platform: Platform, projectId: string): Pr
   const branches = await git.branches(projectId);
   const { rows } = await sql<{ id: string; head_commit: string | null; is_busy: boolean }>`
     select id, head_commit, exists (select from activity_lanes
-      where activity_lanes.project_id = environments.project_id and lane = environments.id and is_open) as is_busy
+      where activity_lanes.project_id = environments.project_id and lane = environments.id and is_open and not is_shared) as is_busy
     from environments where project_id = ${projectId}`.execute(db);
   const known = new Map(rows.map((row) => [row.id, row]));
   const differing: RecordedUpdate[] = [...new Set([...branches.keys(), ...known.keys()])]
