@@ -119,6 +119,7 @@ export function freshnessOf(rules: CacheRules, status: number, headers: ReplyHea
 
 function joined({ names, values }: ReplyHeaders, name: string): string | undefined {
   let index = names.indexOf(name);
+  if (index === -1) return undefined;
   let value = values[index];
   while (value !== undefined && (index = names.indexOf(name, index + 1)) !== -1) value += `, ${values[index] ?? ''}`;
   return value;

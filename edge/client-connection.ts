@@ -3,9 +3,10 @@
  * ends when the client is silent for too long, says what is not HTTP, or asked for it.
  */
 import type { Socket } from 'node:net';
+import type { ClientReading } from './client-reading.ts';
 import type { Clients } from './listener.ts';
 import { Outgoing } from './outgoing.ts';
-import { readHead } from './request-head.ts';
+import { passableUpgrade, readHead } from './request-head.ts';
 import { RequestParser, type RequestHead } from './request-parser.ts';
 import type { RequestRecord } from './request-record.ts';
 import { Visit } from './visit.ts';
@@ -31,12 +32,14 @@ export class ClientConnection {
   readonly isTrusted: boolean;
   readonly #clients: Clients;
   readonly #parser: RequestParser;
+  readonly #reading: ClientReading;
   /** The first is being answered. */
   #visits: Visit[] = [];
   /** Its body is being read. */
   #incoming: Visit | undefined;
   #isInHead = false;
-  #isPaused = false;
+  /** What was read last was of a request that is known. */
+  #hasAdvanced = false;
   #isStarting = false;
   #refusal: Refusal | undefined;
   #deadline: number;
@@ -57,7 +60,13 @@ export class ClientConnection {
     this.isTrusted = clients.isTrusted(this.peer);
     this.out = new Outgoing(socket, () => this.#visits[0]?.attendant?.onClientRoom?.());
     this.#parser = new RequestParser(
-      { onHead: (head) => this.#onHead(head), onBody: (chunk) => this.#onBody(chunk), onEnd: (trailers) => this.#onEnd(trailers) },
+      {
+        onHead: (head) => this.#onHead(head),
+        onBody: (chunk) => this.#onBody(chunk),
+        onEnd: (trailers) => this.#onEnd(trailers),
+        onRead: (rest) => this.#onRead(rest),
+        onRefused: (refusal) => this.#refuse(refusal),
+      },
       clients.limits.headerBytesMax,
       clients.limits.headerLinesMax,
     );
@@ -66,6 +75,7 @@ export class ClientConnection {
     socket.on('end', () => this.#onClientEnd());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onClose());
+    this.#reading = this.#parser.readFrom(socket);
   }
 
   /** What came early was for a protocol that is not spoken after all, and can be read as nothing else. */
@@ -90,15 +100,11 @@ export class ClientConnection {
   }
 
   pause() {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
-    this.socket.pause();
+    this.#reading.pause();
   }
 
   resume() {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.socket.resume();
+    this.#reading.resume();
   }
 
   /** Whoever takes the body has room again. */
@@ -147,7 +153,10 @@ export class ClientConnection {
     if (this.#raw) return this.#raw(chunk);
     if (this.#refusal || this.#isLingering) return;
     if (this.#visits[0]?.upgrade !== undefined) return this.#keepEarly(chunk);
-    if (!this.#incoming && !this.#isInHead) this.#startHead();
+    this.#parse(chunk);
+  }
+
+  #parse(chunk: Buffer) {
     for (let rest = chunk; rest.length > 0;) {
       const taken = this.#parser.execute(rest);
       if (typeof taken === 'string') return this.#refuse(taken);
@@ -158,6 +167,22 @@ export class ClientConnection {
         break;
       }
     }
+    this.#onParsed();
+  }
+
+  /** The parser has read by itself. */
+  #onRead(rest: Buffer) {
+    if (this.#refusal) return this.#refuse(this.#refusal);
+    const isChanging = this.#visits[0]?.upgrade !== undefined;
+    if (isChanging) this.#reading.leaveToStream();
+    if (rest.length > 0 && !isChanging) return this.#parse(rest);
+    if (rest.length > 0) this.#keepEarly(rest);
+    this.#onParsed();
+  }
+
+  #onParsed() {
+    if (!this.#hasAdvanced && !this.#incoming && !this.#isInHead) this.#startHead();
+    this.#hasAdvanced = false;
     this.mindReading();
     this.#startNext();
   }
@@ -175,6 +200,7 @@ export class ClientConnection {
 
   #onHead(request: RequestHead): boolean {
     this.#isInHead = false;
+    this.#hasAdvanced = true;
     this.#deadline = 0;
     const head = this.#refusal ? undefined : readHead(request);
     if (!head) {
@@ -183,10 +209,7 @@ export class ClientConnection {
     }
     this.#requests++;
     const isSole = this.#visits.length === 0;
-    const upgrade =
-      request.wantsUpgrade && isSole && request.method === 'GET'
-        ? passableUpgrade(head.upgrade, head.contentLength, head.isChunked)
-        : undefined;
+    const upgrade = request.wantsUpgrade && isSole && request.method === 'GET' ? passableUpgrade(head) : undefined;
     const visit = new Visit(this, request, head, upgrade);
     this.#visits.push(visit);
     this.#incoming = visit;
@@ -204,6 +227,7 @@ export class ClientConnection {
     const visit = this.#incoming;
     if (!visit) return;
     this.#incoming = undefined;
+    this.#hasAdvanced = true;
     this.#deadline = 0;
     visit.body.end(trailers);
   }
@@ -227,7 +251,7 @@ export class ClientConnection {
       this.pause();
       // Not the client's fault; whoever works on it has a time limit of its own.
       this.#deadline = 0;
-    } else if (this.#isPaused && !this.#raw) {
+    } else if (this.#reading.isPaused && !this.#raw) {
       if (this.#incoming) this.#deadline = performance.now() + this.#clients.limits.bodyIdleSeconds * 1000;
       this.resume();
     }
@@ -236,6 +260,7 @@ export class ClientConnection {
   /** What came whole before is answered first. */
   #refuse(refusal: Refusal) {
     this.#refusal = refusal;
+    this.#reading.leaveToStream();
     const visit = this.#incoming;
     this.#incoming = undefined;
     if (visit && visit === this.#visits[0] && visit.isStarted) return this.#breakBody(visit, refusal);
@@ -263,6 +288,7 @@ export class ClientConnection {
   /** Says goodbye, and for a moment throws away what still comes. */
   #endOfService() {
     this.#isLingering = true;
+    this.#reading.leaveToStream();
     this.#visits = [];
     this.#incoming = undefined;
     this.#deadline = performance.now() + lingerSeconds * 1000;
@@ -285,11 +311,4 @@ export class ClientConnection {
     // It may be the parser that found out.
     setImmediate(() => this.#parser.close());
   }
-}
-
-/** `h2c` would hide a second protocol from the edge; a body before the change of protocol is asking for confusion. */
-function passableUpgrade(upgrade: string | undefined, contentLength: number | undefined, isChunked: boolean): string | undefined {
-  if (upgrade === undefined || isChunked || (contentLength ?? 0) > 0 || !/^[\w./-]+$/.test(upgrade) || /^h2/i.test(upgrade))
-    return undefined;
-  return upgrade;
 }

@@ -182,14 +182,15 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     });
   }
 
-  onReplyBody(bytes: Buffer) {
+  onReplyBody(piece: Buffer | string) {
     if (!this.#connection) return;
     this.#progress();
-    this.#store?.write(Buffer.from(bytes));
-    if (!this.#pass(bytes)) this.#connection?.socket.pause();
+    this.#store?.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : Buffer.from(piece));
+    if (!this.#pass(piece)) this.#connection?.socket.pause();
   }
 
-  #pass(bytes: Buffer): boolean {
+  #pass(bytes: Buffer | string): boolean {
+    if (typeof bytes === 'string') return this.#visit.write(bytes);
     if (bytes.length <= copiedBytesMax) return this.#visit.write(bytes.toString('latin1'));
     const lent = this.#connection?.keepBuffer();
     return this.#visit.write(lent ? bytes : Buffer.from(bytes), lent);

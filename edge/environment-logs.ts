@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { announceCut, isBeingCut, logBytesMax, putAside } from './put-aside.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { AppsByCluster } from './served-apps.ts';
+import { WaitingLines } from './waiting-lines.ts';
 
 export interface EnvironmentLogs {
   write(record: RequestRecord): void;
@@ -35,37 +36,33 @@ const lastAttemptMilliseconds = 250;
 /** No app is called so. */
 const noApp = '@edge';
 
-interface Waiting {
-  text: string;
-  lines: number;
-}
-
 /** `onFull` is told the file, as `putLogAside` wants to know it. */
 export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (file: string) => void): EnvironmentLogs {
-  let waiting = new Map<string, Waiting>();
+  let waiting = new Map<string, WaitingLines>();
   let waitingCharacters = 0;
   let dropped = 0;
   let flushing: Promise<void> | undefined;
 
   /** Lines that came later stand after it. */
-  const putBack = (file: string, { text, lines }: Waiting) => {
+  const putBack = (file: string, taken: WaitingLines) => {
     const later = waiting.get(file);
-    waiting.set(file, { text: text + (later?.text ?? ''), lines: lines + (later?.lines ?? 0) });
+    if (later) taken.addAll(later);
+    waiting.set(file, taken);
   };
   const flush = async () => {
     const taken = waiting;
     waiting = new Map();
-    for (const [file, part] of taken) {
+    for (const [file, lines] of taken) {
       if (await isBeingCut(join(logs, file))) {
-        putBack(file, part);
+        putBack(file, lines);
         continue;
       }
       try {
-        if ((await append(join(logs, file), part.text, apps.has(clusterOf(file)))) > logBytesMax) onFull(file);
+        if ((await append(join(logs, file), lines.bytes(), apps.has(clusterOf(file)))) > logBytesMax) onFull(file);
       } catch {
-        dropped += part.lines;
+        dropped += lines.count;
       }
-      waitingCharacters -= part.text.length;
+      waitingCharacters -= lines.characters;
     }
   };
   const flushOnce = () => (flushing ??= flush().finally(() => (flushing = undefined)));
@@ -77,11 +74,10 @@ export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (
       return;
     }
     waitingCharacters += line.length;
-    const before = waiting.get(file);
-    if (before) {
-      before.text += line;
-      before.lines++;
-    } else waiting.set(file, { text: line, lines: 1 });
+    const known = waiting.get(file);
+    const lines = known ?? new WaitingLines();
+    if (!known) waiting.set(file, lines);
+    lines.add(line);
   };
 
   return {
@@ -114,14 +110,14 @@ export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (
 const clusterOf = (file: string) => file.slice(0, file.indexOf('/'));
 
 /** Answers how long the file is now. What belongs to an environment that is gone makes no folder for it again. */
-async function append(file: string, text: string, mayMakeFolder: boolean): Promise<number> {
+async function append(file: string, bytes: Buffer, mayMakeFolder: boolean): Promise<number> {
   const handle = await open(file, 'a', 0o644).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || !mayMakeFolder) throw error;
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     return open(file, 'a', 0o644);
   });
   try {
-    await handle.appendFile(text, 'latin1');
+    await handle.appendFile(bytes);
     return (await handle.stat()).size;
   } finally {
     await handle.close();
@@ -146,7 +142,7 @@ export function lineOf(record: RequestRecord): string {
   const target = record.query === '' ? shown(record.path) : `${shown(record.path)}?${shown(record.query)}`;
   return (
     `${shown(record.address)} - - [${timeOf(record.at)}] "${shown(record.method)} ${target} HTTP/1.1" ${record.status} ${record.bytes_out} ` +
-    `"${shownOrDash(record.referer)}" "${shownOrDash(record.user_agent)}" ${(record.total_ms / 1000).toFixed(3)} ${shown(record.request_id)}\n`
+    `"${shownOrDash(record.referer)}" "${shownOrDash(record.user_agent)}" ${secondsOf(record.total_ms)} ${shown(record.request_id)}\n`
   );
 }
 
@@ -163,6 +159,14 @@ function shown(part: string): string {
 
 /** Of a character beyond latin-1 the lower byte would be a lie, so all of its number is shown. */
 const escaped = (character: string) => `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+
+/** All that milliseconds can be behind the dot. */
+const thousandths = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
+
+function secondsOf(milliseconds: number): string {
+  const rounded = Math.round(milliseconds);
+  return `${Math.floor(rounded / 1000)}.${thousandths[rounded % 1000]}`;
+}
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const two = (number: number) => String(number).padStart(2, '0');

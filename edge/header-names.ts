@@ -76,11 +76,14 @@ const keptLengthMax = 64;
 export function headerName(name: string): HeaderName {
   const found = known.get(name);
   if (found) return found;
-  const lower = name.toLowerCase();
+  const lower = copyOf(name).toLowerCase();
   const header = token.test(name) ? { lower, inRequest: requestKind(lower), inReply: replyKind(lower) } : invalid;
-  if (known.size < knownMax && name.length <= keptLengthMax) known.set(name, header);
+  if (known.size < knownMax && name.length <= keptLengthMax) known.set(copyOf(name), header);
   return header;
 }
+
+/** Of what is kept for long: a part of a text is a window on all of it, which it keeps from being freed. */
+export const copyOf = (text: string) => Buffer.from(text, 'latin1').toString('latin1');
 
 const invalid: HeaderName = { lower: '', inRequest: 'invalid', inReply: 'invalid' };
 

@@ -21,6 +21,8 @@ export class Outgoing {
   readonly socket: Socket;
   /** Since the beginning, as handed to `write`. */
   bytes = 0;
+  /** What is unsent, as long as it is text alone; else it is in `#pieces`. */
+  #text = '';
   #pieces: (string | Buffer)[] = [];
   #lent: Buffer[] = [];
   #unsentBytes = 0;
@@ -40,17 +42,24 @@ export class Outgoing {
 
   /** A string is Latin-1. False: wait for `onRoom`. */
   write(piece: string | Buffer): boolean {
-    const pieces = this.#pieces;
-    const last = pieces.length - 1;
-    const before = pieces[last];
-    if (typeof piece === 'string' && typeof before === 'string') pieces[last] = before + piece;
-    else pieces.push(piece);
+    if (typeof piece === 'string' && this.#pieces.length === 0) this.#text += piece;
+    else this.#addPiece(piece);
     this.bytes += piece.length;
     this.#unsentBytes += piece.length;
     this.#becomeDue();
     if (this.#unsentBytes + this.bytesInSocket < unsentBytesMax) return true;
     this.#isFull = true;
     return false;
+  }
+
+  #addPiece(piece: string | Buffer) {
+    const pieces = this.#pieces;
+    if (this.#text !== '') pieces.push(this.#text);
+    this.#text = '';
+    const last = pieces.length - 1;
+    const before = pieces[last];
+    if (typeof piece === 'string' && typeof before === 'string') pieces[last] = before + piece;
+    else pieces.push(piece);
   }
 
   /** Handed to the socket, and not yet taken by the kernel. */
@@ -73,24 +82,22 @@ export class Outgoing {
   send() {
     this.#isDue = false;
     const { socket } = this;
-    const pieces = this.#pieces;
-    const only = pieces[0];
+    const text = this.#text;
+    this.#text = '';
     if (socket.destroyed) {
       this.#pieces = [];
       return;
     }
-    if (pieces.length === 1 && this.#lent.length === 0 && only !== undefined) {
-      pieces.length = 0;
-      this.#sendOne(only);
-    } else if (pieces.length > 0) this.#sendTogether();
+    if (text !== '') this.#sendText(text);
+    else if (this.#pieces.length > 0) this.#sendPieces();
     this.#unsentBytes = 0;
     if (this.#isEnding) socket.end();
     else if (this.#isFull) this.#tellRoom();
   }
 
-  #sendOne(piece: string | Buffer) {
-    const isSent = typeof piece === 'string' && writeNow(this.socket, piece, (rest) => this.#awaitRest(piece.length, rest));
-    if (!isSent) this.socket.write(piece, 'latin1');
+  #sendText(text: string) {
+    const isSent = writeNow(this.socket, text, (rest) => this.#awaitRest(text.length, rest));
+    if (!isSent) this.socket.write(text, 'latin1');
   }
 
   #awaitRest(bytes: number, rest: Promise<void>) {
@@ -101,13 +108,14 @@ export class Outgoing {
     });
   }
 
-  #sendTogether() {
+  #sendPieces() {
     const pieces = this.#pieces;
     const lent = this.#lent;
     this.#pieces = [];
     this.#lent = [];
-    this.socket.cork();
     const last = pieces.pop();
+    if (pieces.length === 0 && lent.length === 0 && last !== undefined) return void this.socket.write(last, 'latin1');
+    this.socket.cork();
     for (const piece of pieces) this.socket.write(piece, 'latin1');
     // Also called when it failed; the buffers of a socket that was destroyed under a write are left to the garbage collector.
     if (last !== undefined) {

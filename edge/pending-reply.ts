@@ -1,6 +1,6 @@
 /** A reply on its way from the application to the client, which may become one that is kept. */
 import { type Freshness, freshnessOf, type ReplyHeaders } from './cache-rules.ts';
-import { headerName, namedByConnection } from './header-names.ts';
+import { copyOf, headerName, namedByConnection } from './header-names.ts';
 import type { CacheRules } from './table.ts';
 
 /** Ends with `begin` returning false, with `end` or with `abort`; calling more is harmless. Always end it, or others wait in vain for a while. */
@@ -55,8 +55,7 @@ export class PendingReply implements Store {
   begin(status: number, headers: ReplyHeaders): boolean {
     const { rules, bytesMax } = this.#options;
     const freshness = this.#isClosed ? undefined : freshnessOf(rules, status, headers);
-    const isTooLarge = Number(valueOf(headers, 'content-length') ?? 0) > bytesMax;
-    if (freshness && !isTooLarge) this.#head = { status, headers, freshness };
+    if (freshness && Number(valueOf(headers, 'content-length') ?? 0) <= bytesMax) this.#head = { status, headers, freshness };
     // 304 says nothing about what others would get.
     else this.#close(status === 304 ? 'aborted' : 'passing');
     return this.#head !== undefined;
@@ -96,20 +95,23 @@ export class PendingReply implements Store {
 const headersNotKept: ReadonlySet<string> = new Set(['proxy-authenticate', 'trailer', 'age', 'date']);
 
 function keptReply(status: number, said: ReplyHeaders, chunks: Buffer[]): { reply: KeptReply; bytes: number } {
-  const { names, values } = said;
-  const lines = names.map((name, index): [string, string] => [name, values[index] ?? '']);
+  const own = { names: said.names, values: said.values.map(copyOf) };
+  const lines = own.names.map((name, index): [string, string] => [name, own.values[index] ?? '']);
   const connections = lines.filter(([name]) => name === 'connection');
   const named = namedByConnection(connections.map(([, value]) => value).join());
   const isKept = (name: string) => headerName(name).inReply === 'end-to-end' && !headersNotKept.has(name) && !named.has(name);
   const headers = lines.filter(([name]) => isKept(name));
   // A copy, as chunks are often small windows on large buffers, which they would keep from being freed.
   const body = Buffer.concat(chunks);
-  const born = performance.now() - (Number.parseInt(valueOf(said, 'age') ?? '0', 10) || 0) * 1000;
+  const born = performance.now() - (Number.parseInt(valueOf(own, 'age') ?? '0', 10) || 0) * 1000;
   const bytes = body.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + headerBytes, 0);
-  return { reply: { status, headers, body, etag: valueOf(said, 'etag'), lastModified: valueOf(said, 'last-modified'), born }, bytes };
+  return { reply: { status, headers, body, etag: valueOf(own, 'etag'), lastModified: valueOf(own, 'last-modified'), born }, bytes };
 }
 
 /** What two strings and their pair take besides their text. */
 const headerBytes = 64;
 
-const valueOf = ({ names, values }: ReplyHeaders, name: string): string | undefined => values[names.indexOf(name)];
+function valueOf({ names, values }: ReplyHeaders, name: string): string | undefined {
+  const index = names.indexOf(name);
+  return index === -1 ? undefined : values[index];
+}

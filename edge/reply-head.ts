@@ -21,6 +21,13 @@ export interface ReplyHead {
   upgrade: string | undefined;
 }
 
+interface First {
+  status: number;
+  reason: string;
+  /** HTTP/1.0 */
+  isOld: boolean;
+}
+
 export const headerOf = ({ names, values }: ReplyHead, name: string): string | undefined => {
   const index = names.indexOf(name);
   return index === -1 ? undefined : values[index];
@@ -29,14 +36,17 @@ export const headerOf = ({ names, values }: ReplyHead, name: string): string | u
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const forbidden = /[\0-\x08\x0a-\x1f\x7f]/;
+/** Of all lines at once: where there is none of these, no value has any that is forbidden. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const suspicious = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 
 /** `text` is all up to the empty line, without it, in Latin-1. */
 export function parseReplyHead(text: string, linesMax: number): ReplyHead | string {
   const endOfFirst = text.indexOf('\r\n');
-  const first = statusLine.exec(endOfFirst === -1 ? text : text.slice(0, endOfFirst));
+  const first = firstOf(endOfFirst === -1 ? text : text.slice(0, endOfFirst));
   if (!first) return 'the first line is not one of HTTP/1';
-  const head = emptyHead(Number(first[2]), first[3] ?? '');
-  const isOld = first[1] === '0';
+  const { status, reason, isOld } = first;
+  const head = emptyHead(status, reason);
   const problem = endOfFirst === -1 ? undefined : readLines(head, text, endOfFirst + 2, linesMax);
   if (problem !== undefined) return problem;
   head.keepAlive = !isOld;
@@ -46,7 +56,23 @@ export function parseReplyHead(text: string, linesMax: number): ReplyHead | stri
   return head;
 }
 
+let lastLine = '';
+let lastFirst: First | undefined;
+
+/** Most begin as the one before, which is remembered. */
+function firstOf(line: string): First | undefined {
+  if (line === lastLine) return lastFirst;
+  const [, minor, status, reason = ''] = statusLine.exec(line) ?? [];
+  lastLine = line;
+  lastFirst = status === undefined ? undefined : { status: Number(status), reason, isOld: minor === '0' };
+  return lastFirst;
+}
+
 function mindConnection(head: ReplyHead, connection: string, isOld: boolean) {
+  if (connection === 'keep-alive') {
+    head.keepAlive = true;
+    return;
+  }
   head.keepAlive = isOld ? /\bkeep-alive\b/i.test(connection) : !/\bclose\b/i.test(connection);
   if (!isPlainConnection(connection)) dropNamed(head, namedByConnection(connection));
 }
@@ -66,6 +92,7 @@ export const emptyHead = (status: number, reason: string): ReplyHead => ({
 });
 
 function readLines(head: ReplyHead, text: string, from: number, linesMax: number): string | undefined {
+  const add = suspicious.test(text) ? addLine : addCleanLine;
   let start = from;
   for (let count = 0; start < text.length; count++) {
     if (count >= linesMax) return 'too many headers';
@@ -73,7 +100,7 @@ function readLines(head: ReplyHead, text: string, from: number, linesMax: number
     const end = next === -1 ? text.length : next;
     const colon = text.indexOf(':', start);
     if (colon === -1 || colon >= end) return 'a header without a colon';
-    const problem = addLine(head, text.slice(start, colon), trimBlanks(text, colon + 1, end));
+    const problem = add(head, text.slice(start, colon), trimBlanks(text, colon + 1, end));
     if (problem !== undefined) return problem;
     start = end + 2;
   }
@@ -93,8 +120,13 @@ const isBlank = (code: number) => code === 32 || code === 9;
 /** Used for the lines of CGI programs too. */
 export function addLine(head: ReplyHead, name: string, value: string): string | undefined {
   const { lower, inReply } = headerName(name);
+  if (inReply !== 'invalid' && forbidden.test(value)) return `forbidden characters in ${lower}`;
+  return addCleanLine(head, name, value);
+}
+
+function addCleanLine(head: ReplyHead, name: string, value: string): string | undefined {
+  const { lower, inReply } = headerName(name);
   if (inReply === 'invalid') return 'a header name with forbidden characters';
-  if (forbidden.test(value)) return `forbidden characters in ${lower}`;
   head.names.push(lower);
   head.values.push(value);
   if (inReply === 'end-to-end') head.passed += `${name}: ${value}\r\n`;
@@ -108,8 +140,9 @@ export function addLine(head: ReplyHead, name: string, value: string): string | 
 
 function addLength(head: ReplyHead, value: string): string | undefined {
   if (!/^\d{1,15}$/.test(value)) return 'a length that is not a number';
-  if (head.contentLength !== undefined && head.contentLength !== Number(value)) return 'two lengths';
-  head.contentLength = Number(value);
+  const length = Number(value);
+  if (head.contentLength !== undefined && head.contentLength !== length) return 'two lengths';
+  head.contentLength = length;
   return undefined;
 }
 

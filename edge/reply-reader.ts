@@ -8,21 +8,25 @@ import { parseReplyHead, type ReplyHead } from './reply-head.ts';
 export interface ReplySink {
   /** 1xx too; those are followed by another. */
   onHead(head: ReplyHead): void;
-  /** Valid only during the call, unless it is in a borrowed buffer that the receiver keeps. */
-  onReplyBody(bytes: Buffer): void;
+  /** A string is Latin-1. Bytes are valid only during the call, unless they are in a borrowed buffer that the receiver keeps. */
+  onReplyBody(piece: Buffer | string): void;
   onReplyEnd(trailers: string): void;
   onBadReply(reason: string): void;
 }
 
 export interface ReplyReader {
   read(bytes: Buffer): void;
+  /** The same as Latin-1, which is cheaper for what is short; where it is missing, or now, all is read as bytes. */
+  readonly takesText?: boolean;
+  readText?(text: string): void;
   /** The application closed; true where that is how the reply ends. */
   end(): boolean;
   /** How many bytes of the body are still to come, as far as one knows. */
   readonly bytesLeft: number;
 }
 
-const endOfHead = Buffer.from('\r\n\r\n');
+const endOfHead = '\r\n\r\n';
+const endOfHeadBytes = Buffer.from(endOfHead);
 
 type State = 'head' | 'length' | 'chunks' | 'until-close' | 'over';
 
@@ -52,6 +56,23 @@ export class HttpReplyReader implements ReplyReader {
     if (rest.length > 0) this.#readBody(rest);
   }
 
+  get takesText() {
+    return this.#state !== 'chunks' && !this.#partialHead;
+  }
+
+  readText(text: string) {
+    let from = 0;
+    while (this.#state === 'head') {
+      const end = text.indexOf(endOfHead, from);
+      if (end === -1 || end - from > this.#limits.replyHeadBytesMax) return this.read(Buffer.from(text.slice(from), 'latin1'));
+      if (!this.#takeHead(text.slice(from, end))) return;
+      from = end + endOfHead.length;
+    }
+    if (from === text.length) return;
+    const rest = from === 0 ? text : text.slice(from);
+    this.#readBody(rest);
+  }
+
   end(): boolean {
     if (this.#state !== 'until-close') return false;
     this.#over('');
@@ -61,7 +82,7 @@ export class HttpReplyReader implements ReplyReader {
   /** What comes after the head; undefined where it is not whole or not right. */
   #readHead(bytes: Buffer): Buffer | undefined {
     const all = this.#partialHead ? Buffer.concat([this.#partialHead, bytes]) : bytes;
-    const end = all.indexOf(endOfHead);
+    const end = all.indexOf(endOfHeadBytes);
     if (end === -1 ? all.length > this.#limits.replyHeadBytesMax : end > this.#limits.replyHeadBytesMax) {
       this.#bad('the head is too large');
       return undefined;
@@ -71,16 +92,19 @@ export class HttpReplyReader implements ReplyReader {
       return undefined;
     }
     this.#partialHead = undefined;
-    const head = parseReplyHead(all.toString('latin1', 0, end), this.#limits.replyHeaderLinesMax);
+    return this.#takeHead(all.toString('latin1', 0, end)) ? all.subarray(end + endOfHead.length) : undefined;
+  }
+
+  #takeHead(text: string): boolean {
+    const head = parseReplyHead(text, this.#limits.replyHeaderLinesMax);
     if (typeof head === 'string') {
       this.#bad(head);
-      return undefined;
+      return false;
     }
-    const rest = all.subarray(end + endOfHead.length);
     this.#frame(head);
     this.#sink.onHead(head);
     if (this.#state === 'length' && this.bytesLeft === 0) this.#over('');
-    return rest;
+    return true;
   }
 
   #frame({ status, isChunked, contentLength }: ReplyHead) {
@@ -104,12 +128,12 @@ export class HttpReplyReader implements ReplyReader {
     }
   }
 
-  #readBody(bytes: Buffer) {
+  #readBody(bytes: Buffer | string) {
     if (this.#state === 'until-close') return this.#sink.onReplyBody(bytes);
-    if (this.#state === 'chunks') return this.#readChunks(bytes);
+    if (this.#state === 'chunks') return this.#readChunks(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
     if (this.#state === 'over') return this.#bad('more bytes than the reply has');
     const isTooMuch = bytes.length > this.bytesLeft;
-    const mine = isTooMuch ? bytes.subarray(0, this.bytesLeft) : bytes;
+    const mine = isTooMuch ? bytes.slice(0, this.bytesLeft) : bytes;
     this.bytesLeft -= mine.length;
     if (mine.length > 0) this.#sink.onReplyBody(mine);
     if (isTooMuch) this.#bad('more bytes than the reply has');

@@ -95,6 +95,13 @@ export function readHead({ method, target, headers, major, minor }: RequestHead)
   };
 }
 
+/** `h2c` would hide a second protocol from the edge; a body before the change of protocol is asking for confusion. */
+export function passableUpgrade({ upgrade, contentLength, isChunked }: ReadHead): string | undefined {
+  if (upgrade === undefined || isChunked || (contentLength ?? 0) > 0 || !/^[\w./-]+$/.test(upgrade) || /^h2/i.test(upgrade))
+    return undefined;
+  return upgrade;
+}
+
 function without(headers: string[], names: Set<string>): string {
   let passed = '';
   for (let index = 0; index < headers.length; index += 2) {

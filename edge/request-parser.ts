@@ -3,6 +3,8 @@
  * ServerResponse around each request, which together cost as much as all else that the edge does for it; here its parser is used without them.
  */
 import { HTTPParser, methods } from 'node:_http_common';
+import type { Socket } from 'node:net';
+import { ClientReading } from './client-reading.ts';
 
 export interface RequestHead {
   method: string;
@@ -22,12 +24,17 @@ export interface RequestEvents {
   onHead(head: RequestHead): boolean;
   onBody(chunk: Buffer): void;
   onEnd(trailers: string[]): void;
+  /** It has read by itself. `rest` is what it did not take: what stands behind a request that asked for another protocol. */
+  onRead(rest: Buffer): void;
+  onRefused(refused: Refused): void;
 }
 
+const nothing = Buffer.alloc(0);
 const nothingLenient = 0;
 const [bodyFollows, connectionIsHandedOver] = [0, 2];
 
-type Refused = 'malformed' | 'too-large';
+export type Refused = 'malformed' | 'too-large';
+type Failed = Error & { code: string };
 
 export class RequestParser {
   readonly #parser = new HTTPParser();
@@ -35,6 +42,8 @@ export class RequestParser {
   readonly #headerLinesMax: number;
   #lines: string[] = [];
   #isTooLarge = false;
+  /** The last head asked for another protocol: what stands behind its request is not taken. */
+  #mayStop = false;
 
   constructor(events: RequestEvents, headerBytesMax: number, headerLinesMax: number) {
     this.#events = events;
@@ -45,11 +54,26 @@ export class RequestParser {
     parser[HTTPParser.kOnHeadersComplete] = this.#onHead.bind(this);
     parser[HTTPParser.kOnBody] = (chunk: Buffer) => this.#events.onBody(chunk);
     parser[HTTPParser.kOnMessageComplete] = () => this.#onEnd();
+    parser[HTTPParser.kOnExecute] = (taken: number | Failed) => this.#onExecuted(taken);
+  }
+
+  /** It reads by itself from here on, where it can. */
+  readFrom(socket: Socket): ClientReading {
+    return new ClientReading(socket, this.#parser);
   }
 
   /** How many bytes were taken, or why no more will be. */
   execute(chunk: Buffer): number | Refused {
-    const taken = this.#parser.execute(chunk);
+    return this.#outcome(this.#parser.execute(chunk));
+  }
+
+  #onExecuted(executed: number | Failed) {
+    const taken = this.#outcome(executed);
+    if (typeof taken === 'string') return this.#events.onRefused(taken);
+    this.#events.onRead(this.#mayStop ? this.#parser.getCurrentBuffer().subarray(taken) : nothing);
+  }
+
+  #outcome(taken: number | Failed): number | Refused {
     if (this.#isTooLarge) return 'too-large';
     if (typeof taken === 'number') return taken;
     return taken.code === 'HPE_HEADER_OVERFLOW' ? 'too-large' : 'malformed';
@@ -87,6 +111,7 @@ export class RequestParser {
       this.#lines = [];
     }
     if (this.#isTooLarge) return bodyFollows;
+    this.#mayStop = wantsUpgrade;
     const head = { method: methods[method] ?? '', target: target ?? '', major, minor, headers, wantsUpgrade, keepAlive };
     return this.#events.onHead(head) ? connectionIsHandedOver : bodyFollows;
   }

@@ -19,7 +19,9 @@ export function openAppsByCluster(table: Pick<Table, 'get'>): AppsByCluster {
   const appsOf = (cluster: string): Apps | undefined => {
     const environment = table.get(cluster);
     if (!environment) return undefined;
-    const apps = known.get(environment) ?? appsIn(environment);
+    const found = known.get(environment);
+    if (found) return found;
+    const apps = appsIn(environment);
     known.set(environment, apps);
     return apps;
   };

@@ -27,6 +27,8 @@ export interface UpstreamUser {
 
 /** While so much comes at once, and so much is still to come, it is read into a buffer of its own; one who waits has none. */
 const largeBytes = 16 * 1024;
+/** Up to here, all at once as text is cheaper than views and searches of bytes. */
+const textBytesMax = 8 * 1024;
 
 export class UpstreamConnection {
   readonly instance: RunningInstance;
@@ -129,7 +131,11 @@ export class UpstreamConnection {
 
   #onRead(count: number, buffer: Uint8Array): boolean {
     this.#lastBytes = count;
-    this.#receive(Buffer.from(buffer.buffer, buffer.byteOffset, count));
+    const reader = this.user?.reader;
+    if (count <= textBytesMax && buffer === scratch && reader?.takesText && reader.readText) {
+      this.hasReceived = true;
+      reader.readText(scratch.toString('latin1', 0, count));
+    } else this.#receive(Buffer.from(buffer.buffer, buffer.byteOffset, count));
     return true;
   }
 
