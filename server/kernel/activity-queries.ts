@@ -161,7 +161,7 @@ export const finish = (db: Db, lease: Lease, { state, staged_in, result, failure
           staged_in = ${staged_in}, completed_at = case when ${state} <> 'staged' then clock_timestamp() end,
           updated_at = clock_timestamp(), runner = null, lease_until = null,
           cancelled_at = case when ${state} = 'cancelled' then clock_timestamp() end,
-          expires_at = clock_timestamp() + make_interval(days => ${kept_days ?? null}::integer),
+          expires_at = coalesce(clock_timestamp() + make_interval(days => ${kept_days ?? null}::integer), expires_at),
           timings = timings || jsonb_build_object('wait', extract(epoch from started_at - created_at)::float,
             'execute', extract(epoch from clock_timestamp() - started_at)::float)
         where id = ${lease.id} and fence = ${lease.fence} returning id),

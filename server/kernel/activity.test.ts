@@ -170,6 +170,30 @@ describe('an activity', () => {
     expect(order.slice(6)).toEqual(['deployment begins', 'deployment ends', 'cron 3 begins', 'cron 3 ends']);
   });
 
+  test('is not kept waiting by any number of others that only follow something', async () => {
+    const over = new AbortController();
+    const follower = activity({
+      type: 'test.follower',
+      queue: 'internal',
+      isPatient: true,
+      input: Type.Object({}),
+      run: ({ step }) => step('follow', () => new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()))),
+    });
+    const followers = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => start(follower, { environments: [environment('followed')], beside: `cron ${index}` })),
+    );
+    const runner = startRunner([build, follower], platform, { activitiesMax: 2, leaseSeconds: 2 });
+    try {
+      const states = () => Promise.all(followers.map(async ({ id }) => (await activityRow(platform, id)).state));
+      await expect.poll(states, { timeout: 10_000 }).toEqual(followers.map(() => 'in_progress'));
+      const { id } = await start(build);
+      await expect.poll(async () => (await activityRow(platform, id)).state, { timeout: 10_000 }).toBe('complete');
+    } finally {
+      over.abort();
+      await runner.close();
+    }
+  });
+
   test('says in its log why it failed, and whose fault it was', async () => {
     const [problem, command] = [await start(build, { input: { breaks: 'problem' } }), await start(build, { input: { breaks: 'command' } })];
     await work(build);

@@ -18,7 +18,7 @@ import { Problem } from './problem.ts';
 import type { Tx } from './sql.ts';
 
 /** How many activities of one project run at once, by queue. */
-export const queueLimits = { default: 2, integration: 4, backup: 2, cron: 10, internal: null } as const;
+export const queueLimits = { default: 2, integration: 4, backup: 2, cron: 10, task: 4, internal: null } as const;
 export type Queue = keyof typeof queueLimits;
 
 export type Activity = Selectable<Database['activities']>;
@@ -33,6 +33,8 @@ export interface ActivityDefinition<Input extends TSchema = TSchema> {
   cancellable: boolean;
   /** Whether it may touch the machine, which one process has; other runners leave it alone. */
   usesMachine?: boolean;
+  /** Whether most of its time it only follows a command of people's: however many do, they take no place of what is to be done soon. */
+  isPatient?: boolean;
   /** How long it is listed after its end; without end where absent. */
   keptDays?: number;
   run(work: Work<Static<Input>>, platform: Platform): Promise<void>;

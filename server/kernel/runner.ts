@@ -26,7 +26,11 @@ export interface RunnerOptions {
 const leaseSecondsDefault = 10;
 const lookAnywaySeconds = 2;
 const activitiesMaxDefault = 24;
+/** Those that only follow something cost next to nothing. */
+const patientMax = 500;
 const closeSecondsMax = 10;
+
+const isPatient = (definition: ActivityDefinition) => definition.isPatient === true;
 
 interface Running {
   activity: Activity;
@@ -38,7 +42,8 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const { leaseSeconds = leaseSecondsDefault, activitiesMax = activitiesMaxDefault, hasMachine = () => true } = options;
   const { db, log, notices } = platform;
   const byType = new Map(definitions.map((definition) => [definition.type, definition]));
-  const forTheMachine = definitions.filter(({ usesMachine }) => usesMachine).map(({ type }) => type);
+  const typesOf = (isWanted: (definition: ActivityDefinition) => boolean) => definitions.filter(isWanted).map(({ type }) => type);
+  const [forTheMachine, patient, hurried] = [typesOf((d) => d.usesMachine === true), typesOf(isPatient), typesOf((d) => !isPatient(d))];
   const name = ulid();
   const running = new Map<string, Running>();
   const stopping = new AbortController();
@@ -57,13 +62,24 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
     running.set(activity.id, { activity, stop, done });
   };
 
+  /** How many it can take of whatever comes, and the types that it can take none of. */
+  const room = () => {
+    const following = [...running.values()].filter(({ activity }) => patient.includes(activity.type)).length;
+    const freeOf = { hurried: Math.max(0, activitiesMax - (running.size - following)), patient: Math.max(0, patientMax - following) };
+    const open = Object.values(freeOf).filter((free) => free > 0);
+    const full = [freeOf.hurried === 0 ? hurried : [], freeOf.patient === 0 ? patient : []].flat();
+    return { free: open.length === 0 ? 0 : Math.min(...open), full };
+  };
+
   const claimAll = async () => {
     try {
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
-        const free = activitiesMax - running.size;
-        const claimed = free > 0 ? await claim(db, name, free, { leaseSeconds, except: hasMachine() ? [] : forTheMachine }) : [];
+        const { free, full } = room();
+        if (free === 0) continue;
+        const claimed = await claim(db, name, free, { leaseSeconds, except: hasMachine() ? full : [...full, ...forTheMachine] });
         claimed.forEach(begin);
+        if (claimed.length === free) lookAgain = true;
       }
     } catch (error) {
       log.warn({ error }, 'activities could not be claimed');
