@@ -18,6 +18,25 @@ test('what is given out beyond what there is can be said in part', () => {
   expect(readConfig({ OFFSHOOT_OVERCOMMIT: 'memory=1.5, disk=1' }).overcommit).toEqual({ cpu: 32, memory: 1.5, disk: 1 });
 });
 
+test('backups are kept in the data folder, or in folders and buckets elsewhere', () => {
+  expect(readConfig({ OFFSHOOT_DATA: '/srv/x' }).backups).toEqual([{ kind: 'folder', folder: '/srv/x/backups' }]);
+  const place = 's3:https://KEY%2F1:se%2Bcret@store.example.org:9000/bucket-1/of/ours?region=eu-1';
+  expect(readConfig({ OFFSHOOT_BACKUPS: `/mnt/disk, ${place}` }).backups).toEqual([
+    { kind: 'folder', folder: '/mnt/disk' },
+    {
+      kind: 's3',
+      endpoint: 'https://store.example.org:9000',
+      bucket: 'bucket-1',
+      prefix: 'of/ours',
+      region: 'eu-1',
+      accessKey: 'KEY/1',
+      secretKey: 'se+cret',
+    },
+  ]);
+  for (const wrong of ['relative', 's3:https://host/bucket', 's3:https://a:b@host/', 's3:ftp://a:b@host/bucket', '/a,'])
+    expect(() => readConfig({ OFFSHOOT_BACKUPS: wrong })).toThrow('OFFSHOOT_BACKUPS should be');
+});
+
 test('every mistake is named in one refusal', () => {
   const mistakes = {
     OFFSHOOT_PORT: '99999',
@@ -36,6 +55,7 @@ test('every mistake is named in one refusal', () => {
     OFFSHOOT_DEVELOPMENT_SIZES: 'tiny',
     OFFSHOOT_PREVIEW_PAUSE_DAYS: '-1',
     OFFSHOOT_PREVIEW_SLEEP_SECONDS: '1.5',
+    OFFSHOOT_BACKUPS: 'relative',
     OFFSHOOT_PROT: '8080',
   };
   let message = '';

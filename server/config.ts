@@ -3,6 +3,7 @@
  * for each mistake: a setting that is silently ignored is worse than a refusal.
  */
 import { resolve } from 'node:path';
+import type { BackupPlace } from './drivers/blobs/places.ts';
 
 export interface Config {
   host: string;
@@ -23,6 +24,10 @@ export interface Config {
   volumes: string | undefined;
   /** The cache of images; several installations can share one. */
   images: string;
+  /** How often Debian is asked for newer packages for them; 0: never. */
+  imageUpdateDays: number;
+  /** Where backups are kept: in all of these places. */
+  backups: [BackupPlace, ...BackupPlace[]];
   /** Undefined: the embedded PostgreSQL in the data folder. */
   databaseUrl: string | undefined;
   /** Newest first; undefined: the key file in the data folder. */
@@ -134,8 +139,25 @@ const numberUpTo =
   (value) =>
     /^\d{1,9}$/.test(value) && Number(value) <= max ? Number(value) : expected(`a number of ${what} from 0 to ${max}; 0 is never`);
 const pauseDaysMax = 3650;
+const imageUpdateDaysMax = 365;
 /** Of installations and of environments. */
 export const sleepSecondsMax = 2_592_000;
+/** As in the setting. Throws a ConfigError. */
+export const backupPlaces: Parse<[BackupPlace, ...BackupPlace[]]> = (value) => {
+  const [first = expected('places'), ...others] = value.split(',').map((place) => backupPlace(place.trim()));
+  return [first, ...others];
+};
+const backupPlace: Parse<BackupPlace> = (value) => {
+  if (value.startsWith('/')) return { kind: 'folder', folder: resolve(value) };
+  const url = value.startsWith('s3:') ? URL.parse(value.slice('s3:'.length)) : null;
+  const [, bucket, prefix = ''] =
+    /^\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]{1,200}?))?\/?$/.exec(url?.pathname ?? '') ?? [];
+  if (!url || !/^https?:$/.test(url.protocol) || bucket === undefined || url.username === '' || url.password === '')
+    return expected('absolute folders, or s3:https://ACCESS_KEY:SECRET_KEY@host/bucket/prefix?region=…, separated by commas');
+  const [accessKey, secretKey] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
+  const region = url.searchParams.get('region') ?? 'us-east-1';
+  return { kind: 's3', endpoint: url.origin, bucket, prefix, region, accessKey, secretKey };
+};
 const yesOrNo: Parse<boolean> = (value) => (/^(yes|no)$/.test(value) ? value === 'yes' : expected('yes or no'));
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
@@ -152,6 +174,8 @@ const variables = {
   OFFSHOOT_DATA: (value: string) => resolve(value),
   OFFSHOOT_VOLUMES: (value: string) => resolve(value),
   OFFSHOOT_IMAGES: (value: string) => resolve(value),
+  OFFSHOOT_IMAGE_UPDATE_DAYS: numberUpTo(imageUpdateDaysMax, 'days'),
+  OFFSHOOT_BACKUPS: backupPlaces,
   OFFSHOOT_SECRET_KEY: secretKeys,
   OFFSHOOT_ADMIN_EMAIL: email,
   OFFSHOOT_ADMIN_PASSWORD: atLeast(passwordCharactersMin),
@@ -193,7 +217,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     domain,
     data,
     images: values.OFFSHOOT_IMAGES ?? resolve(data, 'images'),
+    imageUpdateDays: values.OFFSHOOT_IMAGE_UPDATE_DAYS ?? 1,
     volumes: values.OFFSHOOT_VOLUMES,
+    backups: values.OFFSHOOT_BACKUPS ?? [{ kind: 'folder', folder: resolve(data, 'backups') }],
     databaseUrl: values.DATABASE_URL,
     secretKeys: values.OFFSHOOT_SECRET_KEY,
     admin: {

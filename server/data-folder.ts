@@ -13,6 +13,9 @@ export interface DataFolder {
   readonly path: string;
   /** The first encrypts, all decrypt: that is how keys are rotated. One is made if there is none. */
   secretKeys(): Buffer[];
+  /** Whether there are any yet. */
+  hasSecretKeys(): boolean;
+  keepSecretKeys(keys: readonly Buffer[]): void;
   /** Lets another instance in. */
   close(): void;
 }
@@ -30,7 +33,7 @@ export function openDataFolder(path: string): DataFolder {
   held.add(lock);
   return {
     path: folder,
-    secretKeys: () => readSecretKeys(join(folder, 'secret-key')),
+    ...keysIn(folder),
     close: () => {
       held.delete(lock);
       lock.close();
@@ -43,7 +46,16 @@ export function shareDataFolder(path: string): DataFolder {
   const folder = resolve(path);
   if (!existsSync(join(folder, 'secret-key')))
     throw new Error(`There is no installation in ${folder}; start the whole platform there once, or set OFFSHOOT_DATA.`);
-  return { path: folder, secretKeys: () => readSecretKeys(join(folder, 'secret-key')), close: () => {} };
+  return { path: folder, ...keysIn(folder), close: () => {} };
+}
+
+function keysIn(folder: string): Pick<DataFolder, 'secretKeys' | 'hasSecretKeys' | 'keepSecretKeys'> {
+  const file = join(folder, 'secret-key');
+  return {
+    secretKeys: () => readSecretKeys(file),
+    hasSecretKeys: () => existsSync(file),
+    keepSecretKeys: (keys) => writeWhole(file, keys.map((key) => `${key.toString('base64')}\n`).join('')),
+  };
 }
 
 /** Others may pass through, to what is theirs inside, but not look around. */

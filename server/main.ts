@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { openDataFolder, shareDataFolder } from './data-folder.ts';
+import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
 import { openPhone } from './drivers/phone/phone.ts';
@@ -53,9 +54,22 @@ const notices = await openNotices(databaseUrl, log);
 closings.push(() => notices.close());
 const git = await openGit(join(data.path, 'repositories'), config);
 closings.push(() => git.close());
+const blobs = openBlobs({ folder: blobsFolder(data.path), places: config.backups, secrets });
 const machine = lazyMachine(config, log);
 closings.push(() => machine.close());
-const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine: machine.get, inside: machine.inside });
+const platform = await openPlatform({
+  config,
+  db,
+  log,
+  secrets,
+  mail,
+  phone,
+  notices,
+  git,
+  blobs,
+  machine: machine.get,
+  inside: machine.inside,
+});
 closings.push(() => platform.logs.close());
 
 if (roles.has('runner')) {

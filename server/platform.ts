@@ -2,6 +2,7 @@
  * All that a handler may touch, built once in main.ts, and the product's words that the kernel's types speak of.
  */
 import type { Config } from './config.ts';
+import type { Blobs } from './drivers/blobs/blobs.ts';
 import type { Git } from './drivers/git/git.ts';
 import { openLogFollowers, type LogFollowers } from './drivers/logs/follow-logs.ts';
 import type { Inside, Machine } from './machine.ts';
@@ -29,6 +30,8 @@ export interface Platform {
   mail: Mail;
   phone: PhoneSender;
   git: Git;
+  /** Where backups are kept. */
+  blobs: Blobs;
   /** What environments run on; opened with the first use. */
   machine(): Promise<Machine>;
   /** Into what runs on it, also from a process that does not have it. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, inject } from 'vitest';
 import { readConfig } from './config.ts';
+import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMailFolder, type Message } from './drivers/mail/mail.ts';
 import { openPhoneFolder } from './drivers/phone/phone.ts';
@@ -80,7 +81,8 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
   const phone = openPhoneFolder(join(folder, 'phone'), log);
   const notices = await openNotices(database.url, log);
   const git = await openGit(join(folder, 'repositories'), config);
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine });
+  const blobs = openBlobs({ folder: blobsFolder(folder), places: config.backups, secrets });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();

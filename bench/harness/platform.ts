@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../server/config.ts';
+import { blobsFolder, openBlobs } from '../../server/drivers/blobs/open-blobs.ts';
 import { openGit } from '../../server/drivers/git/open-git.ts';
 import { openMail } from '../../server/drivers/mail/mail.ts';
 import { openPhone } from '../../server/drivers/phone/phone.ts';
@@ -33,7 +34,8 @@ export async function openMeasuredPlatform() {
   const notices = await openNotices(postgres.url, log);
   const git = await openGit(join(scratch, 'repositories'), config);
   const machine = () => Promise.reject(new Error('Nothing runs in this measurement'));
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, machine });
+  const blobs = openBlobs({ folder: blobsFolder(scratch), places: config.backups, secrets });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine });
   const api = await serveApi(rooms, platform);
 
   const user = await insertUser(db, { email: 'ada@example.org', username: 'ada' });

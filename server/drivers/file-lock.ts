@@ -21,6 +21,16 @@ export async function withFileLock<T>(file: string, signal: AbortSignal, work: (
   return holding(lock, work);
 }
 
+/** Beside others who share it, and not while somebody has it alone. */
+export async function withSharedFileLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  let lock = tryLock(file, shared);
+  while (!lock) {
+    await sleep(pollMilliseconds, undefined, { signal });
+    lock = tryLock(file, shared);
+  }
+  return holding(lock, work);
+}
+
 /** Undefined where somebody else holds the lock. */
 export async function ifUnlocked<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {
   const lock = tryLock(file);
@@ -37,10 +47,14 @@ async function holding<T>(lock: DatabaseSync, work: () => Promise<T>): Promise<T
   }
 }
 
-function tryLock(file: string): DatabaseSync | undefined {
+const alone = 'pragma locking_mode = exclusive; begin exclusive';
+/** What has been read in a transaction stays as it is until its end. */
+const shared = 'begin; select count(*) from sqlite_schema';
+
+function tryLock(file: string, how = alone): DatabaseSync | undefined {
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
-    lock.exec('pragma locking_mode = exclusive; begin exclusive');
+    lock.exec(how);
     chmodSync(file, 0o600);
     return lock;
   } catch (error) {

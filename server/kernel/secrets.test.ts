@@ -35,3 +35,9 @@ test('whatever is logged under the name of a secret is hidden', () => {
   expect(lines.join('')).not.toContain('hunter2');
   expect(lines.join('')).toContain('careless');
 });
+
+test('a derived secret is the same again for its purpose and key, and tells nothing of another', () => {
+  const [mine, old] = openSecrets([newer, older]).derived('one');
+  expect([mine, old]).toEqual([openSecrets([newer]).derived('one')[0], openSecrets([older]).derived('one')[0]]);
+  expect(new Set([mine, old, openSecrets([newer]).derived('two')[0]]).size).toBe(3);
+});

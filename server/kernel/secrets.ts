@@ -9,6 +9,8 @@ export interface Secrets {
   open(purpose: string, sealed: string): string;
   sign(text: string): string;
   isSigned(text: string, signature: string): boolean;
+  /** A secret for one purpose that is kept nowhere: the same keys give it again. One for each key, newest first, as what an older one locked must still be opened. */
+  derived(purpose: string): [string, ...string[]];
 }
 
 const ivBytes = 12;
@@ -43,6 +45,10 @@ export function openSecrets(keys: readonly Buffer[]): Secrets {
     },
     sign: (text) => signatureOf(newest, text),
     isSigned: (text, signature) => rings.some((ring) => isSame(signatureOf(ring, text), signature)),
+    derived(purpose) {
+      const [first = '', ...others] = keys.map((key) => derive(key, `derived ${purpose}`).toString('base64url'));
+      return [first, ...others];
+    },
   };
 }
 

@@ -1,0 +1,68 @@
+/**
+ * Where backups are kept, off the pool: compressed, encrypted, and each piece of data once, however many backups have it. Every implementation passes
+ * blobs/conformance.ts.
+ *
+ * A repository is what shares its pieces and its key: one per project. It may be in several places; then each holds everything, and what is stored
+ * is stored when all have it. Whoever uses one does so beside others; whoever removes something from it waits until it is alone with it.
+ */
+export interface Blobs {
+  /**
+   * Keeps the folders as they are now: owners, modes, times, links and attributes. They must not change meanwhile. Named by the backup: whoever calls
+   * again, because the first call was interrupted, gets the same without reading everything again.
+   */
+  store(repository: string, backup: string, parts: readonly Part[], bounds: StoreBounds): Promise<Stored>;
+  /** Reads back every byte from every place, and throws a Problem that says what is damaged or missing where. */
+  verify(repository: string, stored: Stored, signal?: AbortSignal): Promise<void>;
+  /**
+   * Fills empty folders with the parts of those names, from the first place that has them whole. It bears being called again for folders that an
+   * interrupted call left half full.
+   */
+  restore(repository: string, stored: Stored, parts: readonly Part[], signal?: AbortSignal): Promise<void>;
+  /** Frees what only these backups held. Those that are not there are forgotten already. */
+  forget(repository: string, backups: readonly string[], signal?: AbortSignal): Promise<void>;
+  /** The backups that are in all places. */
+  list(repository: string): Promise<string[]>;
+  /** With all that is in it. */
+  removeRepository(repository: string): Promise<void>;
+  /** For `./offshoot doctor`: each place, and whether it can be reached and written to. */
+  places(): Promise<PlaceState[]>;
+}
+
+export interface Part {
+  /** Letters, digits and dashes, 100 at most; so are the names of repositories and backups. */
+  name: string;
+  folder: string;
+}
+
+export interface StoreBounds {
+  /** An earlier backup of the same folders: what has not changed since is not read again. */
+  after?: Stored | undefined;
+  /** When the folders were copied from what goes on changing. */
+  takenAt?: string | undefined;
+  /** From 0 to 1. */
+  progress?: ((share: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Kept with the backup: what to ask each place for. */
+export interface Stored {
+  backup: string;
+  /** Their names. */
+  parts: string[];
+  /** What it is called there, by the place's name. A place that is not mentioned is looked through for the backup's name. */
+  places: Record<string, string>;
+  /** What is in the folders. */
+  bytes: number;
+  /** What it added to the first place: compressed, without what was there already. */
+  bytesAdded: number;
+  /** What changed in this moment may have changed again without a trace (recent-changes.ts). In seconds since 1970. */
+  doubtfulFrom?: number;
+}
+
+export interface PlaceState {
+  name: string;
+  /** Without credentials. */
+  address: string;
+  /** Undefined: it works. */
+  problem: string | undefined;
+}

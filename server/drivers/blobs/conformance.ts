@@ -1,0 +1,189 @@
+/** What every keeper of blobs does. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, cp, link, lutimes, mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Problem } from '../../kernel/problem.ts';
+import type { Blobs, Part, Stored } from './blobs.ts';
+
+export interface OpenedBlobs {
+  blobs: Blobs;
+  /** What is kept in a place, so that a test can spoil it. */
+  kept: {
+    names(): Promise<string[]>;
+    read(name: string): Promise<Buffer>;
+    write(name: string, content: Buffer): Promise<void>;
+    remove(name: string): Promise<void>;
+  };
+  clean(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const largeBytes = 24 * 1024 ** 2;
+/** Each command of restic computes for half a second before it does anything, to make guessing passwords dear. */
+export const testMilliseconds = 120_000;
+
+/** Names, kinds, owners, modes, times to the nanosecond, links, attributes and contents. */
+export async function picture(folder: string): Promise<string> {
+  const listing = await run('find', ['.', '-printf', '%p %y %U:%G %m %s %n %T@ %l\n'], { cwd: folder });
+  const sums = await run('find', ['.', '-type', 'f', '-exec', 'sha256sum', '{}', '+'], { cwd: folder });
+  const attributes = await run('getfattr', ['-R', '-d', '.'], { cwd: folder }).catch(() => ({ stdout: '' }));
+  // A folder's size depends on what was in it before.
+  const lines = listing.stdout.split('\n').map((line) => line.replace(/^(\S+ d \S+ \S+) \d+ \d+/, '$1'));
+  return [...lines.toSorted(), ...sums.stdout.split('\n').toSorted(), attributes.stdout].join('\n');
+}
+
+export function blobsConformance(name: string, open: () => Promise<OpenedBlobs>) {
+  describe(`blobs: ${name}`, { timeout: testMilliseconds }, () => {
+    let opened: OpenedBlobs;
+    let blobs: Blobs;
+    let scratch: string;
+    let parts: Part[];
+    let first: Stored;
+    beforeAll(async () => {
+      opened = await open();
+      ({ blobs } = opened);
+      scratch = await mkdtemp(join(tmpdir(), 'offshoot-blobs-'));
+      parts = [
+        { name: 'data-db', folder: join(scratch, 'some where') },
+        { name: 'manifest', folder: join(scratch, 'elsewhere') },
+      ];
+      await fill(parts);
+      first = await blobs.store('shop', 'first', parts, {});
+    });
+    afterAll(async () => {
+      await opened?.clean();
+      await rm(scratch, { recursive: true, force: true });
+    });
+    const emptyParts = async (name: string, of = parts) => {
+      const empty = of.map((part) => ({ name: part.name, folder: join(scratch, name, part.name) }));
+      for (const { folder } of empty) await mkdir(folder, { recursive: true });
+      return empty;
+    };
+    const expectSame = async (restored: readonly Part[]) => {
+      for (const part of restored) {
+        const original = parts.find((candidate) => candidate.name === part.name)?.folder ?? '';
+        expect(await picture(part.folder)).toBe(await picture(original));
+      }
+    };
+
+    test('what was stored comes back with owners, modes, times, links and attributes', async () => {
+      expect(first).toMatchObject({ backup: 'first', parts: ['data-db', 'manifest'] });
+      expect(first.bytes).toBeGreaterThan(largeBytes);
+      // A quarter of it is random, a quarter is there twice, and the rest compresses well.
+      expect(first.bytesAdded / first.bytes).toBeGreaterThan(0.2);
+      expect(first.bytesAdded / first.bytes).toBeLessThan(0.3);
+      await blobs.verify('shop', first);
+      const restored = await emptyParts('whole');
+      await blobs.restore('shop', first, restored);
+      await expectSame(restored);
+    });
+
+    test('one part of several comes back by itself; one that is not there is refused', async () => {
+      const [, one] = await emptyParts('one');
+      if (!one) throw new Error('There are two parts');
+      await blobs.restore('shop', first, [one]);
+      await expectSame([one]);
+      const none = { name: 'data-none', folder: one.folder };
+      await expect(blobs.restore('shop', first, [none])).rejects.toThrow('The backup first has no data-none.');
+    });
+
+    test('a later backup adds what changed, and stays whole while and after the earlier is forgotten', async () => {
+      await writeFile(join(parts[1]?.folder ?? '', 'more'), randomBytes(10_000));
+      const second = await blobs.store('shop', 'second', parts, { after: first });
+      expect(second.bytesAdded).toBeGreaterThan(10_000);
+      expect(second.bytesAdded).toBeLessThan(100_000);
+      expect(await blobs.list('shop')).toEqual(['first', 'second']);
+      const restored = await emptyParts('second');
+      // Removing waits for those who read; those who come later wait for it.
+      const reading = blobs.verify('shop', first);
+      const removing = blobs.forget('shop', ['first', 'never-stored']);
+      await Promise.all([reading, removing, blobs.verify('shop', second), blobs.restore('shop', second, restored)]);
+      await expectSame(restored);
+      expect(await blobs.list('shop')).toEqual(['second']);
+      await expect(blobs.verify('shop', first)).rejects.toThrow(Problem);
+      first = second;
+    });
+
+    test('a call that was killed half way is made good by the next; what it left is in nobody’s way', async () => {
+      await writeFile(join(parts[0]?.folder ?? '', 'large'), randomBytes(2 * largeBytes));
+      const gone = new AbortController();
+      const cut = blobs.store('shop', 'third', parts, {
+        after: first,
+        signal: gone.signal,
+        progress: () => gone.abort(new Error('killed')),
+      });
+      await expect(cut).rejects.toThrow('killed');
+      const third = await blobs.store('shop', 'third', parts, { after: first });
+      const same = await blobs.store('shop', 'third', parts, {});
+      expect(same).toMatchObject({ bytes: third.bytes, parts: third.parts });
+      expect(same.bytesAdded).toBeGreaterThan(2 * largeBytes);
+      expect(await blobs.list('shop')).toEqual(['second', 'third']);
+      await blobs.verify('shop', same);
+      first = same;
+    });
+
+    test('a byte that flipped, a file that is cut off and one that is gone are all found', async () => {
+      const spoil = async (kind: string, how: (content: Buffer) => Buffer | undefined) => {
+        const file = await largest(opened.kept, `shop/${kind}/`);
+        const content = await opened.kept.read(file);
+        const spoilt = how(content);
+        await (spoilt ? opened.kept.write(file, spoilt) : opened.kept.remove(file));
+        await expect(blobs.verify('shop', first), `${kind} ${how.name}`).rejects.toThrow(/could not be read back: it is damaged/);
+        await opened.kept.write(file, content);
+      };
+      for (const how of [flipped, cutOff, gone]) await spoil('data', how);
+      await spoil('index', gone);
+      await blobs.verify('shop', first);
+    });
+
+    test('a repository goes with everything in it, and what is not there is nothing', async () => {
+      await blobs.removeRepository('shop');
+      await blobs.removeRepository('shop');
+      expect(await blobs.list('shop')).toEqual([]);
+      expect((await opened.kept.names()).filter((file) => file.includes('shop/'))).toEqual([]);
+      await blobs.forget('shop', ['first']);
+      expect((await blobs.places()).map(({ problem }) => problem)).not.toContainEqual(expect.any(String));
+    });
+  });
+}
+
+const flipped = (content: Buffer) => {
+  const spoilt = Buffer.from(content);
+  spoilt[content.length >> 1] = (spoilt[content.length >> 1] ?? 0) ^ 1;
+  return spoilt;
+};
+const cutOff = (content: Buffer) => content.subarray(0, content.length / 2);
+const gone = () => undefined;
+
+async function largest({ names, read }: OpenedBlobs['kept'], below: string) {
+  const files = (await names()).filter((file) => file.includes(below));
+  const sizes = await Promise.all(files.map(async (file) => ({ file, bytes: (await read(file)).length })));
+  return sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.file ?? '';
+}
+
+/** A quarter random, a quarter twice; and everything that a file can be. */
+async function fill([data, other]: readonly Part[]) {
+  const [folder, small] = [data?.folder ?? '', other?.folder ?? ''];
+  await mkdir(join(folder, 'deep', 'er'), { recursive: true, mode: 0o750 });
+  await mkdir(small);
+  await writeFile(join(folder, 'random'), randomBytes(largeBytes / 2));
+  await writeFile(join(folder, 'same'), Buffer.alloc(largeBytes / 2, 'the same again '));
+  await writeFile(join(folder, 'deep', 'er', '-n\nasty "name"'), 'x');
+  await symlink('/etc/passwd', join(folder, 'link'));
+  await link(join(folder, 'random'), join(folder, 'deep', 'hard'));
+  await writeFile(join(small, 'manifest.json'), '{}');
+  await chmod(join(small, 'manifest.json'), 0o4640);
+  await chown(join(folder, 'deep'), 1234, 5678);
+  await chown(small, 70_000, 70_001);
+  await run('mkfifo', [join(folder, 'fifo')]);
+  await run('setfattr', ['-n', 'user.kept', '-v', 'yes', join(small, 'manifest.json')]);
+  await lutimes(join(folder, 'link'), 1_000_000_000.123, 1_000_000_000.123);
+  await writeFile(join(folder, 'sparse'), 'x');
+  await truncate(join(folder, 'sparse'), 1_000_000);
+  await cp(join(folder, 'same'), join(folder, 'deep', 'copy'), { preserveTimestamps: true });
+  expect((await readFile(join(folder, 'deep', 'copy'))).length).toBe(largeBytes / 2);
+}

@@ -1,0 +1,34 @@
+/**
+ * What was once begun in a place, written down here: where a disk is not mounted, or a bucket was emptied, that is told, and nothing is begun anew as if there had
+ * never been anything.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Problem } from '../../kernel/problem.ts';
+import type { Place } from './places.ts';
+
+const nameCharacters = 16;
+
+export function openKnownRepositories(folder: string) {
+  const notesOf = ({ name }: Place) => join(folder, createHash('sha256').update(name).digest('hex').slice(0, nameCharacters));
+  return {
+    async note(place: Place, repository: string) {
+      if (existsSync(join(notesOf(place), repository))) return;
+      await mkdir(notesOf(place), { recursive: true, mode: 0o700 });
+      await writeFile(join(notesOf(place), repository), '');
+    },
+    forget: (place: Place, repository: string) => rm(join(notesOf(place), repository), { force: true }),
+    /** For a repository that is not there: that one itself, or another, should show that the place is the one it was. */
+    async refuseLost(place: Place, repository: string, exists: (repository: string) => Promise<boolean>) {
+      const known = await readdir(notesOf(place)).catch((): string[] => []);
+      const [another] = known;
+      if (another === undefined || (!known.includes(repository) && (await exists(another)))) return;
+      throw new Problem(
+        'unavailable',
+        `${place.name} does not have the backups that were stored there; see that the disk is mounted and is the right one. If they are gone for good, remove ${notesOf(place)}.`,
+      );
+    },
+  };
+}

@@ -1,0 +1,245 @@
+/**
+ * Blobs with restic: a repository per project and place, one snapshot of it per backup, tagged with the backup's name.
+ *
+ * Several places are stored in one after the other, each from the folders themselves, so that none can hand its mistakes on. Reading back goes past
+ * restic's cache, through the hash of every piece.
+ */
+import { join } from 'node:path';
+import { Problem } from '../../kernel/problem.ts';
+import type { Secrets } from '../../kernel/secrets.ts';
+import type { Blobs, Part, PlaceState, Stored } from './blobs.ts';
+import { problemOf } from './failures.ts';
+import { openPlace, type BackupPlace, type Place } from './places.ts';
+import { recentChanges } from './recent-changes.ts';
+import { openRepositories, type Repositories } from './repositories.ts';
+import { ResticFailure } from './restic.ts';
+import { readSnapshots, readStoring, type Snapshot } from './snapshots.ts';
+
+export interface BlobsOptions {
+  /** For locks, caches and scratch files. */
+  folder: string;
+  places: readonly BackupPlace[];
+  secrets: Pick<Secrets, 'derived'>;
+  attemptsMax?: number;
+}
+
+const attemptsMaxUsual = 9;
+/** In one command. */
+const snapshotsAtOnce = 200;
+const host = 'offshoot';
+
+export function openBlobs({ folder, places: list, secrets, attemptsMax = attemptsMaxUsual }: BlobsOptions): Blobs {
+  const places = list.map(openPlace);
+  const repositories = openRepositories({ folder, attemptsMax }, secrets);
+  return {
+    async store(repository, backup, parts, { after, takenAt, progress, signal }) {
+      refuseNames([repository, backup, ...parts.map(({ name }) => name)]);
+      const { doubtfulFrom, staysDoubtful } = await recentChanges(parts, { takenAt, earlier: after?.doubtfulFrom, signal });
+      const names = parts.map(({ name }) => name).toSorted();
+      const stored: Stored = {
+        backup,
+        parts: names,
+        places: {},
+        bytes: 0,
+        bytesAdded: 0,
+        ...(doubtfulFrom !== undefined && { doubtfulFrom }),
+      };
+      const comparable = staysDoubtful ? undefined : after;
+      for (const [index, place] of places.entries()) {
+        const share = (done: number) => progress?.((index + done) / places.length);
+        const result = await storeAt(repositories, place, repository, { backup, parts, after: comparable, progress: share, signal });
+        stored.places[place.name] = result.id;
+        stored.bytes = result.bytes;
+        if (index === 0) stored.bytesAdded = result.bytesAdded;
+      }
+      return stored;
+    },
+    async verify(repository, stored, signal) {
+      for (const place of places) await verifyAt(repositories, place, repository, stored, signal);
+    },
+    async restore(repository, stored, parts, signal) {
+      refuseNames(parts.map(({ name }) => name));
+      const missing = parts.find(({ name }) => !stored.parts.includes(name));
+      if (missing) throw new Problem('conflict', `The backup ${stored.backup} has no ${missing.name}.`);
+      let failure: unknown;
+      for (const place of places) {
+        try {
+          return await restoreFrom(repositories, place, repository, stored, parts, signal);
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          failure ??= error;
+        }
+      }
+      throw failure;
+    },
+    async forget(repository, backups, signal) {
+      for (const place of places) await forgetAt(repositories, place, repository, backups, signal);
+    },
+    async list(repository) {
+      const lists = await Promise.all(places.map((place) => snapshotsAt(repositories, place, repository)));
+      const [first = new Set<string>(), ...others] = lists.map((snapshots) => new Set(snapshots.flatMap(({ tags }) => tags)));
+      return [...first].filter((backup) => others.every((names) => names.has(backup))).toSorted();
+    },
+    async removeRepository(repository) {
+      refuseNames([repository]);
+      for (const place of places) await repositories.remove(place, repository);
+    },
+    places: () => Promise.all(places.map(stateOf)),
+  };
+}
+
+function refuseNames(names: readonly string[]) {
+  const wrong = names.find((name) => !/^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/.test(name));
+  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a name for blobs`);
+}
+
+async function stateOf(place: Place): Promise<PlaceState> {
+  const problem = await place.tryOut().then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  return { name: place.name, address: place.name, problem };
+}
+
+interface Storing {
+  backup: string;
+  parts: readonly Part[];
+  after: Stored | undefined;
+  progress: (share: number) => void;
+  signal: AbortSignal | undefined;
+}
+
+async function storeAt(repositories: Repositories, place: Place, repository: string, storing: Storing) {
+  await repositories.ensure(place, repository, storing.signal);
+  try {
+    return await repositories.together(repository, storing.signal, () => storeBeside(repositories, place, repository, storing));
+  } catch (error) {
+    throw problemOf(error, 'store', place, storing.backup);
+  }
+}
+
+async function storeBeside(repositories: Repositories, place: Place, repository: string, storing: Storing) {
+  const { backup, parts, after, progress, signal } = storing;
+  const there = await readSnapshots(repositories, place, repository, signal);
+  const interrupted = there.findLast(({ tags }) => tags.includes(backup));
+  const earlier = there.find(({ id }) => id === after?.places[place.name]);
+  const parent = interrupted ?? earlier;
+  // Left to itself restic would compare with whatever had parts of the same names.
+  const compared = parent ? ['--parent', parent.id] : ['--force'];
+  const names = parts.map(({ name }) => name);
+  const args = ['backup', '--json', '--verbose=2', '--host', host, '--tag', backup, ...compared, '--', ...names];
+  const result = readStoring(progress);
+  await repositories.run({ place, repository, args, parts: { list: parts, access: 'ro' }, line: result.line, signal });
+  const { shortId, bytes, bytesAdded } = result.summary();
+  const [file] = await place.names(repository, `snapshots/${shortId}`);
+  if (file === undefined) throw new ResticFailure('damaged', `snapshot ${shortId} is not there`);
+  const earlierBytes = interrupted ? await bytesOnlyOf(repositories, place, repository, backup, signal) : 0;
+  return { id: file.slice(file.lastIndexOf('/') + 1), bytes, bytesAdded: Math.max(bytesAdded, earlierBytes) };
+}
+
+/** What would be freed without the backup: how much its first, interrupted call added. */
+async function bytesOnlyOf(repositories: Repositories, place: Place, repository: string, backup: string, signal: AbortSignal | undefined) {
+  const sizeOf = async (snapshots: readonly Snapshot[]) => {
+    if (snapshots.length === 0) return 0;
+    let bytes = 0;
+    const line = (text: string) => {
+      bytes = Number(/"total_size":(\d+)/.exec(text)?.[1] ?? 0);
+    };
+    const ids = snapshots.map(({ id }) => id);
+    await repositories.run({ place, repository, args: ['stats', '--json', '--no-lock', '--mode', 'raw-data', '--', ...ids], line, signal });
+    return bytes;
+  };
+  const all = await readSnapshots(repositories, place, repository, signal);
+  return (await sizeOf(all)) - (await sizeOf(all.filter(({ tags }) => !tags.includes(backup))));
+}
+
+async function verifyAt(repositories: Repositories, place: Place, repository: string, stored: Stored, signal: AbortSignal | undefined) {
+  try {
+    await repositories.together(repository, signal, async () => {
+      const id = await idAt(repositories, place, repository, stored, signal);
+      const read = (...args: readonly string[]) => repositories.run({ place, repository, args, withoutCache: true, signal });
+      // A folder whose list of files is damaged would be left out by `dump`, which then ends well.
+      await read('ls', '--no-lock', '--', id);
+      await read('dump', '--no-lock', '--archive', 'tar', '--', id, '/');
+    });
+  } catch (error) {
+    throw problemOf(error, 'verify', place, stored.backup);
+  }
+}
+
+async function restoreFrom(
+  repositories: Repositories,
+  place: Place,
+  repository: string,
+  stored: Stored,
+  parts: readonly Part[],
+  signal: AbortSignal | undefined,
+) {
+  try {
+    await repositories.together(repository, signal, async () => {
+      const id = await idAt(repositories, place, repository, stored, signal);
+      const included = parts.flatMap(({ name }) => ['--include', `/${name}`]);
+      const args = ['restore', '--no-lock', '--target', '.', ...included, '--', id];
+      await repositories.run({ place, repository, args, parts: { list: parts, access: 'rw' }, isUrgent: true, signal });
+    });
+  } catch (error) {
+    throw problemOf(error, 'restore', place, stored.backup);
+  }
+}
+
+/** A place that was added or moved since is looked through. */
+async function idAt(repositories: Repositories, place: Place, repository: string, stored: Stored, signal: AbortSignal | undefined) {
+  const known = stored.places[place.name];
+  if (known !== undefined) return known;
+  const found = (await readSnapshots(repositories, place, repository, signal)).findLast(({ tags }) => tags.includes(stored.backup));
+  if (!found) throw new ResticFailure('damaged', `no snapshot found with the tag ${stored.backup}`);
+  return found.id;
+}
+
+async function snapshotsAt(repositories: Repositories, place: Place, repository: string): Promise<Snapshot[]> {
+  refuseNames([repository]);
+  if (!(await repositories.exists(place, repository))) return [];
+  try {
+    return await repositories.together(repository, undefined, () => readSnapshots(repositories, place, repository, undefined));
+  } catch (error) {
+    throw problemOf(error, 'list', place);
+  }
+}
+
+async function forgetAt(
+  repositories: Repositories,
+  place: Place,
+  repository: string,
+  backups: readonly string[],
+  signal: AbortSignal | undefined,
+) {
+  refuseNames([repository, ...backups]);
+  if (!(await repositories.exists(place, repository))) return;
+  try {
+    await repositories.alone(repository, signal, async () => {
+      const run = (args: readonly string[]) => repositories.run({ place, repository, args, signal });
+      await run(['unlock', '--remove-all']);
+      const there = await readSnapshots(repositories, place, repository, signal);
+      const ids = there.filter(({ tags }) => tags.some((tag) => backups.includes(tag))).map(({ id }) => id);
+      for (let from = 0; from < ids.length; from += snapshotsAtOnce)
+        await run(['forget', '--', ...ids.slice(from, from + snapshotsAtOnce)]);
+      await removeScratch(place, repository);
+      // Also where nothing was left to forget: a call before may have been interrupted here.
+      await run(['prune', '--max-unused', '10%']);
+    });
+  } catch (error) {
+    throw problemOf(error, 'forget', place);
+  }
+}
+
+/** What restic was writing when it was killed; it never looks at it again. */
+async function removeScratch(place: Place, repository: string) {
+  if (place.isFar) return;
+  const names = await place.names(repository);
+  await place.remove(
+    repository,
+    names.filter((name) => /-tmp-\d+$/.test(name)),
+  );
+}
+
+export const blobsFolder = (data: string) => join(data, 'blobs');

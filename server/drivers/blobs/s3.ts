@@ -1,0 +1,128 @@
+/**
+ * The little of S3 that restic does not do for us: to see what is there, to remove it, and to find out whether a bucket can be used at all. Requests
+ * are signed with version 4 of the signature that S3 asks for.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { Problem } from '../../kernel/problem.ts';
+
+export interface S3Bucket {
+  endpoint: string;
+  bucket: string;
+  region: string;
+  accessKey: string;
+  secretKey: string;
+  /** For sentences. */
+  name: string;
+}
+
+export interface S3 {
+  /** All keys below a prefix. */
+  list(prefix: string): Promise<string[]>;
+  remove(key: string): Promise<void>;
+  /** Writes, reads and removes something below the prefix. Throws a Problem that says what is wrong. */
+  tryOut(prefix: string): Promise<void>;
+}
+
+const requestSecondsMax = 20;
+const triesMax = 3;
+/** A thousand keys each. */
+const pagesMax = 10_000;
+const saidCharactersMax = 300;
+
+export function openS3(bucket: S3Bucket): S3 {
+  const list = async (prefix: string) => {
+    const keys: string[] = [];
+    let token: string | undefined;
+    for (let page = 0; page < pagesMax; page += 1) {
+      const query = { 'encoding-type': 'url', 'list-type': '2', prefix, ...(token !== undefined && { 'continuation-token': token }) };
+      const text = await ask(bucket, 'GET', '', { query });
+      // Not every store knows how to encode keys; ours need it only where the operator's prefix does.
+      const isEncoded = text.includes('<EncodingType>url</EncodingType>');
+      const plain = (key: string) => (isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key);
+      keys.push(...[...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => plain(key)));
+      token = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/.exec(text)?.[1];
+      if (token === undefined) return keys;
+    }
+    throw new Error(`${bucket.name} has more than ${pagesMax} pages of keys below ${prefix}`);
+  };
+  return {
+    list,
+    remove: async (key) => void (await ask(bucket, 'DELETE', key, {})),
+    tryOut: async (prefix) => {
+      const [key, body] = [`${prefix}offshoot`, new Date().toISOString()];
+      await ask(bucket, 'PUT', key, { body });
+      const kept = await ask(bucket, 'GET', key, {});
+      await ask(bucket, 'DELETE', key, {});
+      if (kept !== body) throw new Problem('unavailable', `${bucket.name} does not give back what was stored there.`);
+    },
+  };
+}
+
+interface Asked {
+  query?: Record<string, string>;
+  body?: string;
+}
+
+/** The text of the answer. What the other side's trouble may be over soon is tried again. */
+async function ask(bucket: S3Bucket, method: string, key: string, { query = {}, body = '' }: Asked): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const reply = await send(bucket, method, key, query, body).catch((cause: unknown) => {
+      if (attempt < triesMax) return undefined;
+      throw new Problem('unavailable', `${bucket.name} cannot be reached; see that it runs and that the address is right.`, { cause });
+    });
+    if (reply && (reply.status < 500 || attempt === triesMax)) {
+      if (reply.status < 300 || (method === 'DELETE' && reply.status === 404)) return reply.text;
+      throw refusal(bucket, reply);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));
+  }
+}
+
+function refusal({ name }: S3Bucket, { status, text }: { status: number; text: string }): Problem {
+  const code = /<Code>([^<]*)<\/Code>/.exec(text)?.[1] ?? '';
+  const internal = `${status} ${text.slice(0, saidCharactersMax)}`;
+  if (status === 403) return new Problem('unavailable', `${name} does not accept the access key, or does not let it in.`, { internal });
+  if (code === 'NoSuchBucket') return new Problem('unavailable', `The bucket of ${name} does not exist; make it first.`, { internal });
+  return new Problem('unavailable', `${name} failed (${status}${code === '' ? '' : ` ${code}`}).`, { internal });
+}
+
+async function send(bucket: S3Bucket, method: string, key: string, query: Record<string, string>, body: string) {
+  const url = new URL(bucket.endpoint);
+  url.pathname = `/${escaped(bucket.bucket)}${key === '' ? '' : `/${key.split('/').map(escaped).join('/')}`}`;
+  // In the order, and with the escapes, that the signature is about.
+  url.search = Object.entries(query)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.map(escaped).join('='))
+    .join('&');
+  const headers = signed(bucket, method, url, body, new Date());
+  const signal = AbortSignal.timeout(requestSecondsMax * 1000);
+  const reply = await fetch(url, { method, headers, signal, redirect: 'error', ...(method === 'PUT' && { body }) });
+  return { status: reply.status, text: await reply.text() };
+}
+
+const escaped = (text: string) =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+
+/** The headers of a request that is signed as of now. */
+export function signed(
+  { region, accessKey, secretKey }: S3Bucket,
+  method: string,
+  url: URL,
+  body: string,
+  now: Date,
+): Record<string, string> {
+  const time = now.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const day = time.slice(0, 8);
+  const headers: Record<string, string> = { host: url.host, 'x-amz-content-sha256': sha256(body), 'x-amz-date': time };
+  const names = Object.keys(headers).join(';');
+  const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
+  const request = [method, url.pathname, url.search.slice(1), lines.join(''), names, headers['x-amz-content-sha256']].join('\n');
+  const scope = `${day}/${region}/s3/aws4_request`;
+  const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${secretKey}`);
+  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n')).toString('hex');
+  const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+  return { 'x-amz-content-sha256': sha256(body), 'x-amz-date': time, authorization };
+}
