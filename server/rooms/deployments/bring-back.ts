@@ -1,5 +1,5 @@
 /** Makes the machine what the current deployment says, whatever a deployment that failed has done so far. */
-import type { Deploying } from './deploying.ts';
+import { replacesData, type Deploying } from './deploying.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
 import { placesOf } from './places.ts';
 import { changedServices } from './plan.ts';
@@ -15,8 +15,8 @@ export async function bringBack(deploying: Deploying): Promise<void> {
     await forgetAtEdge(machine, clusterOf(wanted.stack));
     return removeStackContainers(machine, wanted.stack.id);
   }
-  if (wasPaused || request.replaceData !== undefined) await removeStackContainers(machine, wanted.stack.id);
-  if (request.replaceData !== undefined) await bringBackData(deploying);
+  if (wasPaused || replacesData(request)) await removeStackContainers(machine, wanted.stack.id);
+  if (replacesData(request)) await bringBackData(deploying);
   if (wasPaused) return tellEdge(machine, current, 'paused');
   await restart(deploying, current);
 }

@@ -29,15 +29,30 @@ export const instanceContainer = (stackId: string, name: string, generation: num
 /** For commands of an app that has no instance to run them in, or none yet. */
 export const onceContainer = (stackId: string, app: string) => `${stackId}-once-${labelOf(app)}`;
 
+/** Of one run of a task. It is no container that deployments make, and none that they remove. */
+export const taskContainer = (stackId: string, activityId: string) => `${stackId}-task-${activityId}`;
+/** The activity that runs it; undefined where the name is none of such a container. */
+export const activityOfTask = (name: string): string | undefined => /^[a-z2-7]{13}-task-([a-z0-9]+)$/.exec(name)?.[1];
+
 /** Another type is another volume: what was kept for one means nothing to the other. */
 export const dataVolume = (stackId: string, service: string, type: string) =>
   `stack-${stackId}-data-${labelOf(service)}-${nameOfType(type)}`;
 /** Of an app, or of a worker (`<app>--<worker>`). */
 export const storageVolume = (stackId: string, owner: string) => `stack-${stackId}-storage-${labelOf(owner)}`;
-/** What the volume held before its data was replaced, and what it is replaced with; neither outlives the activity. */
+/**
+ * What the volume held before its data was replaced, and what it is replaced with; where that comes from elsewhere, it is gathered first. None of them
+ * outlives the activity.
+ */
 export const beforeSnapshot = (volume: string) => volume.replace(/^stack-/, 'before-');
 export const incomingSnapshot = (volume: string) => volume.replace(/^stack-/, 'incoming-');
-export const isPassing = (volume: string) => /^(?:before|incoming)-/.test(volume);
+export const arrivingVolume = (volume: string) => volume.replace(/^stack-/, 'arriving-');
+export const isPassing = (volume: string) => /^(?:before|incoming|arriving)-/.test(volume);
+/** What it is called in whatever stack has it: `data-db-postgresql`. */
+export const nameInStack = (volume: string) => volume.replace(/^stack-[a-z2-7]+-/, '');
+
+/** What a backup has of a volume until it is stored: read-only, and the backup's, whatever becomes of the stack. */
+export const backupSnapshot = (backup: string, part: string) => `backup-${backup.toLowerCase()}-${part}`;
+export const backupOfSnapshot = (name: string): string | undefined => /^backup-([0-9a-z]{26})-[a-z0-9-]+$/.exec(name)?.[1]?.toUpperCase();
 
 /** The stack that a container belongs to; undefined where the name is none that is made here. */
 export const stackOfContainer = (name: string): string | undefined =>
@@ -48,4 +63,4 @@ export const stackOfContainer = (name: string): string | undefined =>
  * too, which goes with its stack.
  */
 export const stackOfVolume = (name: string): string | undefined =>
-  /^(?:stack|before|incoming)-([a-z2-7]{13})-(?:logs|(?:data|storage)-[a-z0-9-]+)$/.exec(name)?.[1];
+  /^(?:stack|before|incoming|arriving)-([a-z2-7]{13})-(?:logs|(?:data|storage)-[a-z0-9-]+)$/.exec(name)?.[1];

@@ -43,6 +43,16 @@ export async function asOfOneMoment<T>(
   });
 }
 
+/** Services put on disk what they have acknowledged, while everybody goes on: so there is less of it to wait for at the moment that counts. */
+export async function putOnDisk(machine: Machine, { stack }: Deployed, volumes: readonly string[]): Promise<void> {
+  const concerned = servicesOf(stack).filter(({ volume }) => volume !== undefined && volumes.includes(volume));
+  try {
+    await tell(machine, concerned, ({ service }) => service.quiesce);
+  } finally {
+    await tell(machine, concerned, ({ service }) => service.resume);
+  }
+}
+
 async function tell(
   { runtime }: Machine,
   services: readonly WantedService[],

@@ -1,12 +1,12 @@
-/** The volumes of a stack on the machine: made, cloned from another stack's, overwritten with another stack's, and removed. */
+/** The volumes of a stack on the machine: made, cloned from another stack's, overwritten with another stack's or with a backup's, and removed. */
 import { chown } from 'node:fs/promises';
 import { appUser } from '../../drivers/images/service.ts';
-import { Problem } from '../../kernel/problem.ts';
+import { digHoles } from '../../drivers/volumes/dig-holes.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { volumesOf, type WantedVolume } from './containers.ts';
 import { asOfOneMoment } from './one-moment.ts';
-import { beforeSnapshot, incomingSnapshot, stackOfVolume } from './names.ts';
+import { arrivingVolume, beforeSnapshot, incomingSnapshot, nameInStack, stackOfVolume } from './names.ts';
 import type { Deployed } from './queries.ts';
 import type { Stack } from './stack.ts';
 
@@ -97,14 +97,58 @@ export async function overwriteVolumes(platform: Platform, machine: Machine, fro
     there.map((cloning) => cloning.from),
     () => Promise.all(there.map((cloning) => volumes.snapshot(cloning.from, incomingSnapshot(cloning.to)))),
   );
-  for (const { to, bytesMax } of there) {
+  await takeIn(machine, there);
+}
+
+/** Each in one move. Nothing has them mounted now; those that were taken in before are left alone. */
+export async function takeIn({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
+  for (const { to, bytesMax } of clonings) {
+    if (!(await volumes.volume(incomingSnapshot(to)))) continue;
     const own = await volumes.volume(to);
-    if (!own) throw new Problem('unavailable', `The volume ${to} is not there.`);
-    if (own.bytesMax < bytesMax) await volumes.grow(to, bytesMax);
-    await volumes.restore(to, incomingSnapshot(to));
+    if (own && own.bytesMax < bytesMax) await volumes.grow(to, bytesMax);
+    // One that was lost comes back, too.
+    if (own) await volumes.restore(to, incomingSnapshot(to));
+    else await volumes.clone(incomingSnapshot(to), to, bytesMax);
     await volumes.remove(incomingSnapshot(to));
   }
 }
+
+/** Where data comes from that is not on the machine. */
+export interface Source {
+  /** Fills empty folders with what volumes held that were called so in their stack. */
+  fetch(parts: readonly { name: string; folder: string }[], signal: AbortSignal): Promise<void>;
+  /** Of files with holes, as they are filled: what it all takes until holes are dug again. Zero: they have none. */
+  bytesWithoutHoles: number;
+}
+
+/** A volume that was full may be a little larger when it is written anew. */
+const arrivalSpareBytes = 64 * 2 ** 20;
+
+/** Gathers what `takeIn` will put in the place of their data: what is called incoming is whole. What an interrupted attempt gathered goes first. */
+export async function fetchVolumes({ volumes }: Disks, source: Source, clonings: readonly Cloning[], signal: AbortSignal): Promise<void> {
+  const { fetch, bytesWithoutHoles } = source;
+  const missing = await Promise.all(
+    clonings.map(async (cloning) => ((await volumes.volume(incomingSnapshot(cloning.to))) ? [] : [cloning])),
+  );
+  const parts = [];
+  for (const { from, to, bytesMax } of missing.flat()) {
+    await volumes.remove(arrivingVolume(to));
+    const { path } = await volumes.create(arrivingVolume(to), Math.max(bytesMax, bytesWithoutHoles) + arrivalSpareBytes);
+    parts.push({ name: nameInStack(from), folder: path });
+  }
+  if (parts.length > 0) await fetch(parts, signal);
+  if (bytesWithoutHoles > 0) for (const { folder } of parts) await digHoles(folder);
+  for (const { to } of missing.flat()) {
+    await volumes.snapshot(arrivingVolume(to), incomingSnapshot(to));
+    await volumes.remove(arrivingVolume(to));
+  }
+}
+
+export const removeFetched = (machine: Disks, clonings: readonly Cloning[]): Promise<void> =>
+  removeVolumes(
+    machine,
+    clonings.flatMap(({ to }) => [arrivingVolume(to), incomingSnapshot(to)]),
+  );
 
 export async function bringBackBefore({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
   for (const { to } of clonings) {

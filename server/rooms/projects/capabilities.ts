@@ -67,9 +67,9 @@ const images = Object.fromEntries(
 
 export const capabilities = {
   custom_domains: { ...off, environments_with_domains_limit: 0 },
-  source_operations: off,
-  runtime_operations: off,
-  tasks: off,
+  source_operations: { enabled: true },
+  runtime_operations: { enabled: true },
+  tasks: { enabled: true },
   outbound_firewall: off,
   egress_proxy: off,
   metrics: { max_range: '0h' },
@@ -88,7 +88,7 @@ export const capabilities = {
     max_cpu: 0,
     max_memory: 0,
   },
-  data_retention: off,
+  data_retention: { enabled: true },
   autoscaling: { ...off, supports_horizontal_scaling_services: false },
   integrations: { ...off, config: {}, allowed_integrations: [] },
 };

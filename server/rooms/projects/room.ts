@@ -6,8 +6,9 @@ import * as operations from './operations.ts';
 export { capabilities } from './capabilities.ts';
 export { ProjectEntity, projectFields, ProjectId, shown, Subscription, subscriptionOf } from './project.ts';
 export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './project-permissions.ts';
+export { retentionFor, type RetentionPolicy } from './data-retention.ts';
 export { addressMistake } from './repository-address.ts';
-export { settingsOf } from './settings.ts';
+export { cronSettingsOf, settingsOf } from './settings.ts';
 export { changeProject, effectivePermissions, insertProject, lockProject, projectById, type Project } from './queries.ts';
 
 export const projects: Room = {

@@ -3,14 +3,15 @@
  * told; four of them are the administrators' own to change.
  */
 import { Type, type Static, type TSchema } from 'typebox';
+import { Value } from 'typebox/value';
 import type { Config } from '../../config.ts';
 import { ProjectId } from '../../ids.ts';
 import { queueLimits } from '../../kernel/activity.ts';
 import { entity } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nullable } from '../../kernel/schema.ts';
-import { environmentTypes } from '../../permissions.ts';
 import { buildResourcesUsual, capabilities } from './capabilities.ts';
+import { DataRetention, shownRetention } from './data-retention.ts';
 import { projectById, type Project } from './queries.ts';
 import { refuseCredentials } from './repository-address.ts';
 
@@ -26,22 +27,6 @@ const memory = Type.Integer({ minimum: 64, maximum: 2 ** 24, description: 'MiB' 
 const closed = { additionalProperties: false };
 const fields = <T extends Record<string, TSchema>>(properties: T) => Type.Object(properties, closed);
 
-const Retention = fields({
-  max_backups: Type.Optional({ ...count, default: 50 }),
-  default_config: fields({
-    manual_count: Type.Optional({ ...count, default: 2 }),
-    schedule: Type.Optional(
-      Type.Array(
-        fields({
-          interval: Type.String({ pattern: '^[1-9][0-9]{0,3}[hdwMy]$', 'x-message': 'must be a number and h, d, w, M or y, such as 1d' }),
-          count: Type.Integer({ minimum: 1, maximum: 1000 }),
-        }),
-        { maxItems: 20, default: [] },
-      ),
-    ),
-  }),
-});
-
 const MaintenanceWindow = fields({
   recurrence: fields({
     interval: choice('2w', '4w'),
@@ -53,15 +38,15 @@ const MaintenanceWindow = fields({
 /** What administrators of a project change themselves. */
 const ownSettings = {
   initialize: Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, maxProperties: 20 }),
-  data_retention: nullable(Type.Object(Object.fromEntries(environmentTypes.map((type) => [type, Type.Optional(Retention)])), closed)),
+  data_retention: nullable(DataRetention),
   build_resources: fields({ cpu: Type.Optional(cpu), memory: Type.Optional(memory) }),
   maintenance_window: nullable(MaintenanceWindow),
 };
 
-type Value = string | number | boolean | null | object | ((config: Config) => string);
+type Setting = string | number | boolean | null | object | ((config: Config) => string);
 
 /** What the operator decides: its shape, and what holds here. */
-const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> = {
+const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]> = {
   product_name: [text, 'Offshoot'],
   product_code: [text, 'offshoot'],
   ui_uri_template: [text, ''],
@@ -142,7 +127,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Value]> 
 
 const ownDefaults = { initialize: {}, data_retention: null, build_resources: buildResourcesUsual, maintenance_window: null };
 
-const isFromConfig = (value: Value): value is (config: Config) => string => typeof value === 'function';
+const isFromConfig = (value: Setting): value is (config: Config) => string => typeof value === 'function';
 
 const platformShapes = Object.fromEntries(Object.entries(platformSettings).map(([name, [shape]]) => [name, shape]));
 const platformDefaults = (config: Config) =>
@@ -175,8 +160,20 @@ export const settingsOf = (project: Project, config: Config): ProjectSettings =>
   ...ownDefaults,
   ...platformDefaults(config),
   ...(project.settings as Record<string, unknown>),
+  data_retention: shownRetention((project.settings as Record<string, unknown>)['data_retention']),
   project,
 });
+
+/** What holds for crons, given what is stored of a project's settings. */
+export function cronSettingsOf(stored: Record<string, unknown>) {
+  const setting = (name: string) => Value.Parse(count, stored[name] ?? platformSettings[name]?.[1]);
+  return {
+    intervalMinutesMin: setting('cron_minimum_interval'),
+    jitterMinutesMax: setting('cron_maximum_jitter'),
+    productionDays: setting('cron_production_expiry_interval'),
+    otherDays: setting('cron_non_production_expiry_interval'),
+  };
+}
 
 const initializeCharactersMax = 64 * 1024;
 

@@ -1,0 +1,55 @@
+/**
+ * The end of a backup that somebody does not want any more. Once it has begun it is not taken back: where the store does not answer, what is left is tried
+ * again until it is gone (tidy.ts).
+ */
+import { Type } from 'typebox';
+import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Platform } from '../../platform.ts';
+import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
+import { environmentById, lockTree, shortly } from '../environments/room.ts';
+import { markDeleting, noteDeletion, removeRows, type Backup } from './queries.ts';
+
+const keptDays = 30;
+
+export const deleteBackupActivity = activity({
+  type: 'environment.backup.delete',
+  queue: 'backup',
+  usesMachine: true,
+  cancellable: false,
+  keptDays,
+  input: Type.Object({ backup: Type.String() }),
+  run: async ({ activity: self, input: { backup }, step, record, log }, { blobs }) => {
+    log(`Deleting backup ${backup}`);
+    await step('forget', (signal) => blobs.forget(self.project_id, [backup], signal));
+    await record('remove', (tx) => removeRows(tx, [backup]));
+    log('Its place in the store is free');
+  },
+});
+
+/** While it is made, deleted or restored it cannot be deleted; where deleting it failed, it is tried again. */
+export const mayDelete = ({ status, restorable, is_being_deleted, is_being_restored }: Backup) =>
+  (restorable || status === 'DELETING') && !is_being_deleted && !is_being_restored;
+export const noDeletion = 'A backup that is being made, deleted or restored cannot be deleted; cancel its activity, or wait for its end.';
+
+export const startDeletion = (
+  { db, config }: Pick<Platform, 'db' | 'config'>,
+  { id, project_id, environment }: Backup,
+  actor: Actor,
+): Promise<Activity> =>
+  db.transaction().execute(async (tx) => {
+    await lockTree(tx, project_id);
+    const owner = await environmentById(tx, config.domain, project_id, environment);
+    if (!owner || !(await markDeleting(tx, project_id, id))) throw new Problem('conflict', noDeletion);
+    const deletion = await startActivity(tx, deleteBackupActivity, {
+      project_id,
+      environments: [owner],
+      beside: 'backup deletion',
+      input: { backup: id },
+      parameters: { user: actor.id, environment, backup: id },
+      payload: { user: actor, environment: shortly(owner), backup_name: id },
+      sentence: sentence`${person(actor)} deleted backup ${strong(id)} of ${named(owner)}`,
+    });
+    await noteDeletion(tx, id, deletion.id);
+    return deletion;
+  });

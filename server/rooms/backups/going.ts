@@ -1,0 +1,96 @@
+/** Which backups stay and which go: the SQL of tidy.ts. What an activity is at work on is left to it. */
+import { sql } from 'kysely';
+import type { Db } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+
+const isOpen = (activityId: string) =>
+  sql<boolean>`exists (select from activities where activities.id = ${sql.ref(activityId)}
+    and state in ('pending', 'in_progress', 'scheduled', 'staged'))`;
+
+const isRestored = sql<boolean>`exists (select from activities where activities.project_id = backups.project_id
+  and state in ('pending', 'in_progress', 'scheduled', 'staged') and type = 'environment.restore' and payload ->> 'backup_name' = backups.id)`;
+
+const hasEnvironment = sql<boolean>`exists (select from environments
+  where environments.project_id = backups.project_id and environments.id = backups.environment_id)`;
+
+export const hasBackups = async (db: Db): Promise<boolean> => {
+  const { rows } = await sql`select from backups limit 1`.execute(db);
+  return rows.length > 0;
+};
+
+/** Where a branch of the same name comes back, they are its own again. */
+export async function noteOrphans(db: Db, days: number): Promise<void> {
+  await sql`update backups set orphaned_at = now(), expires_at = now() + make_interval(days => ${days}::integer), updated_at = clock_timestamp()
+    where orphaned_at is null and status = 'CREATED' and restorable and not ${hasEnvironment}`.execute(db);
+  await sql`update backups set orphaned_at = null, expires_at = null, updated_at = clock_timestamp()
+    where orphaned_at is not null and status = 'CREATED' and ${hasEnvironment}`.execute(db);
+}
+
+export const expireOrphans = (db: Db) =>
+  sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
+    where orphaned_at is not null and status = 'CREATED' and expires_at <= now() and not ${isRestored}`.execute(db);
+
+/** One that nobody makes any more came to nothing; one whose deletion was cancelled before it began stays. */
+export async function settleForgotten(db: Db): Promise<void> {
+  await sql`update backups set status = 'ABANDONED', updated_at = clock_timestamp()
+    where status = 'CREATED' and not restorable and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
+  await sql`update backups set status = 'CREATED', deletion_id = null, updated_at = clock_timestamp()
+    from activities where activities.id = backups.deletion_id and activities.state = 'cancelled' and activities.started_at is null
+      and backups.status = 'DELETING'`.execute(db);
+}
+
+/** A backup that can be restored, with what decides how long it stays. */
+export interface KeptRow {
+  id: string;
+  project_id: string;
+  environment_id: string;
+  automated: boolean;
+  at: string;
+  expires_at: string | null;
+  type: EnvironmentType;
+  timezone: string;
+  data_retention: unknown;
+}
+
+export const keptBackups = async (db: Db): Promise<KeptRow[]> => {
+  const { rows } = await sql<KeptRow>`
+    select backups.id, backups.project_id, backups.environment_id, backups.automated, coalesce(slot_at, backups.created_at) as at, expires_at,
+      environments.type, projects.timezone, projects.settings -> 'data_retention' as data_retention
+    from backups join projects on projects.id = backups.project_id and projects.status = 'active'
+    join environments on environments.project_id = backups.project_id and environments.id = backups.environment_id
+    where backups.status = 'CREATED' and backups.restorable`.execute(db);
+  return rows;
+};
+
+export const letGo = (db: Db, ids: readonly string[]) =>
+  sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
+    where id = any(${ids}) and status = 'CREATED' and not ${isRestored}`.execute(db);
+
+export const tellExpiry = (db: Db, changes: readonly { id: string; expires_at: string | null }[]) =>
+  sql`update backups set expires_at = change.expires_at, updated_at = clock_timestamp()
+    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as change (id text, expires_at timestamptz)
+    where backups.id = change.id and backups.status = 'CREATED'`.execute(db);
+
+/** Those that may have a copy on the pool. */
+export const beingMade = async (db: Db): Promise<Set<string>> => {
+  const { rows } = await sql<{ id: string }>`select id from backups where status = 'CREATED' and not restorable`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+};
+
+/** Of one project. */
+export interface GoingBackups {
+  project_id: string;
+  ids: string[];
+  /** The project is gone, and these are the last of it. */
+  is_last_of_deleted: boolean;
+}
+
+export const goingBackups = async (db: Db): Promise<GoingBackups[]> => {
+  const { rows } = await sql<GoingBackups>`
+    select backups.project_id, array_agg(backups.id) as ids, bool_and(projects.status = 'deleted' and not exists (
+      select from backups as kept where kept.project_id = backups.project_id and kept.status = 'CREATED')) as is_last_of_deleted
+    from backups join projects on projects.id = backups.project_id
+    where backups.status <> 'CREATED' and not ${isOpen('backups.deletion_id')} and not ${isOpen('backups.activity_id')}
+    group by backups.project_id`.execute(db);
+  return rows;
+};

@@ -1,0 +1,252 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Blobs } from '../../drivers/blobs/blobs.ts';
+import { ulid } from '../../kernel/id.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { deploySample } from '../../test-deployment.ts';
+import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { sampleProject } from '../../test-samples.ts';
+import { backupSnapshot } from '../deployments/room.ts';
+import { startDueBackups, startIfDue } from './due.ts';
+import { insertBackup, makeRestorable } from './queries.ts';
+import { candidates } from './slots.ts';
+import { tidyBackups } from './tidy.ts';
+
+const day = 86_400_000;
+const never = new AbortController().signal;
+
+describe.runIf(canRunContainers)(`which backups are made and kept by themselves${whyNoContainers}`, () => {
+  let all: TestDeployments;
+  /** What the store was asked for. */
+  const asked: string[] = [];
+  let isAway = false;
+
+  beforeAll(async () => {
+    all = await openTestDeployments();
+    const answer = async (what: string) => {
+      if (isAway) throw new Problem('unavailable', 'The place does not answer.');
+      asked.push(what);
+    };
+    const blobs: Partial<Blobs> = {
+      forget: (project, ids) => answer(`${project} forget ${ids.toSorted().join(' ')}`),
+      removeRepository: (project) => answer(`${project} remove`),
+    };
+    all.home.platform.blobs = { ...all.home.platform.blobs, ...blobs };
+  });
+  afterAll(() => all.close());
+
+  const db = () => all.home.platform.db;
+  const tidy = () => tidyBackups.run(all.home.platform, never);
+  const look = () => startDueBackups.run(all.home.platform, never);
+
+  const addPreview = (project_id: string) =>
+    db()
+      .insertInto('environments')
+      .values({ project_id, id: 'preview', machine_name: 'preview', title: 'Preview', type: 'development' })
+      .execute();
+
+  /** Deployed for days, as far as rows tell. */
+  async function openProject(environmentId: 'main' | 'preview' = 'main') {
+    const owner = await all.home.person();
+    const { projectId } = await sampleProject(owner);
+    const at = `/projects/${projectId}/environments/${environmentId}`;
+    if (environmentId === 'preview') await addPreview(projectId);
+    const stack = await deploySample(all.home.platform, { projectId, environmentId });
+    await sql`update environments set created_at = now() - interval '9 days' where project_id = ${projectId}`.execute(db());
+    const made = async (daysAgo: number, automated = false): Promise<string> => {
+      const [id, taken_at] = [ulid(), new Date(Date.now() - daysAgo * day).toISOString()];
+      await db()
+        .transaction()
+        .execute(async (tx) => {
+          const slot = automated ? { at: taken_at, index: 1 } : null;
+          await insertBackup(tx, all.home.platform.secrets, { id, stack, safe: false, slot, activity_id: null });
+          const stored = { backup: id, parts: [], places: {}, bytes: 1, bytesAdded: 1 };
+          await makeRestorable(tx, { id, stored, parts: [], size_of_volumes: 1, size_used: 1, taken_at });
+        });
+      return id;
+    };
+    return {
+      owner,
+      projectId,
+      stack,
+      made,
+      send: (method: string, path: string, body?: unknown) => owner.send(method, `${at}${path}`, body),
+      retain: (data_retention: unknown) => owner.send('PATCH', `/projects/${projectId}/settings`, { data_retention }),
+      list: async (): Promise<{ id: string; expires_at: string | null; status: string }[]> =>
+        (await owner.send('GET', `${at}/backups`)).json,
+      activities: async (): Promise<{ id: string; text: string; payload: Record<string, unknown> }[]> =>
+        (await owner.send('GET', `${at}/activities?type=environment.backup`)).json,
+      cancel: (id: string) => owner.send('POST', `/projects/${projectId}/activities/${id}/cancel`),
+      asked: () =>
+        asked
+          .splice(0)
+          .filter((line) => line.startsWith(projectId))
+          .map((line) => line.slice(projectId.length + 1)),
+    };
+  }
+
+  test('each slot has one automated backup, whoever looks and how often; one that fails is tried again, not for ever', async () => {
+    const project = await openProject();
+    const candidate = (await candidates(db())).find(({ project_id }) => project_id === project.projectId);
+    if (!candidate) throw new Error('It is no candidate');
+    const begun = await Promise.all(Array.from({ length: 6 }, () => startIfDue(all.home.platform, candidate, Date.now())));
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    await Promise.all([look(), look(), look()]);
+    const [first, ...others] = await project.activities();
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({ text: 'Offshoot Bot created a backup of Main', parameters: { safe: false, environment: 'main' } });
+    const later = () =>
+      sql`update backup_slots set tried_at = tried_at - interval '21 minutes' where project_id = ${project.projectId}`.execute(db());
+    const tries = async () => {
+      await project.cancel((await project.activities())[0]?.id ?? '');
+      await look();
+      const soon = (await project.activities()).length;
+      await later();
+      await look();
+      return [soon, (await project.activities()).length];
+    };
+    expect([await tries(), await tries(), await tries()]).toEqual([
+      [1, 2],
+      [2, 3],
+      [3, 3],
+    ]);
+    // The next slot starts anew.
+    await startIfDue(all.home.platform, { ...candidate, slot_at: null }, Date.now() + day);
+    expect(await project.activities()).toHaveLength(4);
+  });
+
+  test('only what runs and has a schedule is backed up by itself: production, or what the project says; nothing that is an hour old', async () => {
+    const [young, preview, scheduled, paused] = [
+      await openProject(),
+      await openProject('preview'),
+      await openProject('preview'),
+      await openProject(),
+    ];
+    await sql`update environments set created_at = now() - interval '50 minutes' where project_id = ${young.projectId}`.execute(db());
+    await sql`update environments set status = 'paused' where project_id = ${paused.projectId}`.execute(db());
+    await scheduled.retain({ development: { default_config: { schedule: [{ interval: '6h', count: 2 }] } } });
+    await look();
+    const counts = await Promise.all([young, preview, scheduled, paused].map(async ({ activities }) => (await activities()).length));
+    expect(counts).toEqual([0, 0, 1, 0]);
+  });
+
+  test('the setting tells all of what was set, and refuses what means nothing', async () => {
+    const { retain, owner, projectId } = await openProject();
+    const settings = async () => (await owner.send('GET', `/projects/${projectId}/settings`)).json.data_retention;
+    expect(await settings()).toBeNull();
+    await retain({ production: { default_config: {} }, staging: { max_backups: 9, default_config: { manual_count: 3, schedule: [] } } });
+    expect(await settings()).toEqual({
+      production: { max_backups: 50, default_config: { manual_count: 4, schedule: [{ interval: '1d', count: 2 }] } },
+      staging: { max_backups: 9, default_config: { manual_count: 3, schedule: [] } },
+    });
+    const of = (default_config: object) => ({ production: { default_config } });
+    for (const [bad, field] of [
+      [{ production: {} }, 'production.default_config'],
+      [{ production: { max_backups: 0, default_config: {} } }, 'production.max_backups'],
+      [{ other: { default_config: {} } }, 'other'],
+      [of({ manual_count: 0 }), 'production.default_config.manual_count'],
+      [of({ schedule: [{ interval: '1m', count: 1 }] }), 'production.default_config.schedule.0.interval'],
+      [of({ schedule: [{ interval: '0d', count: 1 }] }), 'production.default_config.schedule.0.interval'],
+      [of({ schedule: [{ interval: '1d', count: 0 }] }), 'production.default_config.schedule.0.count'],
+      [of({ schedule: [{ interval: '1d' }] }), 'production.default_config.schedule.0.count'],
+      [of({ schedule: 'daily' }), 'production.default_config.schedule'],
+    ] as const)
+      expect(await retain(bad)).toMatchObject({ status: 400, json: { detail: { [`data_retention.${field}`]: expect.any(String) } } });
+    expect((await owner.send('GET', `/projects/${projectId}/capabilities`)).json.data_retention).toEqual({ enabled: true });
+  });
+
+  test('what is too much goes, the oldest first; what stays tells until when; a store that is away is asked again', async () => {
+    const project = await openProject();
+    const manual: string[] = [];
+    for (const daysAgo of [9, 8, 7, 6, 5, 4]) manual.push(await project.made(daysAgo));
+    const automated: string[] = [];
+    for (const daysAgo of [3.5, 2.5, 1.5, 0.5]) automated.push(await project.made(daysAgo, true));
+    isAway = true;
+    await tidy();
+    isAway = false;
+    const going = [...manual.slice(0, 2), ...automated.slice(0, 2)];
+    expect((await project.list()).filter(({ status }) => status === 'DELETING').map(({ id }) => id)).toEqual(going.toReversed());
+    expect(project.asked()).toEqual([]);
+    await tidy();
+    expect(project.asked()).toEqual([`forget ${going.toSorted().join(' ')}`]);
+    const left = await project.list();
+    expect(left.map(({ id }) => id)).toEqual([...manual.slice(2), ...automated.slice(2)].toReversed());
+    const [newest, second, ...others] = left.map(({ expires_at }) => expires_at);
+    expect(others).toEqual([null, null, null, null]);
+    const days = [newest, second].map((time) => (Date.parse(time ?? '') - Date.now()) / day);
+    expect(days[0]).toBeGreaterThan(0.4);
+    expect(days[0]).toBeLessThan(2);
+    expect(days[1]).toBeLessThan(days[0] ?? 0);
+    await project.retain({ production: { max_backups: 1, default_config: {} } });
+    await tidy();
+    expect((await project.list()).map(({ id }) => id)).toEqual([automated.at(-1)]);
+  });
+
+  test('backups outlive their environment and their project for two weeks; a branch of the same name has them back', async () => {
+    const project = await openProject('preview');
+    const backup = await project.made(1);
+    const rows = async () =>
+      (
+        await sql<{ status: string; days: number | null }>`
+        select status, extract(epoch from expires_at - now()) / 86400 as days from backups where id = ${backup}`.execute(db())
+      ).rows;
+    await sql`delete from environments where project_id = ${project.projectId} and id = 'preview'`.execute(db());
+    await tidy();
+    const [kept] = await rows();
+    expect(Number(kept?.days)).toBeCloseTo(14, 1);
+    await addPreview(project.projectId);
+    await tidy();
+    expect(await rows()).toEqual([{ status: 'CREATED', days: null }]);
+    expect((await project.list()).map(({ id }) => id)).toEqual([backup]);
+
+    await sql`delete from environments where project_id = ${project.projectId}`.execute(db());
+    await sql`update projects set status = 'deleted' where id = ${project.projectId}`.execute(db());
+    await tidy();
+    expect([(await rows()).length, project.asked()]).toEqual([1, []]);
+    await sql`update backups set expires_at = now() - interval '1 second' where id = ${backup}`.execute(db());
+    await tidy();
+    expect([await rows(), project.asked()]).toEqual([[], ['remove']]);
+  });
+
+  test('who comes back with the name of a guarded environment does not see what was in it', async () => {
+    const project = await openProject('preview');
+    await project.made(1);
+    await sql`update backups set environment_type = 'production' where project_id = ${project.projectId}`.execute(db());
+    const somebody = await all.home.person();
+    const access = [{ user_id: somebody.user.id, permissions: ['development:admin'], auto_add_member: true }];
+    await project.owner.send('POST', `/projects/${project.projectId}/user-access`, access);
+    const at = `/projects/${project.projectId}/environments/preview/backups`;
+    const [backup] = await project.list();
+    expect((await somebody.send('GET', at)).json).toEqual([]);
+    for (const method of ['GET', 'DELETE']) expect((await somebody.send(method, `${at}/${backup?.id}`)).status).toBe(404);
+  });
+
+  test('what nobody makes any more is gone, on the pool and in the store; a deletion that was cancelled in time is none', async () => {
+    const project = await openProject();
+    const { volumes } = all.machine;
+    const [abandoned, underWay, unknown] = [ulid(), ulid(), ulid()];
+    const open = await project.send('POST', '/backup', {});
+    const [activity] = open.json._embedded.activities;
+    const insert = (id: string, activity_id: string) =>
+      db()
+        .transaction()
+        .execute((tx) => insertBackup(tx, all.home.platform.secrets, { id, stack: project.stack, safe: true, slot: null, activity_id }));
+    await insert(abandoned, 'gone');
+    await insert(underWay, activity.id);
+    for (const id of [abandoned, underWay, unknown]) await volumes.create(backupSnapshot(id, 'data-db-postgresql'), 2 ** 20);
+    expect((await project.list()).map(({ id }) => id)).toContain(underWay);
+    expect((await project.send('DELETE', `/backups/${underWay}`)).status).toBe(409);
+    await tidy();
+    expect(project.asked()).toEqual([`forget ${abandoned}`]);
+    expect((await volumes.list()).map(({ name }) => name)).toEqual([backupSnapshot(underWay, 'data-db-postgresql')]);
+    expect((await project.list()).map(({ id }) => id)).toEqual([underWay]);
+
+    const backup = await project.made(1);
+    const [deletion] = (await project.send('DELETE', `/backups/${backup}`)).json._embedded.activities;
+    await project.cancel(deletion.id);
+    await tidy();
+    expect((await project.list()).find(({ id }) => id === backup)).toMatchObject({ status: 'CREATED' });
+    expect(project.asked()).toEqual([]);
+  });
+});

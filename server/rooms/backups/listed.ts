@@ -1,0 +1,31 @@
+import { sql } from 'kysely';
+import type { Stored } from '../../drivers/blobs/blobs.ts';
+import type { Db } from '../../kernel/sql.ts';
+
+/** A backup as the operator sees it: of whatever project, also of one that is gone. */
+export interface ListedBackup {
+  id: string;
+  project_id: string;
+  environment_id: string;
+  created_at: string;
+  status: 'CREATED' | 'DELETING';
+  restorable: boolean;
+  automated: boolean;
+  safe: boolean;
+  /** MB. */
+  size_used: number | null;
+  stored: Stored | null;
+  /** Their names. */
+  places: string[];
+}
+
+const backupsMax = 100_000;
+
+/** The newest last. */
+export async function allBackups(db: Db, projectId?: string): Promise<ListedBackup[]> {
+  const { rows } = await sql<Omit<ListedBackup, 'places'>>`
+    select id, project_id, environment_id, created_at, status, restorable, automated, safe, size_used, stored from backups
+    where status <> 'ABANDONED' and (${projectId ?? null}::text is null or project_id = ${projectId ?? null})
+    order by created_at, id limit ${backupsMax}`.execute(db);
+  return rows.map((row) => ({ ...row, places: Object.keys(row.stored?.places ?? {}) }));
+}

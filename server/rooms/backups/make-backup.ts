@@ -1,0 +1,182 @@
+/**
+ * The life of a backup: a copy on the pool, of one moment, which takes no time; then all of it goes into the store, and is read back from there. Only then it can
+ * be restored from, in one transaction with the end of the work: a backup that failed, at whatever step, leaves nothing but its log. Meanwhile the
+ * environment serves; what would change it waits.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type, type Static } from 'typebox';
+import type { Part, Stored } from '../../drivers/blobs/blobs.ts';
+import { activity, type Work } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { nudge } from '../../kernel/reconciler.ts';
+import type { Machine } from '../../machine.ts';
+import type { Platform } from '../../platform.ts';
+import {
+  currentlyDeployed,
+  forgetSnapshots,
+  removeSnapshots,
+  snapshotStack,
+  wakeForWork,
+  type Deployed,
+  type Snapshots,
+} from '../deployments/room.ts';
+import { manifestOf, manifestPart } from './manifest.ts';
+import { abandonBackup, insertBackup, makeRestorable, storedBefore, type BackupPart } from './queries.ts';
+import { finishSlot, indexInSlots } from './slots.ts';
+import { tidyBackups } from './tidy.ts';
+
+const keptDays = 30;
+const percent = { taken: 10, stored: 70, verified: 95 };
+
+const BackupInput = Type.Object({
+  environment: Type.String(),
+  backup: Type.String(),
+  safe: Type.Boolean(),
+  /** When it was due; null where somebody asked for it. */
+  slot: Type.Union([Type.String(), Type.Null()]),
+});
+type BackupWork = Work<Static<typeof BackupInput>>;
+
+export const backupActivity = activity({
+  type: 'environment.backup',
+  queue: 'backup',
+  usesMachine: true,
+  keptDays,
+  input: BackupInput,
+  run: async (work, platform) => {
+    const { input, log } = work;
+    await wakeForWork(work, platform, [input.environment]);
+    const deployed = await begin(work, platform);
+    const snapshots = await takeSnapshots(work, platform, deployed);
+    work.progress(percent.taken);
+    const { stored, parts } = await storeParts(work, platform, snapshots);
+    await verify(work, platform, stored);
+    await work.step('remove copies', async () => removeSnapshots(await platform.machine(), input.backup));
+    await work.record('make restorable', async (tx) => {
+      await makeRestorable(tx, { id: input.backup, stored, parts, ...sizesOf(parts), taken_at: snapshots.taken_at });
+      if (input.slot !== null) await finishSlot(tx, work.activity.project_id, input.environment, input.slot);
+      await nudge(tx, tidyBackups);
+    });
+    log(`Backup ${input.backup} can be restored`);
+  },
+});
+
+/** From here on whatever is found of it has an owner. */
+async function begin({ activity: self, input, record }: BackupWork, platform: Platform): Promise<Deployed> {
+  const { db, secrets } = platform;
+  const find = async () => {
+    const deployed = await currentlyDeployed(db, secrets, self.project_id, input.environment);
+    if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${input.environment}; there is nothing to back up.`);
+    return deployed;
+  };
+  await record(
+    'begin backup',
+    async (tx) => {
+      const { stack } = await find();
+      const index = input.slot === null ? null : await indexInSlots(tx, self.project_id, input.environment);
+      const slot = input.slot === null || index === null ? null : { at: input.slot, index };
+      await insertBackup(tx, secrets, { id: input.backup, stack, safe: input.safe, slot, activity_id: self.id });
+    },
+    async () => {
+      await abandonBackup(db, input.backup);
+      await nudge(db, tidyBackups);
+    },
+  );
+  return find();
+}
+
+const takeSnapshots = ({ activity: self, input, step, log }: BackupWork, platform: Platform, deployed: Deployed): Promise<Snapshots> =>
+  step(
+    'take copies',
+    async () => {
+      const { environment, backup, safe } = input;
+      log(`Backing up ${environment} (commit ${deployed.stack.commit_id.slice(0, 7)}) as ${backup}`);
+      const snapshots = await snapshotStack(platform, deployed, backup, { safe });
+      const copied = snapshots.parts.filter(({ kind }) => kind !== 'slug').map(({ name }) => name);
+      log(`  Copied ${copied.length === 0 ? 'no data, as it keeps none' : copied.join(', ')}, as of ${snapshots.taken_at}`);
+      log(safe ? `  Requests waited for ${seconds(snapshots.heldMilliseconds)} meanwhile` : '  No request had to wait');
+      return snapshots;
+    },
+    () => forgetSnapshots(platform, self.project_id, input.environment, input.backup),
+  );
+
+interface InStore {
+  stored: Stored;
+  parts: BackupPart[];
+}
+
+/** What a failure leaves in the store is found by the row, and forgotten (tidy.ts): the store may be what fails. */
+const storeParts = (
+  { activity: self, input, step, log, progress }: BackupWork,
+  platform: Platform,
+  snapshots: Snapshots,
+): Promise<InStore> =>
+  step('store', async (signal) => {
+    const startedAt = performance.now();
+    const { db, blobs } = platform;
+    const machine = await platform.machine();
+    const parts = await measured(machine, snapshots);
+    const manifest = await writeManifest(machine, platform, input.backup, parts);
+    const stored = await blobs.store(self.project_id, input.backup, [...(await foldersOf(machine, snapshots)), manifest], {
+      after: await storedBefore(db, self.project_id, input.environment),
+      takenAt: snapshots.taken_at,
+      progress: (share) => progress(percent.taken + share * (percent.stored - percent.taken)),
+      signal,
+    });
+    log(`  Stored ${megabytes(stored.bytes)}, of which ${megabytes(stored.bytesAdded)} were added to the store, in ${since(startedAt)}`);
+    return { stored, parts };
+  });
+
+/** How large they are, and may become. */
+const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPart[]> =>
+  Promise.all(
+    parts.map(async ({ name, kind, of, type, volume }) => {
+      const { bytes, bytesMax } = await volumes.usage(volume);
+      return { name, kind, of, type, bytes_max: bytesMax, bytes };
+    }),
+  );
+
+const foldersOf = ({ volumes }: Machine, { parts }: Snapshots): Promise<Part[]> =>
+  Promise.all(
+    parts.map(async ({ name, volume }) => {
+      const found = await volumes.volume(volume);
+      if (!found) throw new Problem('unavailable', `The copy ${volume} is not there any more; try again.`);
+      return { name, folder: found.path };
+    }),
+  );
+
+const manifestBytesMax = 64 * 2 ** 20;
+
+/** What it takes to make an environment of the parts, for whoever has nothing but the store. */
+async function writeManifest({ volumes }: Machine, { db }: Platform, backup: string, parts: readonly BackupPart[]): Promise<Part> {
+  const { path } = await volumes.create(manifestPart.volume(backup), manifestBytesMax);
+  await writeFile(join(path, manifestPart.file), JSON.stringify(await manifestOf(db, backup, parts)), { mode: 0o600 });
+  return { name: manifestPart.name, folder: path };
+}
+
+const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: Platform, stored: Stored): Promise<void> =>
+  step('verify', async (signal) => {
+    const startedAt = performance.now();
+    await blobs.verify(self.project_id, stored, signal);
+    progress(percent.verified);
+    log(`  Read all of it back from ${places(stored)} in ${since(startedAt)}`);
+  });
+
+const places = ({ places: all }: Stored) => Object.keys(all).join(', ');
+
+const megabyte = 2 ** 20;
+
+/** Of the disks; what apps are built from is no data. */
+function sizesOf(parts: readonly BackupPart[]): { size_of_volumes: number; size_used: number } {
+  const kept = parts.filter(({ kind }) => kind === 'data' || kind === 'storage');
+  const total = (count: (part: BackupPart) => number) => kept.reduce((sum, part) => sum + count(part), 0);
+  return {
+    size_of_volumes: Math.ceil(total(({ bytes_max }) => bytes_max) / megabyte),
+    size_used: Math.ceil(total(({ bytes }) => bytes) / megabyte),
+  };
+}
+
+const megabytes = (bytes: number) => `${(bytes / megabyte).toFixed(1)} MB`;
+const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(2)} s`;
+const since = (startedAt: number) => seconds(performance.now() - startedAt);

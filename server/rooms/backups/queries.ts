@@ -1,0 +1,193 @@
+/** What is written down about backups. Whatever is large, or secret, is read only by those who restore. */
+import { sql, type RawBuilder } from 'kysely';
+import type { Stored } from '../../drivers/blobs/blobs.ts';
+import type { Secrets } from '../../kernel/secrets.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+import type { Stack } from '../deployments/room.ts';
+
+/** A backup, as the API tells of it. */
+export interface Backup {
+  id: string;
+  created_at: string;
+  updated_at: string;
+  attributes: unknown;
+  status: 'CREATED' | 'DELETING';
+  expires_at: string | null;
+  index: number | null;
+  commit_id: string;
+  /** What it was made of. */
+  environment: string;
+  safe: boolean;
+  /** MB. */
+  size_of_volumes: number | null;
+  size_used: number | null;
+  size_object_storage: number | null;
+  deployment: string | null;
+  restorable: boolean;
+  automated: boolean;
+
+  /** Where it lives, and whose it is; not told. */
+  project_id: string;
+  organization_id: string;
+  /** Of the environment: when it was made, and now. */
+  environment_type: EnvironmentType;
+  environment_type_now: EnvironmentType;
+  /** An activity is about to delete it, or to restore it. */
+  is_being_deleted: boolean;
+  is_being_restored: boolean;
+}
+
+/** Something that is in the store by its name. */
+export interface BackupPart {
+  /** `data-db-postgresql`: as the volume of a stack is called after the stack's id; `slug-app`, `manifest`. */
+  name: string;
+  kind: 'data' | 'storage' | 'slug' | 'manifest';
+  /** The service, app or worker. */
+  of: string;
+  /** Of a service, with its version. */
+  type: string | null;
+  /** The limit of the volume. */
+  bytes_max: number;
+  bytes: number;
+}
+
+/** What it takes to restore one. */
+export interface BackupContent {
+  stack: Stack;
+  parts: BackupPart[];
+  /** Null: not all of it is in the store. */
+  stored: Stored | null;
+}
+
+const stackPurpose = (id: string) => `stack of backup ${id}`;
+
+const openState = sql`('pending', 'in_progress', 'scheduled', 'staged')`;
+
+/** One statement, however many there are. */
+async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilder<unknown>): Promise<Backup[]> {
+  const { rows } = await sql<Backup>`
+    with worked_on as (
+      select type, payload ->> 'backup_name' as id from activities
+      where project_id = ${projectId} and state in ${openState} and type in ('environment.backup.delete', 'environment.restore'))
+    select backups.id, backups.created_at, backups.updated_at, backups.attributes, backups.status, backups.expires_at, backups.index,
+      backups.commit_id, backups.environment_id as environment, backups.safe, backups.size_of_volumes, backups.size_used,
+      backups.size_object_storage, backups.deployment, backups.restorable, backups.automated, backups.project_id,
+      projects.organization_id, backups.environment_type, environments.type as environment_type_now,
+      backups.id in (select id from worked_on where type = 'environment.backup.delete' and id is not null) as is_being_deleted,
+      backups.id in (select id from worked_on where type = 'environment.restore' and id is not null) as is_being_restored
+    from backups join projects on projects.id = backups.project_id and projects.status <> 'deleted'
+    join environments on environments.project_id = backups.project_id and environments.id = backups.environment_id
+    where backups.project_id = ${projectId} and backups.status <> 'ABANDONED' and ${condition}
+    order by backups.created_at desc, backups.id desc`.execute(db);
+  return rows;
+}
+
+/** The newest first. */
+export const backupsOf = (db: Db | Tx, projectId: string, environmentId: string): Promise<Backup[]> =>
+  backupsWhere(db, projectId, sql`backups.environment_id = ${environmentId}`);
+
+export const backupById = async (db: Db | Tx, projectId: string, environmentId: string, id: string): Promise<Backup | undefined> =>
+  (await backupsWhere(db, projectId, sql`backups.environment_id = ${environmentId} and backups.id = ${id}`))[0];
+
+/** Also of one whose environment or project is gone. */
+export async function backupContent(db: Db | Tx, secrets: Secrets, id: string): Promise<BackupContent | undefined> {
+  const { rows } = await sql<{ stack_sealed: string; parts: BackupPart[]; stored: Stored | null }>`
+    select stack_sealed, parts, stored from backups where id = ${id} and status <> 'ABANDONED'`.execute(db);
+  const [row] = rows;
+  return row && { stack: openedStack(secrets, id, row.stack_sealed), parts: row.parts, stored: row.stored };
+}
+
+export const openedStack = (secrets: Secrets, id: string, sealed: string): Stack => JSON.parse(secrets.open(stackPurpose(id), sealed));
+
+export const sealedStack = (secrets: Secrets, id: string, stack: Stack): string => secrets.seal(stackPurpose(id), JSON.stringify(stack));
+
+export interface NewBackup {
+  id: string;
+  stack: Stack;
+  safe: boolean;
+  /** When it was due, of one that nobody asked for. */
+  slot: { at: string; index: number } | null;
+  activity_id: string | null;
+}
+
+/** Nothing of it is anywhere yet. */
+export async function insertBackup(tx: Tx, secrets: Secrets, { id, stack, safe, slot, activity_id }: NewBackup): Promise<void> {
+  await tx
+    .insertInto('backups')
+    .values({
+      id,
+      project_id: stack.project.id,
+      environment_id: stack.environment.id,
+      environment_type: stack.environment.type,
+      safe,
+      automated: slot !== null,
+      index: slot?.index ?? null,
+      slot_at: slot?.at ?? null,
+      commit_id: stack.commit_id,
+      deployment: stack.deployment.id,
+      stack_sealed: sealedStack(secrets, id, stack),
+      activity_id,
+    })
+    .execute();
+}
+
+/** From here on nobody sees it; what is left of it is removed (tidy.ts). */
+export const abandonBackup = async (db: Db | Tx, id: string): Promise<void> =>
+  void (await sql`update backups set status = 'ABANDONED', restorable = false, updated_at = clock_timestamp() where id = ${id}`.execute(
+    db,
+  ));
+
+export interface MadeBackup {
+  id: string;
+  stored: Stored;
+  parts: readonly BackupPart[];
+  /** MB. */
+  size_of_volumes: number;
+  size_used: number;
+  /** The moment that it is of. */
+  taken_at: string;
+}
+
+/** It was read back: from here on it can be restored from. */
+export async function makeRestorable(tx: Tx, { id, stored, parts, size_of_volumes, size_used, taken_at }: MadeBackup): Promise<void> {
+  await sql`with made as (
+      update backups set restorable = true, stored = ${JSON.stringify(stored)}::jsonb, parts = ${JSON.stringify(parts)}::jsonb,
+        size_of_volumes = ${size_of_volumes}, size_used = ${size_used}, size_object_storage = 0, created_at = ${taken_at}::timestamptz,
+        updated_at = clock_timestamp()
+      where id = ${id} and status = 'CREATED' returning project_id, environment_id, created_at)
+    update environments set last_backup_at = made.created_at from made
+    where environments.project_id = made.project_id and environments.id = made.environment_id`.execute(tx);
+}
+
+/**
+ * What was stored last of the environment, or else, from before it was branched off, of its parent: most of it is in the store already. What both changed since may
+ * look the same and not be.
+ */
+export async function storedBefore(db: Db | Tx, projectId: string, environmentId: string): Promise<Stored | undefined> {
+  const { rows } = await sql<{ stored: Stored }>`
+    select stored from backups
+    left join environments on environments.project_id = backups.project_id and environments.id = ${environmentId}
+    where backups.project_id = ${projectId} and backups.environment_id in (${environmentId}, environments.parent)
+      and (backups.environment_id = ${environmentId} or backups.created_at < environments.created_at)
+      and backups.status = 'CREATED' and backups.restorable
+    order by backups.environment_id = ${environmentId} desc, backups.created_at desc limit 1`.execute(db);
+  return rows[0]?.stored;
+}
+
+/** Guarded: false where it is being deleted or restored, or is not whole yet. */
+export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
+  const { rows } = await sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${id} and (status = 'DELETING' or restorable) and status <> 'ABANDONED'
+      and not exists (select from activities where activities.project_id = ${projectId} and state in ${openState}
+        and type in ('environment.backup.delete', 'environment.restore') and payload ->> 'backup_name' = ${id})
+    returning id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Where it comes to nothing before it began, the backup stays. */
+export const noteDeletion = async (tx: Tx, id: string, deletionId: string): Promise<void> =>
+  void (await sql`update backups set deletion_id = ${deletionId} where id = ${id}`.execute(tx));
+
+export const removeRows = async (db: Db | Tx, ids: readonly string[]): Promise<void> =>
+  void (await sql`delete from backups where id = any(${ids}) and status <> 'CREATED'`.execute(db));

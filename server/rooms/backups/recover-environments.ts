@@ -1,0 +1,109 @@
+/**
+ * After the platform itself was restored: what the store has is compared with what is written down, and environments get back what they kept.
+ */
+import { sql } from 'kysely';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Blobs, Stored } from '../../drivers/blobs/blobs.ts';
+import { startActivity } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Secrets } from '../../kernel/secrets.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { environmentById } from '../environments/room.ts';
+import { manifestPart, type Manifest } from './manifest.ts';
+import { openedStack } from './queries.ts';
+import { restoreActivity } from './restore-backup.ts';
+
+export interface Adopted {
+  found: string[];
+  damaged: string[];
+  missing: string[];
+}
+
+interface Kept {
+  db: Db;
+  blobs: Blobs;
+  secrets: Secrets;
+}
+
+/** Those that the database does not know were made after it was backed up. */
+export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: string): Promise<Adopted> {
+  const adopted: Adopted = { found: [], damaged: [], missing: [] };
+  const there = new Set(await blobs.list(projectId));
+  const { rows } = await sql<{ id: string }>`select id from backups where project_id = ${projectId}`.execute(db);
+  const known = new Set(rows.map(({ id }) => id));
+  for (const id of there) {
+    if (known.has(id)) continue;
+    const isWhole = await adopt({ db, blobs, secrets }, projectId, id);
+    (isWhole ? adopted.found : adopted.damaged).push(id);
+  }
+  const { rows: missing } = await sql<{ id: string }>`
+    update backups set status = 'ABANDONED', restorable = false, updated_at = clock_timestamp()
+    where project_id = ${projectId} and status = 'CREATED' and not (id = any(${[...there]}::text[])) returning id`.execute(db);
+  adopted.missing.push(...missing.map(({ id }) => id));
+  return adopted;
+}
+
+/** Its row was made of the same as its manifest. Nobody knows whether it was read back then, so it is now. */
+async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
+  try {
+    const unread: Stored = { backup: id, parts: [manifestPart.name], places: {}, bytes: 0, bytesAdded: 0 };
+    await blobs.verify(projectId, unread);
+    await blobs.restore(projectId, unread, [{ name: manifestPart.name, folder }]);
+    const manifest: Manifest = JSON.parse(await readFile(join(folder, manifestPart.file), 'utf8'));
+    openedStack(secrets, id, manifest.stack_sealed);
+    await insertFound(db, manifest, { ...unread, parts: partNames(manifest), bytes: bytesOf(manifest) });
+    return true;
+  } catch (error) {
+    if (error instanceof Problem || (error instanceof Error && 'code' in error && error.code === 'ENOENT')) return false;
+    throw error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const partNames = ({ parts }: Manifest) => [...parts.map(({ name }) => name), manifestPart.name];
+const bytesOf = ({ parts }: Manifest) => parts.reduce((sum, { bytes }) => sum + bytes, 0);
+
+const megabyte = 2 ** 20;
+
+/** One that was made elsewhere, or that nobody remembers; all of it is in the store, and was read back. */
+export async function insertFound(db: Db, manifest: Manifest, stored: Stored, origin: object | null = null): Promise<void> {
+  const { backup, project, parts, environment, environment_type, safe, automated, commit_id, deployment, stack_sealed, created_at } =
+    manifest;
+  const total = (count: (part: Manifest['parts'][number]) => number) =>
+    Math.ceil(parts.filter(({ kind }) => kind === 'data' || kind === 'storage').reduce((sum, part) => sum + count(part), 0) / megabyte);
+  await sql`insert into backups (id, project_id, environment_id, environment_type, restorable, safe, automated, commit_id, deployment, stack_sealed, parts,
+      stored, size_of_volumes, size_used, size_object_storage, created_at, origin)
+    values (${backup}, ${project}, ${environment}, ${environment_type}, true, ${safe}, ${automated}, ${commit_id}, ${deployment}, ${stack_sealed},
+      ${JSON.stringify(parts)}::jsonb, ${JSON.stringify(stored)}::jsonb, ${total(({ bytes_max }) => bytes_max)}, ${total(({ bytes }) => bytes)}, 0,
+      ${created_at}::timestamptz, ${origin === null ? null : JSON.stringify(origin)}::jsonb)
+    on conflict (id) do nothing`.execute(db);
+}
+
+export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
+    order by created_at desc, id desc limit 1`.execute(db);
+  return rows[0]?.id;
+}
+
+/** As if somebody had asked for it. */
+export async function startRecovery(tx: Tx, domain: string, projectId: string, environmentId: string, backup: string): Promise<void> {
+  const target = await environmentById(tx, domain, projectId, environmentId);
+  if (!target) return;
+  const actor = await actorById(tx, null);
+  const { rows } = await sql<{ commit_id: string }>`select commit_id from backups where id = ${backup}`.execute(tx);
+  const wanted = { restore_code: true, restore_resources: true, resources: { init: 'backup' } };
+  await startActivity(tx, restoreActivity, {
+    project_id: projectId,
+    environments: [target],
+    input: { backup, origin: environmentId, environment: environmentId, restoresCode: true, restoresSizes: true, init: 'backup' },
+    parameters: { user: actor.id, environment: environmentId, backup_name: backup, ...wanted },
+    payload: { user: actor, environment: environmentId, backup_name: backup, commit: rows[0]?.commit_id },
+    sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(backup)}`,
+  });
+}

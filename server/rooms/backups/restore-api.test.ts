@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { activityRow } from '../../test-activities.ts';
+import { sampleBackup } from '../../test-samples.ts';
+import { openTestPlatform } from '../../test-platform.ts';
+import { machineName } from '../environments/room.ts';
+
+const home = await openTestPlatform();
+const { db } = home.platform;
+
+/** A backup of an environment for staging, beside the default one; nothing of it is in the store. */
+async function sample() {
+  const owner = await home.person();
+  const backup = await sampleBackup(owner);
+  const { projectId, environmentId, backupId } = backup;
+  const at = `/projects/${projectId}/environments/${encodeURIComponent(environmentId)}/backups/${backupId}`;
+  return {
+    ...backup,
+    owner,
+    at,
+    restore: (body: unknown = {}) => owner.send('POST', `${at}/restore`, body),
+    change: (fields: object) => db.updateTable('backups').set(fields).where('id', '=', backupId).execute(),
+    addEnvironment: (id: string, type: string, fields: object = {}) =>
+      db
+        .insertInto('environments')
+        .values({ project_id: projectId, id, machine_name: machineName(id), title: id, type, ...fields })
+        .execute(),
+    changeEnvironment: (fields: object, id = environmentId) =>
+      db.updateTable('environments').set(fields).where('project_id', '=', projectId).where('id', '=', id).execute(),
+  };
+}
+
+test('a restore is an activity of the environment that it goes into, told as clients know it', async () => {
+  const { owner, at, restore, environmentId, backupId } = await sample();
+  expect((await owner.send('GET', at)).json._links).toHaveProperty(['#restore', 'href'], `/api${at}/restore`);
+  const { status, json } = await restore({ environment_name: environmentId, restore_code: true, resources: { init: 'backup' } });
+  expect([status, json]).toMatchObject([
+    200,
+    {
+      _embedded: {
+        activities: [
+          {
+            type: 'environment.restore',
+            environments: [environmentId],
+            payload: { user: { id: owner.user.id }, environment: environmentId, backup_name: backupId, commit: 'a'.repeat(40) },
+            text: expect.stringContaining(`restored`),
+          },
+        ],
+      },
+    },
+  ]);
+  const again = await restore();
+  expect([again.status, again.json.message]).toEqual([
+    409,
+    `Something is happening to ${environmentId}; restore the backup when that is over.`,
+  ]);
+});
+
+test('what cannot be restored has no link, and says so', async () => {
+  const { owner, at, restore, change, projectId } = await sample();
+  const refused = async () => {
+    const [{ status, json }, found] = [await restore(), await owner.send('GET', at)];
+    return [status, json.message, '#restore' in found.json._links];
+  };
+  const words = 'Only a backup that is complete, and that nobody deletes, can be restored.';
+  await change({ status: 'DELETING' });
+  expect(await refused()).toEqual([409, words, false]);
+  await change({ status: 'CREATED', restorable: false });
+  expect(await refused()).toEqual([409, words, false]);
+  const other = await sample();
+  expect((await owner.send('POST', at.replace(projectId, other.projectId) + '/restore', {})).status).toBe(404);
+  expect((await other.owner.send('POST', `${at}/restore`, {})).status).toBe(404);
+});
+
+test('every field that is wrong is named', async () => {
+  const { restore } = await sample();
+  const wrong = {
+    environment_name: '',
+    branch_from: 7,
+    restore_code: 'yes',
+    restore_resources: 1,
+    resources: { init: 'child', x: 1 },
+    safe: true,
+  };
+  const { status, json } = await restore(wrong);
+  expect(status).toBe(400);
+  const named = Object.keys(json.detail).toSorted();
+  expect(named.map((name) => name.split(/[./]/)[0])).toEqual(
+    expect.arrayContaining(['branch_from', 'environment_name', 'resources', 'restore_code', 'restore_resources', 'safe']),
+  );
+  expect((await restore({ environment_name: 'a..b' })).json.detail).toMatchObject({
+    environment_name: expect.stringContaining('Git accepts'),
+  });
+  expect((await restore({ environment_name: 'new', branch_from: 'absent' })).json.detail).toMatchObject({
+    branch_from: expect.stringContaining('absent'),
+  });
+});
+
+test('an environment that is being deleted, or has no code where only data is wanted, is none to restore into', async () => {
+  const { restore, addEnvironment, changeEnvironment } = await sample();
+  await addEnvironment('leaving', 'development', { status: 'deleting' });
+  await addEnvironment('empty', 'development');
+  const messages = [
+    await restore({ environment_name: 'leaving' }),
+    await restore({ environment_name: 'empty', restore_code: false }),
+    await restore({ environment_name: 'new' }),
+  ].map(({ status, json }) => [status, json.message]);
+  expect(messages).toEqual([
+    [409, 'leaving is being deleted; restore the backup into another environment.'],
+    [409, 'There is no code in empty; push some, or restore the code of the backup, too.'],
+    [409, expect.stringMatching(/^new cannot be branched off .*, which has no code or is being deleted; name another branch_from\.$/)],
+  ]);
+  await changeEnvironment({ head_commit: 'a'.repeat(40) });
+  const { status, json } = await restore({ environment_name: 'new' });
+  expect([status, (await activityRow(home.platform, json._embedded.activities[0].id)).environments]).toEqual([200, ['new']]);
+});
+
+test('data goes only where whoever restores it administers both sides, or may branch', async () => {
+  const { organization_id, projectId, at, addEnvironment, changeEnvironment } = await sample();
+  await changeEnvironment({ head_commit: 'a'.repeat(40) });
+  await addEnvironment('shown', 'production');
+  await addEnvironment('preview', 'development');
+  const allowed = async (...permissions: string[]) => {
+    const person = await home.person();
+    await db.insertInto('organization_members').values({ organization_id, user_id: person.user.id, permissions: [] }).execute();
+    await db.insertInto('user_access').values({ organization_id, project_id: projectId, user_id: person.user.id, permissions }).execute();
+    return async (environment_name: string) => (await person.send('POST', `${at}/restore`, { environment_name })).status;
+  };
+  const contributor = await allowed('staging:contributor');
+  const previewer = await allowed('development:admin');
+  const stager = await allowed('staging:admin');
+  const both = await allowed('staging:admin', 'development:admin', 'production:viewer');
+  const viewing = await allowed('staging:admin', 'development:viewer');
+  expect([await contributor('preview'), await previewer('preview')]).toEqual([403, 404]);
+  expect([await stager('shown'), await stager('preview'), await stager('new')]).toEqual([403, 403, 403]);
+  expect([await both('shown'), await both('preview')]).toEqual([403, 200]);
+  // As with a branch: whoever sees both types may make one.
+  expect([await viewing('preview'), await viewing('brand-new')]).toEqual([403, 200]);
+});

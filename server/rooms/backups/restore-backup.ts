@@ -1,0 +1,89 @@
+/**
+ * Restoring: an environment gets the data of a backup and, unless somebody wants only that, runs what ran when it was made. The repository stays as it
+ * is, so the next deployment that follows from anything but a restart is of the branch's head again.
+ */
+import { Type, type Static } from 'typebox';
+import type { Stored } from '../../drivers/blobs/blobs.ts';
+import { activity, type Work } from '../../kernel/activity.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Platform } from '../../platform.ts';
+import { currentStack, deployEnvironment, type DeployRequest, type Restoring } from '../deployments/room.ts';
+import { environmentById, makeBranch } from '../environments/room.ts';
+import { openedStack, type BackupPart } from './queries.ts';
+import { restorableContent } from './restore-queries.ts';
+
+const Input = Type.Object({
+  backup: Type.String(),
+  /** What the backup was made of, and where it goes. */
+  origin: Type.String(),
+  environment: Type.String(),
+  /** Where the environment is new: what its branch starts from. */
+  branchFrom: Type.Optional(Type.String()),
+  restoresCode: Type.Boolean(),
+  restoresSizes: Type.Boolean(),
+  init: Type.Union([Type.Literal('backup'), Type.Literal('default'), Type.Literal('minimum'), Type.Literal('parent')]),
+});
+type Input = Static<typeof Input>;
+
+export const restoreActivity = activity({
+  type: 'environment.restore',
+  queue: 'default',
+  usesMachine: true,
+  input: Input,
+  run: async (work, platform) => {
+    const { environment, branchFrom } = work.input;
+    if (branchFrom !== undefined) await makeBranch(work, platform, environment, branchFrom);
+    const restoring = await findBackup(work, platform);
+    await deployEnvironment(work, platform, await requestFor(work, platform, restoring));
+  },
+});
+
+/** What it takes is kept, sealed, with the step: whatever happens to the backup, what was begun can be taken back. */
+async function findBackup({ input, activity: { project_id }, step }: Work<Input>, platform: Platform): Promise<Restoring> {
+  const { db, secrets } = platform;
+  const { backup, origin, environment, restoresCode, restoresSizes, init } = input;
+  const title = `backup ${backup} of ${origin}`;
+  const { stack_sealed, stored, parts } = await step('find backup', async () => {
+    const found = await restorableContent(db, project_id, backup);
+    if (!found) throw new Problem('conflict', `The ${title} was deleted meanwhile; restore another one.`);
+    return found;
+  });
+  return {
+    title,
+    stack: openedStack(secrets, backup, stack_sealed),
+    restoresCode,
+    isElsewhere: environment !== origin,
+    init,
+    restoresSizes,
+    parts,
+    bytesWithoutHoles: bytesWithoutHoles(stored, parts),
+    fetch: (folders, signal) => platform.blobs.restore(project_id, stored, folders, signal),
+  };
+}
+
+const holesShareMin = 0.1;
+const holesBytesMin = 16 * 2 ** 20;
+
+/** The store gives back holes as zeros. There are some where files are together much longer than what they took. */
+function bytesWithoutHoles({ bytes }: Stored, parts: readonly BackupPart[]): number {
+  const taken = parts.reduce((sum, part) => sum + part.bytes, 0);
+  return bytes > taken * (1 + holesShareMin) + holesBytesMin ? bytes : 0;
+}
+
+async function requestFor({ input, activity, step }: Work<Input>, platform: Platform, restoring: Restoring): Promise<DeployRequest> {
+  const { environment, init } = input;
+  // Every app starts anew, so that none of them has requests under way when its data goes.
+  const usual = { environment, strategy: 'stopstart', init, restart: true, restoring } as const;
+  if (restoring.restoresCode) return { ...usual, commit: restoring.stack.commit_id, pin: null, keepsVolumes: true };
+  const { deployment, commit } = await step('choose deployment', () => deploymentNow(platform, activity.project_id, environment));
+  return deployment === null ? { ...usual, commit } : { ...usual, commit, again: { deployment, settings: 'then' }, keepsVolumes: true };
+}
+
+/** What runs goes on running; where nothing does, what the branch has. */
+async function deploymentNow({ db, secrets, config }: Platform, projectId: string, environment: string) {
+  const stack = await currentStack(db, secrets, projectId, environment);
+  if (stack) return { deployment: stack.deployment.id, commit: stack.commit_id };
+  const head = (await environmentById(db, config.domain, projectId, environment))?.head_commit;
+  if (!head) throw new Problem('conflict', `There is no code in ${environment}; push some, or restore the code of the backup, too.`);
+  return { deployment: null, commit: head };
+}

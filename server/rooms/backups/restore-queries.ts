@@ -1,0 +1,18 @@
+import { sql } from 'kysely';
+import type { Stored } from '../../drivers/blobs/blobs.ts';
+import type { Db } from '../../kernel/sql.ts';
+import type { BackupPart } from './queries.ts';
+
+export interface RestorableContent {
+  stack_sealed: string;
+  stored: Stored;
+  parts: BackupPart[];
+}
+
+/** Undefined where it cannot be restored, or not any more. */
+export async function restorableContent(db: Db, projectId: string, id: string): Promise<RestorableContent | undefined> {
+  const { rows } = await sql<RestorableContent>`
+    select stack_sealed, stored, parts from backups
+    where project_id = ${projectId} and id = ${id} and status = 'CREATED' and restorable`.execute(db);
+  return rows[0];
+}

@@ -1,0 +1,40 @@
+/** Starts a backup: asked for by somebody, or because it is time. */
+import { startActivity, type Activity } from '../../kernel/activity.ts';
+import { ulid } from '../../kernel/id.ts';
+import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import { environment as named, person, sentence, type Actor } from '../activities/room.ts';
+import { environmentById, lockTree, shortly, type Environment } from '../environments/room.ts';
+import { backupActivity } from './make-backup.ts';
+
+/** Also one that sleeps, which is woken for it. One that is paused has to be resumed first. */
+export const mayBackUp = ({ status, is_dirty, has_deployment }: Environment) => status === 'active' && !is_dirty && has_deployment;
+export const noBackup = 'Only an active environment to which nothing is happening can be backed up.';
+
+interface Asked {
+  safe: boolean;
+  /** When it was due, of one that nobody asked for. */
+  slot: string | null;
+}
+
+export async function startBackup(
+  tx: Tx,
+  domain: string,
+  { project_id, id }: { project_id: string; id: string },
+  { safe, slot }: Asked,
+  actor: Actor,
+): Promise<{ target: Environment; activity: Activity }> {
+  await lockTree(tx, project_id);
+  const target = await environmentById(tx, domain, project_id, id);
+  if (!target || !mayBackUp(target)) throw new Problem('conflict', noBackup);
+  const backup = ulid();
+  const activity = await startActivity(tx, backupActivity, {
+    project_id,
+    environments: [target],
+    input: { environment: id, backup, safe, slot },
+    parameters: { user: actor.id, environment: id, safe },
+    payload: { user: actor, environment: shortly(target), backup_name: backup },
+    sentence: sentence`${person(actor)} created a backup of ${named(target)}`,
+  });
+  return { target, activity };
+}

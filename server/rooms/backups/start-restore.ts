@@ -1,0 +1,105 @@
+/**
+ * Starts restoring a backup, into its own environment or another. What was in one environment becomes readable to everybody who sees the other, so it
+ * takes the right to administer both; a new one may be made by whoever could branch it off.
+ */
+import { startActivity } from '../../kernel/activity.ts';
+import type { Changed } from '../../kernel/operation.ts';
+import { invalidField, Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import type { Caller, Permission, Platform } from '../../platform.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { createEnvironment, environmentById, isBranchName, lockTree, type Environment } from '../environments/room.ts';
+import { backupById, type Backup } from './queries.ts';
+import { restoreActivity } from './restore-backup.ts';
+
+export const mayRestore = ({ status, restorable, is_being_deleted }: Backup) => status === 'CREATED' && restorable && !is_being_deleted;
+export const noRestore = 'Only a backup that is complete, and that nobody deletes, can be restored.';
+
+export interface WantedRestore {
+  environment_name?: string | null;
+  branch_from?: string | null;
+  restore_code?: boolean;
+  restore_resources?: boolean;
+  resources?: { init?: 'backup' | 'default' | 'minimum' | 'parent' | null } | null;
+}
+
+export async function startRestore(platform: Platform, backup: Backup, wanted: WantedRestore, caller: Caller): Promise<Changed<Backup>> {
+  const { project_id, organization_id, environment: origin, id } = backup;
+  const { restore_code = true, restore_resources = true } = wanted;
+  const actor = actorOf(caller.user);
+  return platform.db.transaction().execute(async (tx) => {
+    await lockTree(tx, project_id);
+    const now = await backupById(tx, project_id, origin, id);
+    if (!now || !mayRestore(now)) throw new Problem('conflict', noRestore);
+    const { target, branchFrom } = await targetOf(tx, platform, now, wanted, caller);
+    if (!restore_code && !target.has_code && branchFrom === undefined)
+      throw new Problem('conflict', `There is no code in ${target.id}; push some, or restore the code of the backup, too.`);
+    const init = wanted.resources?.init ?? 'backup';
+    const activity = await startActivity(tx, restoreActivity, {
+      project_id,
+      environments: [target],
+      input: {
+        backup: id,
+        origin,
+        environment: target.id,
+        ...(branchFrom !== undefined && { branchFrom }),
+        restoresCode: restore_code,
+        restoresSizes: restore_resources,
+        init,
+      },
+      parameters: { user: actor.id, environment: target.id, backup_name: id, restore_code, restore_resources, resources: { init } },
+      payload: { user: actor, environment: target.id, backup_name: id, commit: now.commit_id },
+      sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(id)}`,
+    });
+    return changed({ ...now, is_being_restored: true }, organization_id, activity);
+  });
+}
+
+interface Target {
+  target: Environment;
+  /** Of one that was just made: where its branch starts. */
+  branchFrom?: string;
+}
+
+async function targetOf(tx: Tx, platform: Platform, backup: Backup, wanted: WantedRestore, caller: Caller): Promise<Target> {
+  const { project_id } = backup;
+  const name = wanted.environment_name ?? backup.environment;
+  const target = await environmentById(tx, platform.config.domain, project_id, name);
+  if (!target) return newTarget(tx, platform, backup, name, wanted.branch_from ?? undefined, caller);
+  if (!mayIn(target, 'environment:admin', caller))
+    throw new Problem('forbidden', `You do not administer ${name}, so you cannot replace its data.`);
+  if (target.status === 'deleting') throw new Problem('conflict', `${name} is being deleted; restore the backup into another environment.`);
+  if (target.is_dirty) throw new Problem('conflict', `Something is happening to ${name}; restore the backup when that is over.`);
+  return { target };
+}
+
+const mayIn = ({ project_id, organization_id, type }: Environment, permission: Permission, caller: Caller) =>
+  caller.can(permission, { project: project_id, organization: organization_id, environmentType: type });
+
+/** The name is taken at once; the branch follows in the activity, and if that fails the name is free again. */
+async function newTarget(
+  tx: Tx,
+  { config }: Platform,
+  backup: Backup,
+  name: string,
+  branchFrom: string | undefined,
+  caller: Caller,
+): Promise<Target> {
+  const { project_id } = backup;
+  const find = (id: string) => environmentById(tx, config.domain, project_id, id);
+  if (!isBranchName(name)) throw invalidField('environment_name', 'must be a name that Git accepts for a branch, such as feature/login');
+  const parent = await find(branchFrom ?? backup.environment);
+  if (!parent || !mayIn(parent, 'environment:branch', caller))
+    throw invalidField('branch_from', `must be an environment to branch ${name} off; there is no ${branchFrom}`);
+  if (!parent.has_code || parent.status === 'deleting')
+    throw new Problem(
+      'conflict',
+      `${name} cannot be branched off ${parent.id}, which has no code or is being deleted; name another branch_from.`,
+    );
+  await createEnvironment(tx, { project: { id: project_id, default_branch: parent.default_branch }, id: name, parent: parent.id });
+  const target = await find(name);
+  if (!target) throw new Problem('not-found', 'The environment that was made is gone.');
+  if (!mayIn(target, 'environment:branch', caller))
+    throw new Problem('forbidden', `You have no access to ${target.type} environments of this project, so you cannot make one.`);
+  return { target, branchFrom: parent.id };
+}

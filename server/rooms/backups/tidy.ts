@@ -1,0 +1,94 @@
+/**
+ * Keeps no backup longer than anybody wants it, and nothing of one that is gone: neither on the pool nor in the store. What was begun and killed, or failed
+ * because the store did not answer, is finished here, again and again until it is.
+ *
+ * Backups outlive their environment, and their project, for two weeks: whoever deletes one by mistake has that long to notice.
+ */
+import type { Reconciler } from '../../kernel/reconciler.ts';
+import type { Platform } from '../../platform.ts';
+import { backupsWithSnapshots, removeSnapshots } from '../deployments/room.ts';
+import { retentionFor } from '../projects/room.ts';
+import {
+  beingMade,
+  expireOrphans,
+  goingBackups,
+  hasBackups,
+  keptBackups,
+  letGo,
+  noteOrphans,
+  settleForgotten,
+  tellExpiry,
+  type GoingBackups,
+  type KeptRow,
+} from './going.ts';
+import { removeRows } from './queries.ts';
+import { retain, type Retained } from './retention.ts';
+import { calendarOf } from './schedule.ts';
+
+const orphanDays = 14;
+
+export const tidyBackups: Reconciler = {
+  name: 'tidy backups',
+  everySeconds: 300,
+  usesMachine: true,
+  run: async (platform, signal) => {
+    const { db } = platform;
+    if (!(await hasBackups(db))) return;
+    await noteOrphans(db, orphanDays);
+    await expireOrphans(db);
+    await settleForgotten(db);
+    await applyPolicies(platform);
+    await removeCopies(platform);
+    for (const going of await goingBackups(db)) {
+      if (signal.aborted) return;
+      await forget(platform, going, signal);
+    }
+  },
+};
+
+/** Of each environment. */
+async function applyPolicies({ db }: Pick<Platform, 'db'>) {
+  const environments = Map.groupBy(await keptBackups(db), ({ project_id, environment_id }) => `${project_id} ${environment_id}`);
+  const retained = [...environments.values()].map((rows) => ({ rows, ...retainedOf(rows) }));
+  await letGo(
+    db,
+    retained.flatMap(({ remove }) => remove),
+  );
+  const changes = retained.flatMap(({ rows, expiresAt }) => rows.flatMap((row) => changedExpiry(row, expiresAt.get(row.id))));
+  if (changes.length > 0) await tellExpiry(db, changes);
+}
+
+function retainedOf(rows: readonly KeptRow[]): Retained {
+  const [first] = rows;
+  if (!first) return { remove: [], expiresAt: new Map() };
+  const { project_id, environment_id, type, timezone, data_retention } = first;
+  const backups = rows.map(({ id, automated, at }) => ({ id, automated, at: Date.parse(at) }));
+  return retain(retentionFor(data_retention, type), calendarOf(timezone, project_id, environment_id), backups);
+}
+
+function changedExpiry({ id, expires_at }: KeptRow, at: number | undefined): { id: string; expires_at: string | null }[] {
+  if (at === (expires_at === null ? undefined : Date.parse(expires_at))) return [];
+  return [{ id, expires_at: at === undefined ? null : new Date(at).toISOString() }];
+}
+
+/** On the pool. What is there is listed first: what is made later has a row. */
+async function removeCopies(platform: Platform) {
+  const machine = await platform.machine();
+  const found = await backupsWithSnapshots(machine);
+  if (found.size === 0) return;
+  const needed = await beingMade(platform.db);
+  for (const backup of found) if (!needed.has(backup)) await removeSnapshots(machine, backup);
+}
+
+/** In the store; a store that does not answer is asked again next time. */
+async function forget({ db, blobs, log }: Platform, { project_id, ids, is_last_of_deleted }: GoingBackups, signal: AbortSignal) {
+  try {
+    if (is_last_of_deleted) await blobs.removeRepository(project_id);
+    else await blobs.forget(project_id, ids, signal);
+    await removeRows(db, ids);
+    log.info({ project: project_id, backups: ids }, 'backups that nobody needs any more are gone');
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn({ project: project_id, backups: ids, error }, 'backups could not be removed from the store; it is tried again');
+  }
+}

@@ -1,0 +1,85 @@
+/** Which backups a project keeps, for each type of environment: `settings.data_retention`. What it does not say is as usual. */
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { environmentTypes, type EnvironmentType } from '../../permissions.ts';
+
+const countMax = 1000;
+const rulesMax = 20;
+const closed = { additionalProperties: false };
+const Count = (description: string) => Type.Integer({ minimum: 1, maximum: countMax, description });
+
+/** How many backups are kept at most, unless the project says otherwise. */
+const maxBackupsUsual = 50;
+const usual = {
+  production: { manual_count: 4, schedule: [{ interval: '1d', count: 2 }] },
+  staging: { manual_count: 2, schedule: [] },
+  development: { manual_count: 2, schedule: [] },
+} satisfies Record<EnvironmentType, Omit<RetentionPolicy, 'max_backups'>>;
+
+const Rule = Type.Object(
+  {
+    interval: Type.String({
+      pattern: '^[1-9][0-9]{0,3}[hdwMy]$',
+      'x-message': 'must be a number and h, d, w, M or y, such as 1d',
+      description:
+        "A backup is made once in each such time: hours that pass, or days, weeks (from Monday), months or years of the project's time zone, in the first hours of the day.",
+    }),
+    count: Count('So many of these times keep the first backup that was made in them.'),
+  },
+  closed,
+);
+
+const Retention = Type.Object(
+  {
+    max_backups: Type.Optional(
+      Count(
+        `Automated and manual ones together; ${maxBackupsUsual} unless it is set. Beyond it a new one takes the place of the oldest of its kind.`,
+      ),
+    ),
+    default_config: Type.Object(
+      {
+        manual_count: Type.Optional(
+          Count(
+            `A further manual backup takes the place of the oldest one, once it can be restored. Unless it is set: ${usual.production.manual_count} in production, ${usual.staging.manual_count} elsewhere.`,
+          ),
+        ),
+        schedule: Type.Optional(
+          Type.Array(Rule, {
+            maxItems: rulesMax,
+            description:
+              'When backups are made by themselves. Unless it is set: in production each day, and the last two are kept; elsewhere none. Without rules, those that were made stay.',
+          }),
+        ),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const DataRetention = Type.Object(Object.fromEntries(environmentTypes.map((type) => [type, Type.Optional(Retention)])), closed);
+
+export interface RetentionPolicy {
+  max_backups: number;
+  manual_count: number;
+  schedule: readonly Static<typeof Rule>[];
+}
+
+/** All of it, of one type of environment. `setting` is what the project has stored, if anything. */
+export function retentionFor(setting: unknown, type: EnvironmentType): RetentionPolicy {
+  const given = Value.Check(DataRetention, setting) ? setting[type] : undefined;
+  const said = Value.Check(Retention, given) ? given : undefined;
+  return { max_backups: said?.max_backups ?? maxBackupsUsual, ...usual[type], ...said?.default_config };
+}
+
+/** As clients read it: of what was set, all of it. */
+export function shownRetention(setting: unknown): unknown {
+  if (!Value.Check(DataRetention, setting)) return null;
+  const types = environmentTypes.filter((type) => setting[type] !== undefined);
+  return Object.fromEntries(
+    types.map((type) => {
+      const { max_backups, ...default_config } = retentionFor(setting, type);
+      return [type, { max_backups, default_config }];
+    }),
+  );
+}
