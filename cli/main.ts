@@ -11,10 +11,13 @@ import { setUsersMax } from '../server/rooms/organizations/room.ts';
 import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
 import { openSessions } from '../server/rooms/ssh/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
+import { backUpThePlatform, listBackups, showKey, verifyBackups } from './backup.ts';
+import { exportBackup, importBackup } from './backup-file.ts';
 import { withDatabase } from './database.ts';
 import { listDeployments, rollBack } from './deployments.ts';
-import { buildImages, collectImages, listImages } from './image.ts';
+import { buildImages, collectImages, listImages, updateImages } from './image.ts';
 import { changeQuota, quotaLines } from './quota.ts';
+import { restorePlatform } from './restore-platform.ts';
 import { writeSchema } from './schema.ts';
 import { shutDown } from './shutdown.ts';
 
@@ -25,12 +28,20 @@ const usage = `Usage: ./offshoot <command>
   user list                                                                everybody, oldest first
   token create <e-mail> [NAME]                                             prints a new API token
   organization limit <name> <users>                                        how many users it may have; none for as many as it likes
-  quota set organization|project <name> <limit>…                           environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none
+  quota set organization|project <name> <limit>…                           projects=3 environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none
   quota list                                                               what is allowed, and how much of it is used
   deployment list <project> <environment>                                  what was deployed there, and what can be gone back to
   rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
+  backup list [project]                                                    all backups of environments, oldest first
+  backup verify [backup|project]                                           reads back every byte: of one, of a project's, or of all
+  backup export <backup> <file>                                            as one file, and the key that opens it
+  backup import <file> --project ID --environment NAME                     of another installation; reads the key from standard input
+  backup platform [--to PLACE]                                             of the database and the repositories; also made by itself each day
+  backup key                                                               without which no backup can be read: keep it elsewhere
+  restore platform [--from PLACE] [--backup NAME] [--key-stdin]            the installation, on a machine that has none
   image list                                                               everything an app or a service can be, and what of it is built
   image build <type>…                                                      ahead of its first use; all for everything
+  image update                                                             builds anew what Debian has newer packages for
   image collect                                                            removes what nothing has used for a month, or beyond 20 GB
   shutdown                                                                 stops all environments and the edge; the platform must be stopped before
   sessions                                                                 who is inside running apps over SSH, oldest first
@@ -38,7 +49,18 @@ const usage = `Usage: ./offshoot <command>
 
 interface Arguments {
   words: string[];
-  flags: { username?: string; operator?: boolean; 'password-stdin'?: boolean; help?: boolean };
+  flags: {
+    username?: string;
+    operator?: boolean;
+    'password-stdin'?: boolean;
+    'key-stdin'?: boolean;
+    to?: string;
+    from?: string;
+    backup?: string;
+    project?: string;
+    environment?: string;
+    help?: boolean;
+  };
 }
 
 type Command = (given: Arguments) => Promise<void>;
@@ -113,8 +135,17 @@ const commands: Record<string, Command> = {
   'deployment list': ({ words }) => listDeployments(words),
   rollback: ({ words }) => rollBack(words),
 
+  'backup list': ({ words }) => listBackups(words),
+  'backup verify': ({ words }) => verifyBackups(words),
+  'backup export': ({ words }) => exportBackup(words),
+  'backup import': ({ words, flags }) => importBackup(words, flags),
+  'backup platform': ({ flags }) => backUpThePlatform(flags.to),
+  'backup key': showKey,
+  'restore platform': ({ flags }) => restorePlatform({ from: flags.from, backup: flags.backup, keyFromInput: flags['key-stdin'] ?? false }),
+
   'image list': listImages,
   'image build': ({ words }) => buildImages(words),
+  'image update': updateImages,
   'image collect': collectImages,
 
   shutdown: shutDown,
@@ -161,7 +192,18 @@ function readArguments(args: string[]): Arguments {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const options = { username: text, operator: flag, 'password-stdin': flag, help: flag };
+    const options = {
+      username: text,
+      operator: flag,
+      'password-stdin': flag,
+      'key-stdin': flag,
+      to: text,
+      from: text,
+      backup: text,
+      project: text,
+      environment: text,
+      help: flag,
+    };
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
     return { flags: values, words: positionals };
   } catch (error) {

@@ -9,7 +9,8 @@ import type pg from 'pg';
 
 const advisoryLock = 7_267_201;
 
-export async function migrate(pool: pg.Pool, folder: string): Promise<string[]> {
+/** `only`: those of these names, for a database that is to be as it once was. */
+export async function migrate(pool: pg.Pool, folder: string, only?: ReadonlySet<string>): Promise<string[]> {
   const client = await pool.connect();
   try {
     await client.query('set statement_timeout = 0');
@@ -21,7 +22,9 @@ export async function migrate(pool: pg.Pool, folder: string): Promise<string[]> 
     const applied = new Map(rows.map(({ name, hash }) => [name, hash]));
     const files = migrationsIn(folder);
     refuseUnknown(applied, files);
-    const fresh = files.filter(({ name }) => !applied.has(name));
+    const missing = [...(only ?? [])].find((name) => !files.some((file) => file.name === name));
+    if (missing !== undefined) throw new Error(`This was made by a newer Offshoot (${missing}); run that version or a newer one.`);
+    const fresh = files.filter(({ name }) => !applied.has(name) && (only?.has(name) ?? true));
     for (const file of fresh) await apply(client, file);
     return fresh.map(({ name }) => name);
   } finally {

@@ -1,0 +1,66 @@
+/**
+ * Fills an empty database with what was dumped: first the migrations that it had then, in one transaction all rows, and afterwards the migrations that came
+ * since. References between tables are taken away while rows come in, and checked when they are put back.
+ */
+import { sql } from 'kysely';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type pg from 'pg';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { migrate } from '../../kernel/migrate.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { Contents, contentsFile, rowsFile, tablesOf } from './dump-database.ts';
+
+const rowsAtOnce = 500;
+
+export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrations: string): Promise<void> {
+  const contents = Value.Parse(Contents, JSON.parse(await readFile(join(folder, contentsFile), 'utf8')));
+  // What an interrupted attempt left.
+  await sql`drop schema public cascade`.execute(db);
+  await sql`create schema public`.execute(db);
+  await migrate(pool, migrations, new Set(contents.migrations));
+  await db.transaction().execute(async (tx) => {
+    await sql`set local statement_timeout = 0`.execute(tx);
+    const tables = await tablesOf(tx);
+    const references = await takeReferences(tx);
+    await sql`truncate ${sql.join(tables.map((table) => sql.table(table)))}`.execute(tx);
+    for (const [table, count] of Object.entries(contents.tables)) await loadTable(tx, table, join(folder, rowsFile(table)), count);
+    for (const [sequence, last] of Object.entries(contents.sequences))
+      if (last !== null) await sql`select setval(${`public.${sequence}`}::regclass, ${last}::bigint)`.execute(tx);
+    for (const reference of references) await sql.raw(reference).execute(tx);
+  });
+  await migrate(pool, migrations);
+}
+
+/** Gives the statements that put them back. */
+async function takeReferences(tx: Tx): Promise<string[]> {
+  const { rows } = await sql<{ take: string; give: string }>`
+    select format('alter table %s drop constraint %I', conrelid::regclass, conname) as take,
+      format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as give
+    from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace order by conname`.execute(tx);
+  for (const { take } of rows) await sql.raw(take).execute(tx);
+  return rows.map(({ give }) => give);
+}
+
+async function loadTable(tx: Tx, table: string, file: string, count: number) {
+  const { rows } = await sql<{ name: string }>`
+    select attname as name from pg_attribute
+    where attrelid = ${`public.${table}`}::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`.execute(tx);
+  const columns = sql.join(rows.map(({ name }) => sql.ref(name)));
+  const insert = (batch: readonly string[]) =>
+    sql`insert into ${sql.table(table)} (${columns}) overriding system value
+      select ${columns} from unnest(${batch}::${sql.table(table)}[])`.execute(tx);
+  let [loaded, batch]: [number, string[]] = [0, []];
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    batch.push(Value.Parse(Type.String(), JSON.parse(line)));
+    if (batch.length < rowsAtOnce) continue;
+    await insert(batch);
+    loaded += batch.length;
+    batch = [];
+  }
+  if (batch.length > 0) await insert(batch);
+  if (loaded + batch.length !== count) throw new Error(`${table} had ${count} rows, and ${loaded + batch.length} are in the backup`);
+}
