@@ -5,6 +5,7 @@ import * as environmentOperations from './environment-operations.ts';
 import * as projectOperations from './project-operations.ts';
 
 export { effectiveVariables, type EffectiveVariable } from './effective-variables.ts';
+export { checkedVariables, GivenVariables, openGiven, sealGiven, withGiven } from './given-variables.ts';
 
 const { addToEnvironment, modifyInEnvironment, deleteFromEnvironment, addToProject, modifyInProject, deleteFromProject } = activities;
 

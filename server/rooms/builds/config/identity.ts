@@ -1,35 +1,27 @@
 /** What tells one build from another, and one configuration from another. */
 import { createHash, createHmac } from 'node:crypto';
-import type { App, WorkerDocument } from './model.ts';
+import type { App, Task, WorkerDocument } from './model.ts';
 
-/** The parts of an app that a build sees; changing anything else needs no build. Also PLATFORM_APPLICATION while building. */
-export const buildView = ({
-  name,
-  type,
-  source,
-  hooks,
-  dependencies,
-  build,
-  variables,
-  timezone,
-  runtime,
-  preflight,
-  mounts,
-  workers,
-}: App) => ({
-  name,
-  type,
-  source,
-  hooks: { build: hooks.build },
-  dependencies,
-  build,
-  variables,
-  timezone,
-  runtime,
-  preflight,
-  mounts,
-  workers: Object.fromEntries(Object.entries(workers).map(([key, worker]) => [key, { mounts: worker.mounts }])),
-});
+/** The parts of an app or a task that a build sees; changing anything else needs no build. Also PLATFORM_APPLICATION while building. */
+export const buildView = (built: App | Task) => {
+  const { name, type, source, hooks, dependencies, build, variables, timezone, runtime, mounts } = built;
+  return {
+    name,
+    type,
+    source,
+    hooks: { build: hooks.build },
+    dependencies,
+    build,
+    variables,
+    timezone,
+    runtime,
+    mounts,
+    ...('workers' in built && {
+      preflight: built.preflight,
+      workers: Object.fromEntries(Object.entries(built.workers).map(([key, worker]) => [key, { mounts: worker.mounts }])),
+    }),
+  };
+};
 
 export interface BuildVariable {
   name: string;
@@ -47,7 +39,7 @@ interface BuildFacts {
 }
 
 /** `<app>-<tree id>-<hash>`: with the project's id in front it is the id of the slug. */
-export function buildIdentity(app: App, { treeId, buildVariables, secret }: BuildFacts): string {
+export function buildIdentity(app: App | Task, { treeId, buildVariables, secret }: BuildFacts): string {
   const variables = buildVariables
     .map(({ name, value, is_json }) => [name, value, is_json])
     .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));

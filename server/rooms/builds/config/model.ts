@@ -213,7 +213,7 @@ export interface ServiceEndpoint {
 
 export type Privilege = 'ro' | 'rw' | 'admin';
 
-/** Fields of the published Task, without what only a deployment knows. */
+/** Fields of the published Task, without what only a deployment knows, and how it is built. */
 export interface Task extends Container {
   name: string;
   type: string;
@@ -224,8 +224,17 @@ export interface Task extends Container {
   timezone: string | null;
   dependencies: Record<string, Record<string, Json>>;
   runtime: PhpRuntime | Record<string, never>;
+  /** MB: how much memory it has, and for each CPU; null: as its profile says. */
   resources: { base_memory: number; memory_ratio: number } | null;
-  authorizations: [];
+  /** As written; nothing is granted by it here. */
+  authorizations: Authorization[];
+  build: Build;
+}
+
+export interface Authorization {
+  type: 'env' | 'task';
+  action: string;
+  resource: string | null;
 }
 
 export type * from './route-model.ts';

@@ -109,7 +109,7 @@ export const keysOf = (context: Context, root: string) => ({
 
 const hooks = object({ build: orNull(script), deploy: orNull(script), post_deploy: orNull(script), sanitize: orNull(script) });
 
-const build = object({
+export const build = object({
   flavor: orNull(choice('composer', 'default', 'none', 'drupal')),
   caches: optional(mapOf(buildCache, 'a map of caches by name'), {}),
 });
@@ -188,7 +188,7 @@ function warnOfSilence({ type, web: own }: Read<ReturnType<typeof written>>, { p
   }
 }
 
-function buildOf(type: string, { flavor, caches }: Read<typeof build>, { path, report }: Place, node: Node): Build {
+export function buildOf(type: string, { flavor, caches }: Read<typeof build>, { path, report }: Place, node: Node): Build {
   const byDefault = { php: 'composer', nodejs: 'default' } as const;
   const name = nameOfType(type);
   const usual = name === 'php' || name === 'nodejs' ? byDefault[name] : 'none';

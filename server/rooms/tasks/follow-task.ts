@@ -1,0 +1,63 @@
+/** Follows a task to its end, from wherever it is. Whoever cancels has it told to end, and hears what it says to that. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ContainerState, Runtime } from '../../drivers/runtime/runtime.ts';
+import { Interrupted } from '../../kernel/activity-run.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { taskContainer, type TaskRun } from '../deployments/room.ts';
+import { openTaskOutput, type Part, type Speaking } from './task-output.ts';
+
+export interface Outcome {
+  exit_code: number;
+  /** What ended with it. */
+  part: Part;
+  is_late: boolean;
+  is_out_of_memory: boolean;
+}
+
+const lookMilliseconds = 100;
+/** A monitor writes down how its container ended right after that. */
+const endSecondsMax = 10;
+
+export async function followTask(work: Speaking, runtime: Runtime, run: TaskRun, signal: AbortSignal): Promise<Outcome> {
+  const container = taskContainer(run.stack.id, run.id);
+  const output = openTaskOutput(work, run);
+  const over = new AbortController();
+  const reading = (async () => {
+    for await (const line of runtime.logs(container, { follow: over.signal })) output.hear(line);
+  })();
+  // Seen below; what could not be read is read again by the next attempt.
+  reading.catch(() => {});
+  let exit: NonNullable<ContainerState['exit']>;
+  try {
+    exit = await endOf(runtime, container, run.task.name, signal);
+  } finally {
+    over.abort();
+    await reading;
+  }
+  return { exit_code: exit.code, is_out_of_memory: exit.outOfMemory, ...output.end(exit.code) };
+}
+
+async function endOf(runtime: Runtime, container: string, task: string, signal: AbortSignal): Promise<NonNullable<ContainerState['exit']>> {
+  let deadSince: number | undefined;
+  for (;;) {
+    if (signal.aborted) return leave(runtime, container, signal);
+    const { status, startedAt, exit } = await runtime.state(container);
+    const isAlive = startedAt !== undefined;
+    if (!isAlive && exit) return exit;
+    deadSince = isAlive ? undefined : (deadSince ?? performance.now());
+    if (status === 'absent' || (deadSince !== undefined && performance.now() - deadSince > endSecondsMax * 1000)) throw lost(task);
+    await sleep(lookMilliseconds, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** When this process ends, the task goes on, and another process follows it. */
+async function leave(runtime: Runtime, container: string, { reason }: AbortSignal): Promise<never> {
+  if (reason instanceof Interrupted && reason.why === 'cancelled') await runtime.remove(container);
+  throw reason;
+}
+
+const lost = (task: string) =>
+  new Problem(
+    'unavailable',
+    `Nobody knows how task '${task}' ended: the machine was restarted, or the platform was while it started the task. It is not run a second time by itself; run it again if that does no harm.`,
+  );

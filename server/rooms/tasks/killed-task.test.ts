@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { startActivity } from '../../kernel/activity.ts';
+import { activityRow, workThrough } from '../../test-activities.ts';
+import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { openTestPlatform } from '../../test-platform.ts';
+import { commitFiles } from '../../test-repository.ts';
+import { sampleProject } from '../../test-samples.ts';
+import { pushActivity } from '../environments/room.ts';
+import { sealGiven } from '../variables/room.ts';
+import { runOf, runTaskActivity } from './run-task.ts';
+import { openRunning, removeMachine, type Asked } from './test-killed-task.ts';
+
+const files = {
+  '.upsun/config.yaml': `
+applications:
+  app: { type: nodejs:22, build: { flavor: none }, mounts: { shared: { source: storage, source_path: shared } }, web: { commands: { start: node server.js } } }
+tasks:
+  counter:
+    type: nodejs:22
+    mounts: { kept: { source: storage, source_path: kept } }
+    hooks: { deploy: echo x >>kept/begun }
+    run: { command: 'for n in $(seq 60); do echo line $n; sleep 0.05; done; wc -l <kept/begun; exit 6' }
+`,
+  'server.js': `require('node:http').createServer((request, reply) => reply.end()).listen(process.env.PORT, '0.0.0.0');`,
+};
+
+test.runIf(canRunContainers)(
+  `a task goes on when the process that runs it is killed: the next one hears all of it once, and its end${whyNoContainers}`,
+  { timeout: 180_000 },
+  async () => {
+    const home = await openTestPlatform();
+    const { projectId: project_id } = await sampleProject(await home.person());
+    const folder = mkdtempSync(join(tmpdir(), 'offshoot-killed-'));
+    chmodSync(folder, 0o711);
+    const { git, config } = home.platform;
+    const asked: Asked = { folder, data: config.data, databaseUrl: home.databaseUrl, key: randomBytes(32).toString('hex') };
+    const lines = async (id: string) => {
+      const { rows } = await sql<{ message: string }>`
+        select message from activity_log where activity_id = ${id} order by position`.execute(home.platform.db);
+      return rows.map(({ message }) => message.trimEnd());
+    };
+    try {
+      const id = await deployed(asked, project_id, commitFiles(git.path(project_id), undefined, files));
+      await runAndKill(asked, async () => (await lines(id)).includes('    line 10'));
+      const { platform, machine, leave } = await openRunning(asked);
+      const containers = async () => (await machine.runtime.list()).map(({ name }) => name).filter((name) => name.includes('-task-'));
+      expect(await containers()).toEqual([expect.stringContaining(id)]);
+      await workThrough(platform);
+      expect(await activityRow(platform, id)).toMatchObject({
+        state: 'complete',
+        result: 'failure',
+        failure_reason: 'shell',
+        commands: [
+          { app: 'counter', type: 'deploy', exit_code: 0 },
+          { app: 'counter', type: 'task', exit_code: 6 },
+        ],
+      });
+      expect((await lines(id)).filter((line) => line.startsWith('    '))).toEqual([
+        ...Array.from({ length: 60 }, (_, n) => `    line ${n + 1}`),
+        '    1',
+      ]);
+      expect(await containers()).toEqual([]);
+      await leave();
+    } finally {
+      await removeMachine(asked);
+    }
+  },
+);
+
+/** The activity that is to run the task of what is deployed. */
+async function deployed(asked: Asked, project_id: string, commit: string): Promise<string> {
+  const { platform, leave } = await openRunning(asked);
+  const { db, secrets } = platform;
+  const main = { id: 'main', type: 'production' };
+  await db.updateTable('environments').set({ head_commit: commit }).where('project_id', '=', project_id).execute();
+  const input = { from: null, to: commit, activate: true, deploying: {} };
+  const push = await db.transaction().execute((tx) => startActivity(tx, pushActivity, { project_id, environments: [main], input }));
+  await workThrough(platform);
+  expect(await activityRow(platform, push.id)).toMatchObject({ result: 'success' });
+  const variables_sealed = sealGiven(secrets, runOf(project_id, 'main', 'counter'), []);
+  const { id } = await db.transaction().execute((tx) =>
+    startActivity(tx, runTaskActivity, {
+      project_id,
+      environments: [main],
+      beside: 'task counter',
+      input: { environment: 'main', task: 'counter', variables_sealed },
+    }),
+  );
+  await leave();
+  return id;
+}
+
+const lookMilliseconds = 50;
+
+async function runAndKill(asked: Asked, until: () => Promise<boolean>) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'test-killed-task.ts'), JSON.stringify(asked)], { stdio: 'pipe' });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  while (child.exitCode === null && !(await until())) await sleep(lookMilliseconds);
+  child.kill('SIGKILL');
+  await ended;
+  expect(said).toBe('');
+}

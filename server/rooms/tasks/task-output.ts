@@ -1,0 +1,75 @@
+/**
+ * What a task says, in the log of its activity: each line once, also over kills of this process, for how far it was heard is stored together with the
+ * lines. What the first process of its container says about itself comes in lines with a mark (run-task.sh), which nobody else sees.
+ */
+import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { LogLine } from '../../drivers/runtime/runtime.ts';
+import type { Work } from '../../kernel/activity.ts';
+import { maskOf, shownLine } from '../builds/room.ts';
+import { sensitiveValues, type TaskRun } from '../deployments/room.ts';
+
+export type Speaking = Pick<Work<unknown>, 'activity' | 'log' | 'command' | 'tell'>;
+
+/** The deploy hook, or the command itself. */
+export type Part = 'deploy' | 'task';
+
+const markCharacters = 16;
+
+/** Nothing that a task says by chance looks like that. */
+export const markOf = (activityId: string) =>
+  `offshoot-${createHash('sha256').update(`task ${activityId}`).digest('hex').slice(0, markCharacters)}`;
+
+/** How far it was heard: so many lines of that moment, and all of those before. */
+const Heard = Type.Object({ at: Type.String(), lines: Type.Integer() });
+
+const Payload = Type.Object({ heard: Heard });
+const Commands = Type.Array(Type.Object({ type: Type.String(), exit_code: Type.Integer() }));
+
+export function openTaskOutput({ activity, log, command, tell }: Speaking, { id, stack, task }: TaskRun) {
+  const heard = Value.Check(Payload, activity.payload) ? { ...activity.payload.heard } : { at: '', lines: 0 };
+  const ended = new Map(Value.Parse(Commands, activity.commands).map(({ type, exit_code }) => [type, exit_code]));
+  const hasHook = isThere(task.hooks.deploy);
+  const masked = maskOf(sensitiveValues(stack));
+  const mark = `${markOf(id)} `;
+  const count = { at: '', lines: 0 };
+  let isLate = false;
+
+  const end = (type: Part, exit_code: number) => {
+    if (ended.has(type)) return;
+    ended.set(type, exit_code);
+    command({ app: task.name, type, exit_code });
+  };
+  const obey = ([what, word]: string[]) => {
+    if (what === 'deploy') end('deploy', Number(word));
+    if (what === 'begun') log(`  Executing ${hasHook ? 'deploy hook' : 'command'}`);
+    if (what === 'deploy' && word === '0') log('  Executing command');
+  };
+  const isNew = (at: string) => {
+    Object.assign(count, { at, lines: count.at === at ? count.lines + 1 : 1 });
+    return at > heard.at || (at === heard.at && count.lines > heard.lines);
+  };
+
+  return {
+    /** All that its container has said, from the beginning on. */
+    hear({ at: moment, stream, text }: LogLine) {
+      const [said = '', words] = text.split(mark, 2);
+      if (words === 'ended late') isLate = true;
+      if (!isNew(moment.toISOString())) return;
+      Object.assign(heard, count);
+      if (words === undefined || said !== '') log(`    ${stream === 'stderr' ? 'W: ' : ''}${shownLine(masked(said))}`);
+      if (words !== undefined) obey(words.split(' '));
+      tell({ heard: { ...heard } });
+    },
+    /** Once all is heard: what of it ended so, and whether it had taken too long. */
+    end(exitCode: number): { part: Part; is_late: boolean } {
+      const part = hasHook && ended.get('deploy') !== 0 ? 'deploy' : 'task';
+      end(part, exitCode);
+      return { part, is_late: isLate };
+    },
+  };
+}
+
+/** A hook of nothing but spaces is none. */
+export const isThere = (hook: string | null): hook is string => hook !== null && hook.trim() !== '';
