@@ -1,0 +1,128 @@
+import { sql, type Selectable } from 'kysely';
+import type { Database } from '../../database.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { EnvironmentType } from '../../permissions.ts';
+import type { Cron } from '../builds/room.ts';
+
+type Row = Selectable<Database['crons']>;
+export type CronAddress = Pick<Row, 'project_id' | 'environment_id' | 'app' | 'name'>;
+
+/** A deployment that became current, and what it says of crons. */
+export interface Unscheduled {
+  id: string;
+  project_id: string;
+  environment_id: string;
+  /** The project's. */
+  timezone: string;
+  settings: Record<string, unknown>;
+  crons: { app: string; name: string; spec: string; timezone: string | null }[];
+}
+
+export const unscheduledDeployments = async (db: Db, most: number): Promise<Unscheduled[]> => {
+  const { rows } = await sql<Unscheduled>`
+    select deployments.id, deployments.project_id, environment_id, projects.timezone, projects.settings, (
+      select coalesce(json_agg(json_build_object('app', app.key, 'name', cron.key, 'spec', cron.value ->> 'spec', 'timezone', app.value ->> 'timezone')), '[]')
+      from json_each(model -> 'applications') as app, json_each(app.value -> 'crons') as cron) as crons
+    from deployments join projects on projects.id = deployments.project_id
+    where deployments.status = 'current' and not has_crons_scheduled order by deployments.id limit ${most}`.execute(db);
+  return rows;
+};
+
+/** False: another deployment is current by now, or its crons are there. */
+export const markScheduled = async (tx: Tx, deploymentId: string): Promise<boolean> => {
+  const { rows } = await sql`update deployments set has_crons_scheduled = true
+    where id = ${deploymentId} and status = 'current' and not has_crons_scheduled returning id`.execute(tx);
+  return rows.length > 0;
+};
+
+export interface NewCron extends Pick<Row, 'app' | 'name' | 'spec' | 'timezone'> {
+  next_at: string;
+}
+
+/** From now on there are these and no others. One whose times are as they were goes on with the slot that it waits for, or has missed. */
+export async function replaceCrons(tx: Tx, projectId: string, environmentId: string, crons: readonly NewCron[]): Promise<void> {
+  const wanted = sql`jsonb_to_recordset(${JSON.stringify(crons)}::jsonb) as wanted (app text, name text, spec text, timezone text, next_at timestamptz)`;
+  await sql`delete from crons where project_id = ${projectId} and environment_id = ${environmentId}
+    and not exists (select from ${wanted} where wanted.app = crons.app and wanted.name = crons.name)`.execute(tx);
+  await sql`
+    insert into crons (project_id, environment_id, app, name, spec, timezone, next_at)
+    select ${projectId}, ${environmentId}, app, name, spec, timezone, next_at from ${wanted}
+    on conflict (project_id, environment_id, app, name) do update
+      set spec = excluded.spec, timezone = excluded.timezone, next_at = excluded.next_at, left_out = 0
+      where crons.spec <> excluded.spec or crons.timezone is distinct from excluded.timezone`.execute(tx);
+}
+
+export interface DueCron extends Omit<Row, 'timezone'> {
+  zone: string;
+  settings: Record<string, unknown>;
+  environment_type: EnvironmentType;
+  machine_name: string;
+  /** Something runs there in which it could run. */
+  can_run: boolean;
+  is_deployed: boolean;
+  /** Of the run before, if there is one. */
+  last_state: string | null;
+  /** Where it can run; null: what is deployed does not have it. */
+  definition: Cron | null;
+}
+
+/** Those whose time has come, oldest first. What is not due costs nothing, however much there is of it. */
+export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron[]> => {
+  const { rows } = await sql<DueCron>`
+    select crons.project_id, crons.environment_id, crons.app, crons.name, crons.spec, crons.next_at, crons.last_at, crons.activity_id, crons.left_out,
+      coalesce(crons.timezone, projects.timezone) as zone, projects.settings, environments.type as environment_type, environments.machine_name,
+      can_run, deployments.id is not null as is_deployed, runs.state as last_state,
+      case when can_run then deployments.model #> array['applications', crons.app, 'crons', crons.name] end as definition
+    from crons
+    join environments on environments.project_id = crons.project_id and environments.id = crons.environment_id
+    join projects on projects.id = crons.project_id
+    cross join lateral (
+      select environments.status = 'active' and sleeping_since is null and projects.status = 'active' as can_run) as circumstances
+    left join activities as runs on runs.id = crons.activity_id
+    left join deployments on deployments.project_id = crons.project_id and deployments.environment_id = crons.environment_id
+      and deployments.status = 'current'
+    where crons.next_at <= ${now.toISOString()}::timestamptz order by crons.next_at limit ${most}`.execute(db);
+  return rows;
+};
+
+type Slot = CronAddress & Pick<Row, 'next_at'>;
+
+/** `waits`: a run of it does already, and the slot is left out. */
+export type Heeding = 'runs' | 'waits';
+
+/** Exactly once for each slot. False: somebody else was first. */
+export async function heedSlot(tx: Tx, cron: Slot, next: Date, heeding: Heeding): Promise<boolean> {
+  const { rows } = await sql`
+    update crons set next_at = ${next.toISOString()}::timestamptz, last_at = case when ${heeding === 'runs'} then next_at else last_at end,
+      left_out = left_out + ${heeding === 'waits' ? 1 : 0}::integer
+    where ${at(cron)} and next_at = ${cron.next_at}::timestamptz returning name`.execute(tx);
+  return rows.length > 0;
+}
+
+/** All at once: there may be many environments in which nothing runs. */
+export const passSlots = (db: Db, slots: readonly (Slot & { next: string })[]) =>
+  sql`update crons set next_at = passed.next
+    from jsonb_to_recordset(${JSON.stringify(slots)}::jsonb)
+      as passed (project_id text, environment_id text, app text, name text, next_at timestamptz, next timestamptz)
+    where crons.project_id = passed.project_id and crons.environment_id = passed.environment_id and crons.app = passed.app
+      and crons.name = passed.name and crons.next_at = passed.next_at`.execute(db);
+
+export const noteRun = (tx: Tx, cron: CronAddress, activityId: string) =>
+  sql`update crons set activity_id = ${activityId} where ${at(cron)}`.execute(tx);
+
+export const removeCron = (tx: Tx, cron: CronAddress) => sql`delete from crons where ${at(cron)}`.execute(tx);
+
+const at = ({ project_id, environment_id, app, name }: CronAddress) =>
+  sql`project_id = ${project_id} and environment_id = ${environment_id} and app = ${app} and name = ${name}`;
+
+/** How many slots were left out since this was last asked. */
+export async function takeLeftOut(tx: Tx, cron: CronAddress): Promise<number> {
+  const { rows } = await sql<{ left_out: number }>`
+    with before as (select left_out from crons where ${at(cron)} for update)
+    update crons set left_out = 0 from before where ${at(cron)} returning before.left_out`.execute(tx);
+  return rows[0]?.left_out ?? 0;
+}
+
+/** How long it is listed, from now on. */
+export const keepActivity = (tx: Tx, activityId: string, days: number) =>
+  sql`update activities set expires_at = created_at + make_interval(days => ${days}::integer) where id = ${activityId}`.execute(tx);

@@ -1,0 +1,65 @@
+/** One run of a cron: its command, in the first instance of its app, once. What it says is in the log of the activity and in the app's own. */
+import { Type } from 'typebox';
+import { activity, CommandFailed, type Work } from '../../kernel/activity.ts';
+import type { Platform } from '../../platform.ts';
+import { currentlyDeployed, runLasting, shellScript, type Deployed } from '../deployments/room.ts';
+import { environmentById } from '../environments/room.ts';
+import { takeLeftOut } from './queries.ts';
+
+const Input = Type.Object({ environment: Type.String(), app: Type.String(), cron: Type.String() });
+interface CronInput {
+  environment: string;
+  app: string;
+  cron: string;
+}
+
+export const cronActivity = activity({
+  type: 'environment.cron',
+  queue: 'cron',
+  usesMachine: true,
+  isPatient: true,
+  input: Input,
+  run: runCron,
+});
+
+async function runCron(work: Work<CronInput>, platform: Platform): Promise<void> {
+  const { app, cron: name } = work.input;
+  const deployed = await currentlyDeployed(platform.db, platform.secrets, work.activity.project_id, work.input.environment);
+  const obstacle = await work.step('look whether it can run', () => obstacleTo(work, platform, deployed));
+  const cron = deployed?.stack.model.applications[app]?.crons[name];
+  if (obstacle !== null || !deployed || !cron) return work.log(`W: ${obstacle ?? 'Nothing is deployed any more.'} It is not run.`);
+  await announce(work);
+  const code = await runLasting(work, platform, {
+    deployed,
+    app,
+    argv: shellScript(cron.commands.start),
+    secondsMax: cron.timeout,
+    stop: { script: cron.commands.stop, secondsMax: cron.shutdown_timeout },
+    log: { name: 'cron', heading: `Launching cron ${name}` },
+  });
+  // Already told where a runner was killed right after this.
+  if (JSON.stringify(work.activity.commands) === '[]') work.command({ app, type: 'cron', exit_code: code });
+  if (code !== 0) throw new CommandFailed(`The cron ended with exit code ${code}.`);
+}
+
+/** It may have waited for long, and for what changes everything. */
+async function obstacleTo(
+  { activity: { project_id }, input }: Work<CronInput>,
+  { db, config }: Platform,
+  deployed: Deployed | undefined,
+): Promise<string | null> {
+  const { environment, app, cron } = input;
+  if (!deployed?.stack.model.applications[app]?.crons[cron]) return `There is no cron '${cron}' of '${app}' any more.`;
+  const { status, sleeping_since } = (await environmentById(db, config.domain, project_id, environment)) ?? {};
+  if (status !== 'active') return `The environment is ${status ?? 'gone'}.`;
+  return sleeping_since === null ? null : 'The environment sleeps.';
+}
+
+async function announce(work: Work<CronInput>) {
+  const { environment, app, cron: name } = work.input;
+  await work.record('tell of slots that were left out', async (tx) => {
+    const leftOut = await takeLeftOut(tx, { project_id: work.activity.project_id, environment_id: environment, app, name });
+    work.log(`Running cron ${name} of application ${app}`);
+    if (leftOut > 0) work.log(`W: It was due ${leftOut} ${leftOut === 1 ? 'time' : 'times'} more while this run waited.`);
+  });
+}
