@@ -62,6 +62,13 @@ export interface Git {
   withSubmodules(projectId: string, tree: string, fetching?: SubmoduleFetching): Promise<WholeTree | undefined>;
   /** Writes the files of a tree into an empty folder, byte for byte; submodules become empty folders. Throws a Problem when there is no room. */
   checkout(projectId: string, tree: string, folder: string, signal?: AbortSignal): Promise<void>;
+  /** Makes a repository in an empty folder, with one branch and nothing else of the project, checked out. Throws a Problem when there is no room. */
+  clone(projectId: string, cloning: Cloning): Promise<void>;
+  /**
+   * Takes in commits from whoever is not trusted; no branch is moved. Throws a Problem where they are too large, malformed, not on top of `from`, or
+   * made of what the repository has but `from` has not.
+   */
+  receive(projectId: string, received: Received): Promise<void>;
   /** Whether one of these branches has the commit. */
   isReachable(projectId: string, commit: string, branches: readonly string[]): Promise<boolean>;
 
@@ -119,6 +126,24 @@ export interface ImportSource {
   /** A second repository whose files are laid over the first. */
   config?: string;
   files: readonly { path: string; mode: number; contents: Buffer }[];
+}
+
+export interface Cloning {
+  branch: string;
+  commit: string;
+  folder: string;
+  /** Who commits there. */
+  by: Signature;
+  signal: AbortSignal;
+}
+
+export interface Received {
+  from: string;
+  to: string;
+  /** All objects that `to` has and `from` has not, as `git pack-objects` writes them. */
+  pack: Readable;
+  bytesMax: number;
+  signal: AbortSignal;
 }
 
 export interface WholeTree {

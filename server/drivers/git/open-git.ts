@@ -3,6 +3,7 @@ import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { checkout } from './checkout.ts';
+import { clone } from './clone.ts';
 import { isAncestor, merge, rebase } from './combine.ts';
 import { gitText, GitFailed, readGit, runGit, tryGit } from './command.ts';
 import { diff } from './diff.ts';
@@ -10,6 +11,7 @@ import { StaleBranch, type Git, type Ref } from './git.ts';
 import { importCommit, type ImportLimits } from './import.ts';
 import { openObjects, type Objects } from './objects.ts';
 import { parseCommit, parseTree } from './parse-object.ts';
+import { receive } from './receive.ts';
 import { serve } from './serve.ts';
 import { treeWithSubmodules } from './submodules.ts';
 import { openTidying } from './tidy.ts';
@@ -48,6 +50,8 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
       return whole === undefined ? undefined : { repository, tree: whole };
     },
     checkout: (projectId, tree, into, signal) => checkout(path(projectId), scratch, tree, into, signal),
+    clone: (projectId, cloning) => clone(path(projectId), cloning),
+    receive: (projectId, received) => receive(path(projectId), scratch, received),
     serve: (projectId, conversation) => serve(path(projectId), conversation),
     tidy: tidying.tidy,
     close: async () => {

@@ -18,13 +18,13 @@ export const isOwnOrShown = (gitDir: string, quarantine: string, tips: readonly 
   inTurn(() => check(gitDir, quarantine, tips, shown));
 
 async function check(gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
-  const withQuarantine = { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(`${gitDir}/objects`) };
+  const both = withQuarantine(gitDir, quarantine);
   const alone = { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: '' };
-  const brought = await objectsBehind(gitDir, tips, shown, withQuarantine);
+  const brought = await objectsBehind(gitDir, tips, shown, both);
   const unsent = await missing(gitDir, brought, alone);
   if (unsent.length === 0) return true;
   /** What is left out as shown is exact for commits, but not for the files of older ones, which a client need not send either. */
-  const types = await runGit(gitDir, ['cat-file', '--batch-check=%(objecttype)'], { input: lines(unsent), env: withQuarantine });
+  const types = await runGit(gitDir, ['cat-file', '--batch-check=%(objecttype)'], { input: lines(unsent), env: both });
   if (/^(commit|tag)$/m.test(types.toString('latin1'))) return false;
   const all = new Set(await objectsBehind(gitDir, shown, [], {}));
   return unsent.every((sha) => all.has(sha));
@@ -55,6 +55,12 @@ async function missing(gitDir: string, ids: readonly string[], env: Record<strin
     .filter((line) => line.endsWith(' missing'))
     .map((line) => line.slice(0, idBytes - 1));
 }
+
+/** What the repository has, and what came. */
+export const withQuarantine = (gitDir: string, quarantine: string) => ({
+  GIT_OBJECT_DIRECTORY: quarantine,
+  GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(`${gitDir}/objects`),
+});
 
 /** Otherwise a colon would end it. */
 const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, '\\$&')}"`;

@@ -1,5 +1,5 @@
 /**
- * Builds one application: its files on a volume of their own, commands in a container that can write there, then a snapshot that is the slug.
+ * Builds one application or task: its files on a volume of their own, commands in a container that can write there, then a snapshot that is the slug.
  *
  * It bears being killed anywhere and done again. Each attempt has names of its own; what an earlier one of the same slug left is removed first, or by
  * the reconciler. One process builds a slug at a time: hold its volume's name (holding.ts) meanwhile.
@@ -19,11 +19,11 @@ import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
+import { kindOf, titleOf, type Buildable } from './buildable.ts';
 import { appFolder, buildCommands, cacheFolder, type BuildCommand } from './build-commands.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
 import type { BuildOutput } from './build-output.ts';
 import { useCache } from './cache.ts';
-import type { App } from './config/model.ts';
 import { makeMountPoints } from './mount-points.ts';
 import { insertSlug } from './queries.ts';
 import { buildNameOf, slugVolumeOfBuild, type Slug } from './slugs.ts';
@@ -38,16 +38,16 @@ export interface AppBuild {
   projectId: string;
   /** The repository that has the tree. */
   repository: string;
-  app: App;
+  app: Buildable;
   slug: Slug;
   cacheGeneration: number;
   env: Readonly<Record<string, string>>;
   limits: { cpu: number; memoryBytes: number };
 }
 
-const buildBytesMax = 8 * 1024 ** 3;
-const buildMinutesMax = 60;
-const attemptBytes = 4;
+export const buildBytesMax = 8 * 1024 ** 3;
+export const buildMinutesMax = 60;
+export const attemptBytes = 4;
 
 type Ended = (command: { type: 'build'; exit_code: number }) => void;
 
@@ -76,7 +76,7 @@ export async function buildApp(
     await volumes.snapshot(name, slug.volume);
     const { bytes } = await volumes.usage(slug.volume);
     await insertSlug(db, { id: slug.slug_id, project_id: projectId, app: app.name, ...slugColumns(slug), bytes: String(bytes) });
-    output.step(`Storing the application (${megabytes(bytes)} MB).`);
+    output.step(`Storing the ${kindOf(app)} (${megabytes(bytes)} MB).`);
   } catch (error) {
     throw late.aborted && !cancelled.aborted ? tookTooLong(app) : error;
   } finally {
@@ -87,8 +87,8 @@ export async function buildApp(
 const slugColumns = ({ tree_id, config_id, volume }: Slug) => ({ tree_id, config_id, volume });
 const megabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
 
-const tookTooLong = ({ name }: App) =>
-  new CommandFailed(`Unable to build application '${name}': it took longer than ${buildMinutesMax} minutes.`);
+const tookTooLong = (app: Buildable) =>
+  new CommandFailed(`Unable to build ${titleOf(app)}: it took longer than ${buildMinutesMax} minutes.`);
 
 /** Of builds of this slug that were killed. */
 async function removeAttempts({ runtime, volumes }: Pick<BuildParts, 'runtime' | 'volumes'>, slug: Slug) {
@@ -99,7 +99,13 @@ async function removeAttempts({ runtime, volumes }: Pick<BuildParts, 'runtime' |
 
 const progressPercent = 20;
 
-async function ensureImage({ images }: BuildParts, { name, type }: App, output: BuildOutput, signal: AbortSignal): Promise<Image> {
+export async function ensureImage(
+  { images }: Pick<BuildParts, 'images'>,
+  app: Buildable,
+  output: BuildOutput,
+  signal: AbortSignal,
+): Promise<Image> {
+  const { type } = app;
   const built = await images.built(type);
   if (built) return built;
   output.step(`Preparing ${type}, which is needed for the first time.`);
@@ -113,7 +119,7 @@ async function ensureImage({ images }: BuildParts, { name, type }: App, output: 
     return await images.ensure(type, onProgress, signal);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    throw new Problem(error.kind, `Cannot build application of type '${type}' ('${name}'): ${error.message}`, { cause: error });
+    throw new Problem(error.kind, `Cannot build ${titleOf(app)} of type '${type}': ${error.message}`, { cause: error });
   }
 }
 
@@ -121,7 +127,7 @@ const execute = promisify(execFile);
 const chownSecondsMax = 600;
 
 /** Links themselves, not what they lead to. */
-const giveToApp = (folder: string) =>
+export const giveToApp = (folder: string) =>
   execute('chown', ['--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder], { timeout: chownSecondsMax * 1000 });
 
 interface Place {
@@ -174,7 +180,7 @@ async function oneAfterTheOther(
     if (code === 0) continue;
     ended({ type: 'build', exit_code: code });
     throw new CommandFailed(
-      `Unable to build application '${app.name}': ${command.what} ended with exit code ${code}${hintFor(code, command, app, limits)}.`,
+      `Unable to build ${titleOf(app)}: ${command.what} ended with exit code ${code}${hintFor(code, command, app, limits)}.`,
     );
   }
   if (commands.length > 0) ended({ type: 'build', exit_code: 0 });
@@ -183,7 +189,7 @@ async function oneAfterTheOther(
 const wasKilled = 137;
 const wasNotFound = 127;
 
-function hintFor(code: number, { argv: [program] }: BuildCommand, { type }: App, { memoryBytes }: AppBuild['limits']): string {
+function hintFor(code: number, { argv: [program] }: BuildCommand, { type }: Buildable, { memoryBytes }: AppBuild['limits']): string {
   if (code === wasKilled)
     return `, which is how one ends that needs more memory than builds of this project have (${memoryBytes / 1024 ** 2} MB)`;
   if (code === wasNotFound && program !== 'dash') return `: there is no ${program} in ${type}`;

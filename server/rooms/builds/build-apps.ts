@@ -1,4 +1,4 @@
-/** Gives a slug for each application of a commit: one that is there, or a new one. An application that has not changed is never built twice. */
+/** Gives a slug for each application and task of a commit: one that is there, or a new one. What has not changed is never built twice. */
 import { availableParallelism } from 'node:os';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -7,10 +7,11 @@ import { Problem } from '../../kernel/problem.ts';
 import { projectById, settingsOf } from '../projects/room.ts';
 import type { EffectiveVariable } from '../variables/room.ts';
 import { buildApp, type BuildParts } from './build-app.ts';
+import { buildablesIn, titleOf, type Buildable } from './buildable.ts';
 import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
-import type { App, ProjectModel } from './config/model.ts';
+import type { ProjectModel } from './config/model.ts';
 import { holding } from './holding.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
 import { slugOf, useSlug, type Slug } from './slugs.ts';
@@ -27,14 +28,14 @@ export interface BuildRequest {
 export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command'>;
 
 /** In all of this process, so that what runs keeps most of the machine. */
-const buildsAtOnceMax = Math.max(2, Math.floor(availableParallelism() / 2));
+export const buildsAtOnceMax = Math.max(2, Math.floor(availableParallelism() / 2));
 
-/** By application. */
+/** By application and task. */
 export async function buildApps(work: BuildWork, parts: BuildParts, request: BuildRequest): Promise<Record<string, Slug>> {
   const tree = await openSourceTree(parts.git, request.project.id, request.commit);
   const speak = speakInTurn(work.log);
   const failed = new AbortController();
-  const build = async (app: App): Promise<readonly [string, Slug]> => {
+  const build = async (app: Buildable): Promise<readonly [string, Slug]> => {
     const voice = speak();
     try {
       return [
@@ -50,7 +51,7 @@ export async function buildApps(work: BuildWork, parts: BuildParts, request: Bui
       voice.end();
     }
   };
-  const built = await Promise.allSettled(Object.values(request.model.applications).map(build));
+  const built = await Promise.allSettled(buildablesIn(request.model).map(build));
   /** The first to fail stopped the others. */
   if (failed.signal.aborted) throw failed.signal.reason;
   return Object.fromEntries(built.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
@@ -60,7 +61,7 @@ async function slugFor(
   work: BuildWork,
   parts: BuildParts,
   request: BuildRequest,
-  app: App,
+  app: Buildable,
   tree: CommitTree,
   { log }: Voice,
   signal: AbortSignal,
@@ -75,7 +76,7 @@ async function slugFor(
   const identity = buildIdentity(app, { treeId, buildVariables: visible, secret: request.project.entropy });
   const slug = slugOf(project.id, app.name, treeId, identity);
   const output = openOutput(log, maskOf(secrets));
-  log(`Building application '${app.name}' (runtime type: ${app.type}, tree: ${treeId.slice(0, shortTreeCharacters)})`);
+  log(`Building ${titleOf(app)} (runtime type: ${app.type}, tree: ${treeId.slice(0, shortTreeCharacters)})`);
   const reuse = async () => {
     const isThere = await useSlug(db, volumes, slug);
     if (isThere) output.step('Reusing existing build for this tree ID');
@@ -106,17 +107,18 @@ async function slugFor(
 const shortTreeCharacters = 7;
 
 /** Of all the settings of a project. */
-const BuildSettings = Type.Object({
+export const BuildSettings = Type.Object({
   product_code: Type.String(),
   build_resources: Type.Object({ cpu: Type.Number(), memory: Type.Number() }),
 });
 
-async function treeIdOf({ name, source }: App, tree: CommitTree): Promise<string> {
+export async function treeIdOf(built: Buildable, tree: CommitTree): Promise<string> {
+  const { source } = built;
   const id = await tree.treeOf(source.root);
   if (id === undefined)
     throw new Problem(
       'invalid-request',
-      `Unable to build application '${name}': its source.root ${source.root} is not a folder of this commit.`,
+      `Unable to build ${titleOf(built)}: its source.root ${source.root} is not a folder of this commit.`,
     );
   return id;
 }

@@ -4,6 +4,7 @@
  */
 import { phpScanPath } from '../../drivers/images/php.ts';
 import { Problem } from '../../kernel/problem.ts';
+import { titleOf, type Buildable } from './buildable.ts';
 import type { App, Json, PhpRuntime } from './config/model.ts';
 
 export const appFolder = '/app';
@@ -52,7 +53,7 @@ export function toolVariables(
 const isPhp = (runtime: App['runtime']): runtime is PhpRuntime => 'extensions' in runtime;
 
 /** `has` tells whether there is such a file at the root of the application. */
-export function buildCommands(app: App, has: (file: string) => boolean): BuildCommand[] {
+export function buildCommands(app: Buildable, has: (file: string) => boolean): BuildCommand[] {
   return [...dependencyCommands(app), ...flavorCommands(app, has), ...hookCommands(app)];
 }
 
@@ -110,19 +111,19 @@ const textOf = (value: Json) => (value === null ? '*' : typeof value === 'string
 /** As arguments they must be no options. */
 const packageName = /^[A-Za-z0-9@][A-Za-z0-9@._/[\],+-]*$/;
 
-function dependencyCommands({ name: app, dependencies }: App): BuildCommand[] {
-  const wanted = Object.entries(dependencies).filter(([, packages]) => Object.keys(packages).length > 0);
+function dependencyCommands(app: Buildable): BuildCommand[] {
+  const wanted = Object.entries(app.dependencies).filter(([, packages]) => Object.keys(packages).length > 0);
   return wanted.flatMap(([language, packages], first) => {
     const install = installers[sameAs[language] ?? language];
     if (!install)
       throw new Problem(
         'invalid-request',
-        `Unable to build application '${app}': there are no ${language} dependencies here; there are ${Object.keys(installers).join(', ')}.`,
+        `Unable to build ${titleOf(app)}: there are no ${language} dependencies here; there are ${Object.keys(installers).join(', ')}.`,
       );
     const names = Object.keys((language === 'php' && requiredOf(packages)) || packages);
     const bad = names.find((name) => !packageName.test(name));
     if (bad !== undefined)
-      throw new Problem('invalid-request', `Unable to build application '${app}': ${JSON.stringify(bad)} is not the name of a package.`);
+      throw new Problem('invalid-request', `Unable to build ${titleOf(app)}: ${JSON.stringify(bad)} is not the name of a package.`);
     return install(Object.entries(packages)).map((argv, second) => ({
       announce: {
         ...(first === 0 && second === 0 && { step: 'Installing build dependencies...' }),
@@ -143,7 +144,7 @@ const flavors: Record<App['build']['flavor'], { file: string; script: string } |
   none: undefined,
 };
 
-function flavorCommands({ build }: App, has: (file: string) => boolean): BuildCommand[] {
+function flavorCommands({ build }: Buildable, has: (file: string) => boolean): BuildCommand[] {
   const flavor = flavors[build.flavor];
   if (!flavor || !has(flavor.file)) return [];
   const step = `Found a \`${flavor.file}\`, installing dependencies.`;
@@ -153,12 +154,13 @@ function flavorCommands({ build }: App, has: (file: string) => boolean): BuildCo
 /** What the kernel takes as one argument or one variable, with its end. */
 export const wordBytesMax = 128 * 1024;
 
-function hookCommands({ name, hooks }: App): BuildCommand[] {
+function hookCommands(app: Buildable): BuildCommand[] {
+  const { hooks } = app;
   if (hooks.build === null || hooks.build.trim() === '') return [];
   if (Buffer.byteLength(hooks.build) >= wordBytesMax)
     throw new Problem(
       'invalid-request',
-      `Unable to build application '${name}': its build hook is longer than ${wordBytesMax / 1024} KiB; put it into a file.`,
+      `Unable to build ${titleOf(app)}: its build hook is longer than ${wordBytesMax / 1024} KiB; put it into a file.`,
     );
   return [{ announce: { step: 'Executing build hook...' }, what: 'the build hook', argv: ['dash', '-c', hooks.build] }];
 }

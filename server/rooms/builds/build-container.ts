@@ -15,6 +15,10 @@ export interface BuildRoom {
   layers: readonly string[];
   env: Readonly<Record<string, string>>;
   mounts: readonly Mount[];
+  /** Beside /tmp: gone with it. */
+  writable?: readonly string[];
+  /** Where commands begin; else the app's own folder. */
+  workingFolder?: string;
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
 }
 
@@ -23,7 +27,7 @@ export type RunCommand = (command: BuildCommand, output: BuildOutput) => Promise
 /** Gone when it returns, however that is. */
 export async function inBuildContainer<T>(
   runtime: Runtime,
-  room: BuildRoom,
+  { workingFolder = appFolder, writable = [], ...room }: BuildRoom,
   signal: AbortSignal,
   work: (run: RunCommand) => Promise<T>,
 ): Promise<T> {
@@ -36,8 +40,8 @@ export async function inBuildContainer<T>(
       ...room,
       argv: ['sleep', 'infinity'],
       user: appUser,
-      workingFolder: appFolder,
-      writable: ['/tmp'],
+      workingFolder,
+      writable: ['/tmp', ...writable],
       limits: { ...room.limits, pids: processesMax, diskBytes: scratchBytesMax },
       network: room.name,
       names: [],

@@ -84,7 +84,7 @@ function eachLine(stream: Readable, masked: (line: string) => string, print: (li
   const take = (text: string) => {
     const lines = (pending + text).split('\n');
     const rest = lines.pop() ?? '';
-    for (const line of lines) print(shown(masked(line)));
+    for (const line of lines) print(shownLine(masked(line)));
     pending = rest.length > heldCharactersMax ? rest.slice(0, heldCharactersMax) : rest;
   };
   return new Promise((resolve) => {
@@ -101,8 +101,8 @@ function eachLine(stream: Readable, masked: (line: string) => string, print: (li
 // oxlint-disable-next-line no-control-regex -- a terminal obeys control characters; colours may stay
 const controls = /\u001b(?!\[[0-9;]*m)(?:\[[0-9;?]*[A-Za-z])?|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g;
 
-/** Of what a progress bar draws over itself, the last. */
-function shown(line: string): string {
+/** Of what a progress bar draws over itself, the last; and nothing that a terminal would obey. */
+export function shownLine(line: string): string {
   const text = line.replace(/\r+$/, '');
   const last = text.slice(text.lastIndexOf('\r') + 1).replaceAll(controls, '');
   return last.length > lineCharactersMax ? `${last.slice(0, lineCharactersMax)}…`.toWellFormed() : last;

@@ -1,13 +1,14 @@
 /** What a build is told: what is visible to builds, and nothing of what only runs. */
 import { Problem } from '../../kernel/problem.ts';
+import { titleOf, type Buildable } from './buildable.ts';
 import { appFolder, cacheFolder, cacheVariables, toolVariables, wordBytesMax } from './build-commands.ts';
 import { buildView } from './config/identity.ts';
-import type { App, Json } from './config/model.ts';
+import type { Json } from './config/model.ts';
 import type { EffectiveVariable } from '../variables/room.ts';
 
 export interface Told {
   project: { id: string; entropy: string };
-  app: App;
+  app: Buildable;
   treeId: string;
   vendor: string;
   /** Those of the environment, whoever sees them. */
@@ -47,14 +48,14 @@ export function buildVariables({ project, app, treeId, vendor, variables }: Told
   if (long)
     throw new Problem(
       'too-large',
-      `Unable to build application '${app.name}': ${long[0]} is longer than ${wordBytesMax / 1024} KiB, which is the most that a program can be told in a variable.`,
+      `Unable to build ${titleOf(app)}: ${long[0]} is longer than ${wordBytesMax / 1024} KiB, which is the most that a program can be told in a variable.`,
     );
   const sensitive = visible.filter(({ is_sensitive }) => is_sensitive);
   const secrets = sensitive.flatMap((variable) => [variable.value, ...textsIn(valueOf(variable))]);
   return { visible, env, secrets: sensitive.length === 0 ? [] : [...secrets, provided.PLATFORM_VARIABLES] };
 }
 
-const ofApp = ({ variables }: App): Record<string, Json> =>
+const ofApp = ({ variables }: Buildable): Record<string, Json> =>
   Object.fromEntries(
     Object.entries(variables).flatMap(([prefix, values]) => Object.entries(values).map(([name, value]) => [`${prefix}:${name}`, value])),
   );

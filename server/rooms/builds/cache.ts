@@ -6,7 +6,7 @@ import { chown, mkdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appUser } from '../../drivers/images/service.ts';
 import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
-import type { App } from './config/model.ts';
+import type { Buildable } from './buildable.ts';
 import { holding, ifFree } from './holding.ts';
 import { cacheNameOf } from './slugs.ts';
 
@@ -20,7 +20,7 @@ const count = (name: string, change: 1 | -1) => users.set(name, (users.get(name)
 
 interface Wanted {
   projectId: string;
-  app: App;
+  app: Buildable;
   cacheGeneration: number;
 }
 

@@ -1,19 +1,18 @@
 /**
- * Folders for all mounts, inside the built application: it is mounted read-only, so they must be there before. What a build left may be hostile:
+ * Folders for all mounts, inside what was built: it is mounted read-only, so they must be there before. What a build left may be hostile:
  * no link is followed. Nobody else has the folder open any more.
  */
 import { chown, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appUser } from '../../drivers/images/service.ts';
 import { Problem } from '../../kernel/problem.ts';
-import type { App } from './config/model.ts';
+import { mountPathsOf, titleOf, type Buildable } from './buildable.ts';
 
 /** Gives back what to warn of. */
-export async function makeMountPoints(app: App, folder: string): Promise<string[]> {
-  const paths = [app, ...Object.values(app.workers)].flatMap(({ mounts }) => Object.keys(mounts));
+export async function makeMountPoints(built: Buildable, folder: string): Promise<string[]> {
   const warnings: string[] = [];
-  for (const path of [...new Set(paths)].sort()) {
-    if (!(await makeFolder(app.name, folder, path))) continue;
+  for (const path of [...new Set(mountPathsOf(built))].sort()) {
+    if (!(await makeFolder(titleOf(built), folder, path))) continue;
     warnings.push(
       `The mount '${path}' has a path that overlaps with a non-empty folder. What the build left in the folder cannot be seen once the mount is there.`,
     );
@@ -22,14 +21,14 @@ export async function makeMountPoints(app: App, folder: string): Promise<string[
 }
 
 /** True: it is there, and something is in it. */
-async function makeFolder(app: string, folder: string, path: string): Promise<boolean> {
+async function makeFolder(title: string, folder: string, path: string): Promise<boolean> {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   let at = folder;
   for (const part of parts) {
-    if (part === '..') throw inTheWay(app, path, '..');
+    if (part === '..') throw inTheWay(title, path, '..');
     at = join(at, part);
     const found = await lstat(at).catch(absent);
-    if (found && !found.isDirectory()) throw inTheWay(app, path, at.slice(folder.length + 1));
+    if (found && !found.isDirectory()) throw inTheWay(title, path, at.slice(folder.length + 1));
     if (found) continue;
     await mkdir(at);
     await chown(at, appUser.uid, appUser.gid);
@@ -37,10 +36,10 @@ async function makeFolder(app: string, folder: string, path: string): Promise<bo
   return at !== folder && (await readdir(at)).length > 0;
 }
 
-const inTheWay = (app: string, mount: string, path: string) =>
+const inTheWay = (title: string, mount: string, path: string) =>
   new Problem(
     'invalid-request',
-    `Unable to build application '${app}': its mount '${mount}' cannot be made, because '${path}' is a file or a link; remove it, or mount elsewhere.`,
+    `Unable to build ${title}: its mount '${mount}' cannot be made, because '${path}' is a file or a link; remove it, or mount elsewhere.`,
   );
 
 function absent(error: NodeJS.ErrnoException): undefined {

@@ -42,18 +42,30 @@ interface Keeping {
   bytesMax: number;
 }
 
+/** `needed`: the ids of slugs that a deployment has, or that can be gone back to. */
+const recentAndNeeded = (replacedMax: number) => sql`
+  recent as (
+    select slugs, status, row_number() over (partition by project_id, environment_id, status order by max(created_at) desc) as position
+    from deployments where status in ('preparing', 'current', 'replaced') group by project_id, environment_id, status, slugs),
+  needed as (
+    select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
+    where status <> 'replaced' or position <= ${replacedMax})`;
+
+/** The volumes of those that are not needed, and are kept only for the case that somebody builds the same again. */
+export const unneededSlugVolumesBeside = async (db: Db, replacedMax: number): Promise<Set<string>> => {
+  const { rows } = await sql<{ volume: string }>`
+    with ${recentAndNeeded(replacedMax)}
+    select volume from slugs where id not in (select id from needed where id is not null)`.execute(db);
+  return new Set(rows.map(({ volume }) => volume));
+};
+
 /**
  * Forgets slugs that no deployment needs: unused for too long, of projects that are gone, or, oldest first, while all of them together are too
  * large. What was used a moment ago is about to be deployed. Gives back their volumes.
  */
 export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unusedMinutesMin, bytesMax }: Keeping): Promise<string[]> => {
   const { rows } = await sql<{ volume: string }>`
-    with recent as (
-      select slugs, status, row_number() over (partition by project_id, environment_id, status order by max(created_at) desc) as position
-      from deployments where status in ('preparing', 'current', 'replaced') group by project_id, environment_id, status, slugs),
-    needed as (
-      select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
-      where status <> 'replaced' or position <= ${replacedMax}),
+    with ${recentAndNeeded(replacedMax)},
     unneeded as (
       select id, project_id, last_used_at, sum(bytes) over (order by last_used_at desc, id) as bytes_so_far
       from slugs where id not in (select id from needed where id is not null))

@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/sql.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { tidyCache } from './cache.ts';
 import { ifFree } from './holding.ts';
-import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes } from './queries.ts';
+import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 
 /** Beside the current one: what can be rolled back to. */
@@ -13,6 +13,9 @@ const unusedDaysMax = 14;
 const unusedMinutesMin = 60;
 /** Of the pool: how much slugs may take that no deployment needs. */
 const unneededShareMax = 0.1;
+
+/** Of slugs that no deployment needs. */
+export const unneededSlugVolumes = (db: Db): Promise<Set<string>> => unneededSlugVolumesBeside(db, replacedMax);
 
 export const collectSlugs: Reconciler = {
   name: 'collect slugs',

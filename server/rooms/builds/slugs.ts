@@ -25,6 +25,13 @@ export function slugOf(projectId: string, app: string, treeId: string, identity:
   return { slug_id, tree_id: treeId, config_id, volume: `${slugPrefix}${projectId}-${digest}` };
 }
 
+/** The same build, as another project has it. */
+export function slugIn(projectId: string, from: string, slug: Slug): Slug {
+  if (projectId === from) return slug;
+  const { slug_id, tree_id, config_id } = slug;
+  return { ...slugOf(projectId, '', tree_id, slug_id.slice(`${from}-`.length)), config_id };
+}
+
 const slugPrefix = 'slug-';
 const buildPrefix = 'build-';
 const cachePrefix = 'cache-';
@@ -35,6 +42,9 @@ export const cacheNameOf = (projectId: string, generation: number) => `${cachePr
 
 export const isSlugName = (name: string) => name.startsWith(slugPrefix);
 export const projectOfCache = (name: string): string | undefined => /^cache-([a-z0-9]+)-\d+$/.exec(name)?.[1];
+/** What builds keep in a volume of that name; undefined: it is none of theirs. */
+export const buildVolumeKind = (name: string): 'slugs' | 'caches' | undefined =>
+  isSlugName(name) ? 'slugs' : projectOfCache(name) === undefined ? undefined : 'caches';
 /** The slug's volume, of the name of one of its builds; undefined for all other names. */
 export function slugVolumeOfBuild(name: string): string | undefined {
   const [, middle] = /^build-([a-z0-9]+-[0-9a-f]+)-[a-z0-9]+$/.exec(name) ?? [];

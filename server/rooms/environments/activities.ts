@@ -1,17 +1,16 @@
 /** The durable work on the code of environments, and what follows from it for what runs. */
+import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
-import { MergeConflict, StaleBranch, type CommitSummary } from '../../drivers/git/git.ts';
+import { MergeConflict } from '../../drivers/git/git.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch, Deploying } from './deploy-branch.ts';
+import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
 import { deleteEnvironment, updateEnvironment } from './queries.ts';
+import { tellCommits } from './tell-commits.ts';
 
-const commitsToldMax = 100;
-const messageCharactersMax = 1000;
-const nameCharactersMax = 200;
-const parentsToldMax = 16;
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
 
 export const pushActivity = activity({
@@ -25,16 +24,11 @@ export const pushActivity = activity({
     deploying: Deploying,
   }),
   run: async (work, platform) => {
-    const { activity: self, input, step, tell, log } = work;
+    const { activity: self, input, step } = work;
     const [id = ''] = self.environments;
     // Of a new branch, what it adds to its parent.
     const since = input.from ?? (await step('find parent', () => parentHead(platform, self.project_id, id))) ?? undefined;
-    const found = await step('parse commits', async () => {
-      const { commits, count } = await platform.git.commitsBetween(self.project_id, since, input.to, commitsToldMax);
-      log(count === 1 ? 'Found 1 new commit' : `Found ${count} new commits`);
-      return { commits: commits.map(inShort), count };
-    });
-    tell({ commits: found.commits, commits_count: found.count });
+    await tellCommits(work, platform, since, input.to);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
     await deployBranch(work, platform, id, { ...input.deploying, occasion: 'code', activate: input.activate });
   },
@@ -53,42 +47,15 @@ const parentHead = async ({ db }: Platform, projectId: string, id: string): Prom
       .executeTakeFirst()
   )?.head_commit ?? null;
 
-/** Messages can be megabytes, and a hundred of them are told to everybody who lists activities. */
-const inShort = ({ sha, parents, author, message }: CommitSummary) => ({
-  sha,
-  parents: parents.slice(0, parentsToldMax),
-  author: { ...author, name: author.name.slice(0, nameCharactersMax), email: author.email.slice(0, nameCharactersMax) },
-  message: message.slice(0, messageCharactersMax).toWellFormed(),
-});
-
 export const branchActivity = activity({
   type: 'environment.branch',
   queue: 'default',
   usesMachine: true,
   input: Type.Object({ parent: Type.String(), environment: Type.String(), activate: Type.Boolean(), deploying: Deploying }),
   run: async (work, platform) => {
-    const { activity: self, input, step, record, log } = work;
-    const { db, git } = platform;
-    const { project_id } = self;
-    const commit = await step(
-      'choose commit',
-      () => headOf(platform, project_id, input.parent),
-      () => db.transaction().execute((tx) => deleteEnvironment(tx, project_id, input.environment)),
-    );
-    log(`Creating branch ${input.environment} from ${input.parent} (${commit.slice(0, 7)})`);
-    await step(
-      'create branch',
-      () =>
-        orStale(
-          git.moveBranch(project_id, input.environment, undefined, commit),
-          `There is a branch ${input.environment} in the repository already; choose another name.`,
-        ),
-      () => unlessStale(git.moveBranch(project_id, input.environment, commit, undefined)),
-    );
-    await record('remember commit', async (tx) => {
-      await updateEnvironment(tx, project_id, input.environment, { head_commit: commit, commits_ahead: 0, commits_behind: 0 });
-    });
-    await deployBranch(work, platform, input.environment, { ...input.deploying, occasion: 'code', activate: input.activate });
+    const { parent, environment, activate, deploying } = work.input;
+    await makeBranch(work, platform, environment, parent);
+    await deployBranch(work, platform, environment, { ...deploying, occasion: 'code', activate });
   },
 });
 
@@ -156,10 +123,16 @@ async function takeIn(work: Work<unknown>, platform: Platform, intake: Intake): 
   await record(
     'remember commit',
     async (tx) => void (await updateEnvironment(tx, project_id, into, { head_commit: commit })),
-    async () => void (await updateEnvironment(platform.db, project_id, into, { head_commit: heads.ours })),
+    () => headBack(platform, project_id, into, { from: commit, to: heads.ours }),
   );
   await step('compare', () => compareWithParents(platform, project_id, [into, from]));
   return true;
+}
+
+/** Unless somebody pushed on top of it meanwhile, as the branch itself. */
+async function headBack({ db }: Platform, projectId: string, environment: string, { from, to }: { from: string; to: string }) {
+  await sql`update environments set head_commit = ${to}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${environment} and head_commit = ${from}`.execute(db);
 }
 
 async function mergedCommit(
@@ -260,25 +233,3 @@ const settingActivity = (setting: 'http_access' | 'smtp' | 'restrict_robots') =>
 export const updateHttpAccessActivity = settingActivity('http_access');
 export const updateSmtpActivity = settingActivity('smtp');
 export const updateRobotsActivity = settingActivity('restrict_robots');
-
-/** The branch as Git has it. */
-async function headOf({ git }: Platform, projectId: string, branch: string): Promise<string> {
-  const commit = await git.branch(projectId, branch);
-  if (commit === undefined) throw new Problem('conflict', `There are no commits in ${branch} yet; push some first.`);
-  return commit;
-}
-
-async function orStale(moving: Promise<void>, words: string): Promise<void> {
-  try {
-    await moving;
-  } catch (error) {
-    throw error instanceof StaleBranch ? new Problem('conflict', words, { cause: error }) : error;
-  }
-}
-
-/** To be undone only as long as nobody has built on it. */
-async function unlessStale(moving: Promise<void>): Promise<void> {
-  await moving.catch((error: unknown) => {
-    if (!(error instanceof StaleBranch)) throw error;
-  });
-}

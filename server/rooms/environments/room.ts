@@ -18,10 +18,12 @@ import { adoptBranches, finishPushes } from './reconcilers.ts';
 export { initializeActivity, pushActivity } from './activities.ts';
 export { concernedBy, deployBranch } from './deploy-branch.ts';
 export { changeDefaultBranch } from './change-default-branch.ts';
-export { createDefaultEnvironment } from './create-environment.ts';
+export { createDefaultEnvironment, createEnvironment } from './create-environment.ts';
+export { makeBranch } from './make-branch.ts';
 export { isBranchName, machineName } from './names.ts';
 export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';
 export { readSshName, sshDestinations, sshPermission, type SshDestination } from './ssh-names.ts';
+export { pushCommits } from './push-commits.ts';
 export { startRollback } from './start-rollback.ts';
 export { announcePush, recordPush, shortly, type AnnouncedPush, type BranchUpdate } from './record-push.ts';
 

@@ -1,0 +1,64 @@
+import { Type } from 'typebox';
+import { operation, plain, updated } from '../../kernel/operation.ts';
+import { closed } from '../../kernel/schema.ts';
+import { DeploymentEntity } from '../deployments/room.ts';
+import { EnvironmentEntity } from '../environments/room.ts';
+import { GivenVariables } from '../variables/room.ts';
+import { SourceOperation, sourceOperations } from './source-operations.ts';
+import { notLive, startRuntimeOperation } from './start-runtime-operation.ts';
+import { startSourceOperation } from './start-source-operation.ts';
+
+const nameCharactersMax = 200;
+const Name = Type.String({ minLength: 1, maxLength: nameCharactersMax });
+
+export const listSourceOperations = operation({
+  summary: 'List the source operations that the last commit of an environment defines',
+  endpoint: 'GET /projects/{projectId}/environments/{environmentId}/source-operations',
+  on: EnvironmentEntity,
+  rel: '#source-operations',
+  permission: 'environment:view',
+  returns: plain(Type.Array(SourceOperation)),
+  handle: ({ target }, platform) => sourceOperations(platform, target),
+});
+
+export const runSourceOperation = operation({
+  summary: 'Run a source operation on the code of an environment: what it commits is pushed to the branch and deployed',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/source-operation',
+  on: EnvironmentEntity,
+  rel: '#source-operation',
+  permission: 'environment:push',
+  allowedWhen: ({ has_code, is_pr, status }) => has_code && !is_pr && status !== 'deleting',
+  otherwise: 'Source operations run on environments with code of their own, which the environment of a pull request has not.',
+  body: closed({ operation: Name, variables: Type.Optional(GivenVariables) }),
+  example: { operation: 'update', variables: { env: { FILE: 'notes.txt' } } },
+  returns: updated(EnvironmentEntity),
+  handle: ({ target, body, caller }, platform) => startSourceOperation(platform, target, body, caller),
+});
+
+const parametersMax = 100;
+const parameterCharactersMax = 32 * 1024;
+
+export const runOperation = operation({
+  summary: 'Run an operation inside an app or a worker, with parameters as arguments of its script',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/operations',
+  on: DeploymentEntity,
+  rel: '#operations',
+  /** Each operation says itself which role it takes. */
+  permission: 'environment:view',
+  allowedWhen: ({ id, environment_info }) => id === 'current' && environment_info.status === 'active',
+  otherwise: notLive,
+  body: closed({
+    service: Type.String({ minLength: 1, maxLength: nameCharactersMax, description: 'The app, or `<app>--<worker>`.' }),
+    operation: Name,
+    parameters: Type.Optional(
+      Type.Array(Type.String({ maxLength: parameterCharactersMax }), {
+        maxItems: parametersMax,
+        description:
+          'What the script of the operation finds as `$1`, `$2` and on, or all together as `"$@"`. Nothing in them is interpreted.',
+      }),
+    ),
+  }),
+  example: { service: 'app', operation: 'clear-cache', parameters: ['all'] },
+  returns: updated(DeploymentEntity),
+  handle: ({ target, body, caller }, platform) => startRuntimeOperation(platform, target, body, caller),
+});

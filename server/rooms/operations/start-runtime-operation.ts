@@ -1,0 +1,82 @@
+import { startActivity } from '../../kernel/activity.ts';
+import type { Changed } from '../../kernel/operation.ts';
+import { invalidField, Problem } from '../../kernel/problem.ts';
+import type { Caller, Permission, Platform } from '../../platform.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
+import type { Operation, Role } from '../builds/room.ts';
+import { DeploymentEntity, type Deployment } from '../deployments/room.ts';
+import { environmentById, shortly } from '../environments/room.ts';
+import { runtimeOperationActivity, sealParameters } from './runtime-operation.ts';
+
+interface Wanted {
+  service: string;
+  operation: string;
+  parameters?: string[];
+}
+
+const parametersBytesMax = 64 * 1024;
+
+/** What it takes to hold a role in the environment. */
+const permissionOf: Record<Role, Permission> = {
+  viewer: 'environment:view',
+  contributor: 'environment:push',
+  admin: 'environment:admin',
+};
+
+export const notLive = 'Operations run in what is deployed: ask for it at deployments/current of an active environment.';
+
+export async function startRuntimeOperation(
+  { db, config, secrets }: Platform,
+  target: Deployment,
+  { service, operation, parameters = [] }: Wanted,
+  caller: Caller,
+): Promise<Changed<Deployment>> {
+  const { role } = definedIn(target, service, operation);
+  if (!caller.can(permissionOf[role], DeploymentEntity.scope(target)))
+    throw new Problem(
+      'forbidden',
+      `The operation '${operation}' of ${service} is for those who are ${role} of ${target.type} environments here; ask an administrator of the project.`,
+    );
+  if (parameters.reduce((bytes, parameter) => bytes + Buffer.byteLength(parameter), 0) > parametersBytesMax)
+    throw invalidField('parameters', `must be at most ${parametersBytesMax / 1024} KiB together`);
+  const { project_id, environment_id, organization_id } = target;
+  const actor = actorOf(caller.user);
+  const activity = await db.transaction().execute(async (tx) => {
+    const environment = await environmentById(tx, config.domain, project_id, environment_id);
+    if (environment?.status !== 'active') throw new Problem('conflict', notLive);
+    return startActivity(tx, runtimeOperationActivity, {
+      project_id,
+      environments: [environment],
+      beside: `operation ${service}`,
+      input: {
+        environment: environment_id,
+        service,
+        operation,
+        parameters: sealParameters(secrets, project_id, { environment: environment_id, service }, parameters),
+      },
+      parameters: { user: actor.id, environment: environment_id, service, operation },
+      payload: { user: actor, environment: shortly(environment), service, operation },
+      sentence: sentence`${person(actor)} ran operation ${strong(operation)} of ${strong(service)} on ${named(environment)}`,
+    });
+  });
+  return changed(target, organization_id, activity);
+}
+
+/** Throws a Problem that says what there is. */
+function definedIn({ webapps, workers }: Deployment, service: string, operation: string): Operation {
+  const all = { ...webapps, ...workers };
+  if (!Object.hasOwn(all, service))
+    throw invalidField('service', `must be ${listed(Object.keys(all))}; ${JSON.stringify(service)} does not run here`);
+  const operations = all[service]?.operations ?? {};
+  const defined = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
+  if (!defined)
+    throw invalidField(
+      'operation',
+      Object.keys(operations).length === 0
+        ? `must be one that ${service} defines, and it defines none`
+        : `must be ${listed(Object.keys(operations))} for ${service}; there is no ${JSON.stringify(operation)}`,
+    );
+  return defined;
+}
+
+const listed = (names: readonly string[]) => (names.length === 1 ? String(names[0]) : `one of ${names.toSorted().join(', ')}`);
