@@ -21,6 +21,31 @@ export async function withDatabase(config: Config, work: (db: Db) => Promise<voi
   }
 }
 
+/** For whoever only looks: nothing is migrated, and nothing can be written. */
+export async function lookAtDatabase<T>(config: Config, look: (db: Db) => Promise<T>): Promise<T> {
+  if (config.databaseUrl !== undefined) return onlyReading(config.databaseUrl, look);
+  const folder = join(config.data, 'postgres');
+  const running = runningEmbeddedPostgresUrl(folder);
+  if (running !== undefined && (await answers(running))) return onlyReading(running, look);
+  const data = openDataFolder(config.data);
+  const postgres = await openEmbeddedPostgres(folder);
+  try {
+    return await onlyReading(postgres.url, look);
+  } finally {
+    await postgres.stop();
+    data.close();
+  }
+}
+
+async function onlyReading<T>(url: string, look: (db: Db) => Promise<T>): Promise<T> {
+  const db = openDatabase(openPool(url));
+  try {
+    return await db.transaction().setAccessMode('read only').execute(look);
+  } finally {
+    await db.destroy();
+  }
+}
+
 async function answers(url: string) {
   const pool = openPool(url);
   try {

@@ -1,14 +1,16 @@
 /**
- * What this machine offers, one line each: ok, or the remedy. Ends with 1 if the control plane could not run here; what only deployments
- * need is a warning. It looks, and changes nothing.
+ * What this machine offers, one line each: ok, or the remedy; then what the installation takes of it and has given out. Ends with 1 if the control
+ * plane could not run here; what only deployments need is a warning. It looks, and changes nothing.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../server/config.ts';
+import { openPlace } from '../server/drivers/blobs/places.ts';
 import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
+import { takenLines } from './taken.ts';
 
 /** Needed to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
@@ -155,6 +157,18 @@ const checks: Check[] = [
     look: volumesFinding,
     remedy: 'every clone copies every byte; run as root with btrfs-progs, or set OFFSHOOT_VOLUMES to a folder on btrfs or XFS',
   },
+  {
+    what: 'restic',
+    need: 'deployments',
+    look: () => version('restic', ['version']),
+    remedy: 'apt-get install restic; without it there are no backups',
+  },
+  {
+    what: 'backups',
+    need: 'deployments',
+    look: backupsFinding,
+    remedy: 'set OFFSHOOT_BACKUPS to a folder on another disk, or to a bucket, that can be written to',
+  },
   { what: 'nftables', need: 'deployments', look: () => version('nft', ['--version']), remedy: 'apt-get install nftables' },
   { what: 'iproute2', need: 'deployments', look: () => version('ip', ['-Version']), remedy: 'apt-get install iproute2' },
   {
@@ -189,6 +203,24 @@ async function volumesFinding(config: Config): Promise<Finding> {
   const { way, folder, freeBytes } = await chooseVolumes(config);
   const ways = { btrfs: 'btrfs subvolumes', pool: 'a btrfs pool of our own', reflink: 'copies that share blocks', copy: 'plain copies' };
   return { ok: way !== 'copy', found: `${ways[way]} in ${folder}, ${gigabytes(freeBytes)} free` };
+}
+
+/** A backup on the disk that it is a backup of goes with it. */
+async function backupsFinding({ backups, data }: Config): Promise<Finding> {
+  const looks = backups.map(async (place): Promise<Finding> => {
+    const { name, tryOut } = openPlace(place);
+    const problem = await tryOut().catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+    if (problem) return { ok: false, found: problem };
+    const isSameDisk = place.kind === 'folder' && statSync(nearestExisting(place.folder)).dev === statSync(nearestExisting(data)).dev;
+    return isSameDisk ? { ok: false, found: `${name} is on the same disk as the data` } : ok(name);
+  });
+  const findings = await Promise.all(looks);
+  const broken = findings.filter(({ ok }) => !ok);
+  // One copy on the same disk does no harm beside another elsewhere.
+  const elsewhere = findings.filter(({ ok }) => ok);
+  return broken.length === 0 || elsewhere.length > 0
+    ? { ok: true, found: findings.map(({ found }) => found).join(', ') }
+    : { ok: false, found: broken.map(({ found }) => found).join(', ') };
 }
 
 /** The first line a program says about itself. */
@@ -266,6 +298,7 @@ async function examine(config: Config): Promise<boolean> {
     if (verdict === 'missing') missing++;
     console.log(`${verdict.padEnd(8)} ${what.padEnd(20)} ${found}${ok ? '' : `: ${remedy}`}`);
   }
+  for (const line of await takenLines(config)) console.log(line);
   console.log(missing === 0 ? '\nThe platform can run here.' : '\nThe platform cannot run here until what is missing is remedied.');
   return missing === 0;
 }

@@ -4,9 +4,8 @@ import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
+import { imageLimits } from '../server/rooms/deployments/room.ts';
 
-const unusedSecondsMax = 30 * 86_400;
-const bytesMax = 20e9;
 const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
 
 const open = () => openImages(readConfig(process.env).images, catalogue);
@@ -22,14 +21,27 @@ export async function listImages() {
 export async function buildImages(types: readonly string[]) {
   if (types.length === 0) throw new Problem('invalid-request', 'Say which: ./offshoot image build nodejs:22 postgresql:17, or all');
   const images = open();
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error('The build was stopped.')));
+  const signal = stopOnSignal();
   for (const type of types.includes('all') ? typesOf(catalogue) : types) {
     const started = performance.now();
-    const { layers, bytes } = await images.ensure(type, printProgress(type), stop.signal);
+    const { layers, bytes } = await images.ensure(type, printProgress(type), signal);
     const seconds = Math.round((performance.now() - started) / 1000);
     console.log(`${type.padEnd(24)} ${layers.length} layers ${megabytes(bytes).padStart(8)} ${String(seconds).padStart(4)} s`);
   }
+}
+
+function stopOnSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error('The build was stopped.')));
+  return stop.signal;
+}
+
+/** What is built already, with the packages that Debian has now; environments get it when they are redeployed. */
+export async function updateImages() {
+  const { packages, types } = await open().update((line) => console.log(line), stopOnSignal());
+  for (const line of packages) console.log(line);
+  const next = 'Environments run on them after their next redeployment; services after one for maintenance.';
+  console.log(types.length === 0 ? 'Debian has nothing newer.' : `Built anew: ${types.join(', ')}. ${next}`);
 }
 
 /** One line for each percent: builds say a great deal. */
@@ -43,6 +55,6 @@ function printProgress(type: string) {
 }
 
 export async function collectImages() {
-  const removed = await open().collect({ ageSecondsMax: unusedSecondsMax, bytesMax });
+  const removed = await open().collect(imageLimits);
   console.log(removed.length === 0 ? 'There was nothing to remove.' : `Removed ${removed.length} layers that nothing has used lately.`);
 }

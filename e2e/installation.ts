@@ -39,8 +39,8 @@ export interface Installation extends AsyncDisposable {
   kill(): Promise<void>;
   /** Of another version of the program, in a folder of its own; answers when it is ready. */
   startVersion(folder: string): Promise<RunningPlatform>;
-  /** Any command of `./offshoot`, to its end. */
-  run(args: string[], options?: { settings?: Settings; input?: string }): Promise<Ended>;
+  /** Any command of `./offshoot`, to its end; `kill -9` ends it after so many seconds. */
+  run(args: string[], options?: { settings?: Settings; input?: string; secondsMax?: number }): Promise<Ended>;
 }
 
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
@@ -54,6 +54,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
     OFFSHOOT_IMAGES: testImagesFolder,
+    OFFSHOOT_IMAGE_UPDATE_DAYS: '0',
     ...always,
     ...settings,
   });
@@ -81,8 +82,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     kill: async () => {
       for (const platform of launched) await platform.killAll();
     },
-    run: (args, { settings = {}, input } = {}) =>
-      runProgram(command, args, { env: env(settings), secondsMax: commandSecondsMax, ...(input !== undefined && { input }) }),
+    run: (args, { settings = {}, input, secondsMax = commandSecondsMax } = {}) =>
+      runProgram(command, args, { env: env(settings), secondsMax, ...(input !== undefined && { input }) }),
     [Symbol.asyncDispose]: async () => {
       for (const platform of launched) await platform.killAll();
       const isGone = () => postgresIn(data).length === 0;

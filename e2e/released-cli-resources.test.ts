@@ -8,9 +8,11 @@ import { visit } from './visit.ts';
 
 /** Each command starts the client anew, on some machines in an emulator. */
 const flowMilliseconds = 300_000;
+/** How the client ends when the API has refused something. */
+const clientFailed = 255;
 
 test(
-  'the released CLI shows and sets sizes, instances and disks without a visitor noticing, and what builds get',
+  'the released CLI shows and sets sizes, instances and disks without a visitor noticing, what builds get, and why it may not have more',
   { timeout: flowMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -39,6 +41,17 @@ test(
       'counter--ticker\t0.1\tshared\t0.1\t64\t\t1',
       'store\t0.5\tshared\t0.5\t1088\t1024\t1',
     ]);
+
+    const refused = (...args: string[]) => cli.run([args[0] ?? '', '-p', counter.project, ...args.slice(1)], person.apiToken);
+    await installation.run(['quota', 'set', 'project', counter.project, 'memory=3000', 'environments=1']);
+    const tooLarge = await refused('resources:set', '-e', 'main', '--size', 'counter:4', '--yes');
+    expect(tooLarge).toMatchObject({
+      code: clientFailed,
+      stderr: expect.stringMatching(/has no more than its quota\.\s.*3000 MB\s+are\s+allowed/s),
+    });
+    const tooMany = await refused('environment:branch', 'second', 'main', '--no-checkout', '--yes');
+    expect(tooMany).toMatchObject({ code: clientFailed, stderr: expect.stringMatching(/environments: it has 1,\s+and 1 are allowed/) });
+    await installation.run(['quota', 'set', 'project', counter.project, 'memory=none', 'environments=none']);
 
     await run('resources:build:set', '--cpu', '2', '--memory', '1024', '--yes');
     expect((await counter.api('GET', '/settings')).build_resources).toEqual({ cpu: 2, memory: 1024 });

@@ -117,7 +117,7 @@ const parseShape = parserOf(
   fields<EdgeEnvironment>({
     cluster: textLike(clusterPattern, wordCharactersMax, 'of lower-case letters, digits and dashes'),
     version: wholeNumber(0, Number.MAX_SAFE_INTEGER),
-    state: oneOf('open', 'holding', 'sleeping', 'paused', 'broken'),
+    state: oneOf('open', 'holding', 'sleeping', 'paused', 'broken', 'full'),
     deployment: word,
     restrict_robots: flag,
     http_access: httpAccess,

@@ -13,6 +13,7 @@ const statuses: Record<PageKind, number> = {
   unavailable: 502,
   paused: 503,
   broken: 503,
+  full: 503,
   'too-busy': 503,
   'holding-too-long': 503,
   timeout: 504,
@@ -49,5 +50,5 @@ test('programs get JSON where they ask for it, and plain text where they do not 
 
 test('where it helps to come back, the page says when', () => {
   const waits = kinds.filter((kind) => headersOf(kind)['Retry-After'] !== undefined);
-  expect(waits.toSorted()).toEqual(['broken', 'holding-too-long', 'paused', 'too-busy']);
+  expect(waits.toSorted()).toEqual(['broken', 'full', 'holding-too-long', 'paused', 'too-busy']);
 });

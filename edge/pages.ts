@@ -77,6 +77,13 @@ const pages = {
     toDo: 'Come back later. If the site is yours, look at the log of the last deployment and push again.',
     retryAfterSeconds: 300,
   },
+  full: {
+    status: 503,
+    title: 'There is no room for this site right now',
+    what: 'It sleeps while nobody visits it, and could not be woken: what it may run on is used by others.',
+    toDo: 'Try again in a minute. If the site is yours, look at its environment, and pause or delete others that nobody needs.',
+    retryAfterSeconds: 60,
+  },
   'too-busy': {
     status: 503,
     title: 'Too busy right now',

@@ -88,9 +88,10 @@ export class Serving {
     if (!route) return this.#show(visit, 'not-found');
     const redirect = redirectFor(route, visit);
     if (redirect) return this.#answer(visit, redirect);
-    if (environment.state === 'paused' || environment.state === 'broken') return this.#show(visit, environment.state);
+    const { state } = environment;
+    if (state === 'paused' || state === 'broken' || state === 'full') return this.#show(visit, state);
     this.#note(visit, environment);
-    if (environment.state !== 'open') return this.#wait(visit, environment);
+    if (state !== 'open') return this.#wait(visit, environment);
     if (route.type === 'proxy') return this.#deliverElsewhere(visit, environment, route);
     if (route.type === 'upstream') return this.#serveUpstream(visit, environment, route);
     return this.#show(visit, 'not-found');

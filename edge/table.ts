@@ -22,8 +22,9 @@ export interface EdgeEnvironment {
  * - holding: requests wait, bounded, until it is open again.
  * - sleeping: the first request asks the control plane to wake it; all wait as when holding.
  * - paused, broken: a page says so.
+ * - full: it slept, was asked for, and there is no room for it now; a page says so.
  */
-export type EnvironmentState = 'open' | 'holding' | 'sleeping' | 'paused' | 'broken';
+export type EnvironmentState = 'open' | 'holding' | 'sleeping' | 'paused' | 'broken' | 'full';
 
 /** Valid credentials get in whatever the addresses say; without credentials the first address that matches decides; with none matching, in. */
 export interface HttpAccess {

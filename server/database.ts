@@ -94,6 +94,43 @@ export interface Database {
     count: number;
     window_ends_at: Time;
   };
+  backup_slots: {
+    project_id: string;
+    environment_id: string;
+    slot_at: Time;
+    attempts: Generated<number>;
+    tried_at: Generated<Time>;
+    is_done: Generated<boolean>;
+    made: Generated<number>;
+  };
+  backups: {
+    id: string;
+    project_id: string;
+    environment_id: string;
+    environment_type: string;
+    status: Generated<string>;
+    restorable: Generated<boolean>;
+    safe: boolean;
+    automated: boolean;
+    index: number | null;
+    slot_at: Time | null;
+    commit_id: string;
+    deployment: string | null;
+    stack_sealed: string;
+    parts: Generated<unknown>;
+    stored: unknown;
+    size_of_volumes: number | null;
+    size_used: number | null;
+    size_object_storage: number | null;
+    attributes: Generated<unknown>;
+    origin: unknown;
+    activity_id: string | null;
+    deletion_id: string | null;
+    expires_at: Time | null;
+    orphaned_at: Time | null;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   connections: {
     user_id: string;
     provider: string;
@@ -103,6 +140,18 @@ export interface Database {
     email_address: string;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+  };
+  crons: {
+    project_id: string;
+    environment_id: string;
+    app: string;
+    name: string;
+    spec: string;
+    timezone: string | null;
+    next_at: Time;
+    last_at: Time | null;
+    activity_id: string | null;
+    left_out: Generated<number>;
   };
   deployments: {
     id: string;
@@ -125,6 +174,7 @@ export interface Database {
     cpu: Generated<number>;
     memory: Generated<number>;
     disk: Generated<number>;
+    has_crons_scheduled: Generated<boolean>;
   };
   environment_variables: {
     project_id: string;
@@ -186,6 +236,7 @@ export interface Database {
     only_one: Generated<boolean>;
     created_at: Generated<Time>;
     first_credentials: string | null;
+    backed_up_at: Time | null;
   };
   installation_keys: {
     name: string;
@@ -205,6 +256,13 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     finished_at: Time | null;
+  };
+  machine_amounts: {
+    is_only: Generated<boolean>;
+    cpu: number;
+    memory: number;
+    disk: number;
+    noted_at: Generated<Time>;
   };
   mailed_links: {
     token_fingerprint: string;
@@ -346,10 +404,18 @@ export interface Database {
     cpu: number | null;
     memory: number | null;
     disk: number | null;
+    projects: number | null;
   };
   recovery_codes: {
     user_id: string;
     fingerprint: string;
+  };
+  running_tasks: {
+    activity_id: string;
+    project_id: string;
+    environment_id: string;
+    cpu: number;
+    memory: number;
   };
   slugs: {
     id: string;

@@ -99,6 +99,7 @@ const table = {
   'environment:branch': ['environment:viewer', 'operator'],
   'environment:push': ['environment:contributor', 'operator'],
   'environment:admin': ['environment:admin', 'operator'],
+  'task:run': ['environment:contributor', 'operator'],
   /** Logs tell of visitors: not for everybody who may look at the environment. */
   'log:view': ['environment:contributor', 'operator'],
   'variable:view': ['environment:viewer', 'whole-project:viewer', 'operator'],

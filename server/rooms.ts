@@ -2,20 +2,25 @@
 import type { Rooms } from './kernel/room.ts';
 import { access } from './rooms/access/room.ts';
 import { activities } from './rooms/activities/room.ts';
+import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
+import { crons } from './rooms/crons/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { logs } from './rooms/logs/room.ts';
+import { definedOperations } from './rooms/operations/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
 import { profiles } from './rooms/profiles/room.ts';
 import { projects } from './rooms/projects/room.ts';
+import { recovery } from './rooms/recovery/room.ts';
 import { references } from './rooms/references/room.ts';
 import { regions } from './rooms/regions/room.ts';
 import { security } from './rooms/security/room.ts';
 import { signIn } from './rooms/sign-in/room.ts';
 import { source } from './rooms/source/room.ts';
 import { subscriptions } from './rooms/subscriptions/room.ts';
+import { tasks } from './rooms/tasks/room.ts';
 import { teams } from './rooms/teams/room.ts';
 import { users } from './rooms/users/room.ts';
 import { variables } from './rooms/variables/room.ts';
@@ -37,6 +42,11 @@ export const rooms: Rooms = [
   environments,
   builds,
   deployments,
+  crons,
+  tasks,
+  definedOperations,
+  backups,
+  recovery,
   logs,
   source,
   variables,

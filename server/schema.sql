@@ -126,6 +126,58 @@ create table attempts (
   constraint attempts_pkey PRIMARY KEY (key)
 );
 
+create table backup_slots (
+  project_id text not null,
+  environment_id text not null,
+  slot_at timestamp with time zone not null,
+  attempts integer not null default 1,
+  tried_at timestamp with time zone not null default clock_timestamp(),
+  is_done boolean not null default false,
+  made integer not null default 0,
+  constraint backup_slots_pkey PRIMARY KEY (project_id, environment_id),
+  constraint backup_slots_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
+);
+
+create table backups (
+  id text not null,
+  project_id text not null,
+  environment_id text not null,
+  environment_type text not null,
+  status text not null default 'CREATED'::text,
+  restorable boolean not null default false,
+  safe boolean not null,
+  automated boolean not null,
+  index integer,
+  slot_at timestamp with time zone,
+  commit_id text not null,
+  deployment text,
+  stack_sealed text not null,
+  parts jsonb not null default '[]'::jsonb,
+  stored jsonb,
+  size_of_volumes integer,
+  size_used integer,
+  size_object_storage integer,
+  attributes jsonb not null default '{}'::jsonb,
+  origin jsonb,
+  activity_id text,
+  deletion_id text,
+  expires_at timestamp with time zone,
+  orphaned_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint backups_pkey PRIMARY KEY (id),
+  constraint backups_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint backups_check CHECK (((NOT restorable) OR (stored IS NOT NULL))),
+  constraint backups_check1 CHECK ((automated OR ((slot_at IS NULL) AND (index IS NULL)))),
+  constraint backups_environment_type_check CHECK ((environment_type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text]))),
+  constraint backups_id_check CHECK ((id ~ '^[0-9A-HJKMNP-TV-Z]{26}$'::text)),
+  constraint backups_index_check CHECK ((index > 0)),
+  constraint backups_status_check CHECK ((status = ANY (ARRAY['CREATED'::text, 'DELETING'::text, 'ABANDONED'::text])))
+);
+CREATE INDEX backups_environment ON public.backups USING btree (project_id, environment_id, created_at DESC, id DESC);
+CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (status <> 'CREATED'::text);
+CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
+
 create table connections (
   user_id uuid not null,
   provider text not null,
@@ -139,6 +191,22 @@ create table connections (
   constraint connections_pkey PRIMARY KEY (user_id, provider),
   constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+create table crons (
+  project_id text not null,
+  environment_id text not null,
+  app text not null,
+  name text not null,
+  spec text not null,
+  timezone text,
+  next_at timestamp with time zone not null,
+  last_at timestamp with time zone,
+  activity_id text,
+  left_out integer not null default 0,
+  constraint crons_pkey PRIMARY KEY (project_id, environment_id, app, name),
+  constraint crons_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX crons_next ON public.crons USING btree (next_at);
 
 create table deployments (
   id text not null,
@@ -161,6 +229,7 @@ create table deployments (
   cpu double precision not null default 0,
   memory integer not null default 0,
   disk integer not null default 0,
+  has_crons_scheduled boolean not null default false,
   constraint deployments_project_id_environment_id_stack_id_number_key UNIQUE (project_id, environment_id, stack_id, number),
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
@@ -169,6 +238,7 @@ create table deployments (
 );
 CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (project_id, environment_id) WHERE (status = 'current'::text);
 CREATE INDEX deployments_environment ON public.deployments USING btree (project_id, environment_id, number DESC);
+CREATE INDEX deployments_without_crons ON public.deployments USING btree (id) WHERE ((status = 'current'::text) AND (NOT has_crons_scheduled));
 
 create table environment_variables (
   project_id text not null,
@@ -249,6 +319,7 @@ create table installation (
   only_one boolean not null default true,
   created_at timestamp with time zone not null default now(),
   first_credentials text,
+  backed_up_at timestamp with time zone,
   constraint installation_pkey PRIMARY KEY (only_one),
   constraint installation_only_one_check CHECK (only_one)
 );
@@ -285,6 +356,16 @@ CREATE INDEX invitations_organization ON public.invitations USING btree (organiz
 CREATE UNIQUE INDEX invitations_pending_organization ON public.invitations USING btree (organization_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NULL));
 CREATE UNIQUE INDEX invitations_pending_project ON public.invitations USING btree (project_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NOT NULL));
 CREATE INDEX invitations_project ON public.invitations USING btree (project_id, updated_at, id);
+
+create table machine_amounts (
+  is_only boolean not null default true,
+  cpu double precision not null,
+  memory double precision not null,
+  disk double precision not null,
+  noted_at timestamp with time zone not null default clock_timestamp(),
+  constraint machine_amounts_pkey PRIMARY KEY (is_only),
+  constraint machine_amounts_is_only_check CHECK (is_only)
+);
 
 create table mailed_links (
   token_fingerprint text not null,
@@ -500,6 +581,7 @@ create table quotas (
   cpu double precision,
   memory integer,
   disk integer,
+  projects integer,
   constraint quotas_organization_id_key UNIQUE (organization_id),
   constraint quotas_project_id_key UNIQUE (project_id),
   constraint quotas_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
@@ -508,7 +590,9 @@ create table quotas (
   constraint quotas_cpu_check CHECK ((cpu >= (0)::double precision)),
   constraint quotas_disk_check CHECK ((disk >= 0)),
   constraint quotas_environments_check CHECK ((environments >= 0)),
-  constraint quotas_memory_check CHECK ((memory >= 0))
+  constraint quotas_memory_check CHECK ((memory >= 0)),
+  constraint quotas_projects CHECK (((projects IS NULL) OR (organization_id IS NOT NULL))),
+  constraint quotas_projects_check CHECK ((projects >= 0))
 );
 
 create table recovery_codes (
@@ -517,6 +601,17 @@ create table recovery_codes (
   constraint recovery_codes_pkey PRIMARY KEY (user_id, fingerprint),
   constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+create table running_tasks (
+  activity_id text not null,
+  project_id text not null,
+  environment_id text not null,
+  cpu double precision not null,
+  memory double precision not null,
+  constraint running_tasks_pkey PRIMARY KEY (activity_id),
+  constraint running_tasks_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE
+);
+CREATE INDEX running_tasks_environment ON public.running_tasks USING btree (project_id, environment_id);
 
 create table slugs (
   id text not null,

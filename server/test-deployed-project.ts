@@ -149,6 +149,8 @@ export async function openTestDeployments(realEdge?: Edge) {
 
   return {
     home,
+    /** Of the machine. */
+    folder: containers.folder,
     machine,
     edge,
     found,

@@ -34,6 +34,8 @@ export async function openTestContainers() {
   const names = new Set<string>();
 
   return {
+    /** For other processes on the same machine. */
+    folder,
     images,
     runtime,
     volumes,

@@ -6,15 +6,18 @@ import { appendLog } from './drivers/logs/append-log.ts';
 import { ensureLogs, logFile, logsOf } from './drivers/logs/log-folders.ts';
 import { startActivity } from './kernel/activity.ts';
 import { signedReference } from './kernel/hal.ts';
-import { shortId } from './kernel/id.ts';
+import { shortId, ulid } from './kernel/id.ts';
 import type { Entity, Operation } from './kernel/operation.ts';
 import { logsFolder } from './machine.ts';
+import { insertBackup, makeRestorable } from './rooms/backups/room.ts';
+import { currentStack } from './rooms/deployments/room.ts';
 import { createDefaultEnvironment, machineName, pushActivity } from './rooms/environments/room.ts';
 import { insertProject } from './rooms/projects/room.ts';
 import { deploySample } from './test-deployment.ts';
 import { identityBodies, identitySamples } from './test-identity.ts';
 import type { Person } from './test-platform.ts';
 import { commitFiles } from './test-repository.ts';
+import { app, shop, task } from './test-stack.ts';
 
 type Address = Record<string, string>;
 
@@ -58,9 +61,11 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   environment: sampleEnvironment,
   'environment settings': sampleEnvironment,
   activity: sampleActivity,
+  backup: sampleBackup,
   deployment: sampleDeployment,
   'next deployment': sampleDeployment,
   'earlier deployment': async (owner) => ({ ...(await sampleDeployment(owner)), deploymentId: '1' }),
+  task: sampleTask,
   route: sampleDeployment,
   'project variable': async (owner) => {
     const project = await sampleProject(owner);
@@ -282,8 +287,11 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'POST /projects/{projectId}/environments/{environmentId}/resume': inStatus('paused'),
   'POST /projects/{projectId}/environments/{environmentId}/redeploy': inStatus('active'),
   'POST /projects/{projectId}/environments/{environmentId}/maintenance-redeploy': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/backup': deployed,
   'POST /projects/{projectId}/environments/{environmentId}/deploy': deployedByHand,
   'POST /projects/{projectId}/environments/{environmentId}/rollback': deployedTwice,
+  'POST /projects/{projectId}/environments/{environmentId}/source-operation': withSourceOperation,
+  'POST /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/operations': withRuntimeOperation,
   'GET /projects/{projectId}/activities/{activityId}/log': atItsEnd,
   'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
 };
@@ -316,6 +324,10 @@ async function deployedByHand(owner: Person, address: Address) {
     .execute();
 }
 
+async function deployed({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
+  await deploySample(platform, { projectId, environmentId });
+}
+
 /** With another deployment before the current one, of which all is kept. */
 async function deployedTwice({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const at = { projectId, environmentId };
@@ -340,11 +352,51 @@ async function withCode({ home: { platform } }: Person, { projectId = '', enviro
   await platform.db.updateTable('environments').set(change).where('project_id', '=', projectId).where('id', '=', environmentId).execute();
 }
 
+/** With an app that defines the source operation `update`. */
+async function withSourceOperation({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
+  const config = 'applications: { app: { type: "nodejs:22", source: { operations: { update: { command: "true" } } } } }';
+  const head_commit = commitFiles(platform.git.path(projectId), undefined, { '.upsun/config.yaml': config });
+  await platform.git.moveBranch(projectId, environmentId, undefined, head_commit);
+  const change = platform.db.updateTable('environments').set({ head_commit });
+  await change.where('project_id', '=', projectId).where('id', '=', environmentId).execute();
+}
+
+/** With an operation of an app, for contributors. */
+async function withRuntimeOperation({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
+  const operations = { 'clear-cache': { role: 'contributor', commands: { start: 'true', stop: null }, timeout: null } } as const;
+  const model = { ...shop(), applications: { app: app('app', { operations }) } };
+  const { id } = (await currentStack(platform.db, platform.secrets, projectId, environmentId)) ?? {};
+  if (id === undefined) throw new Error('Nothing is deployed');
+  const deployment = { id: shortId(), number: 2, created_at: '2026-11-15T10:00:00Z' };
+  await deploySample(platform, { projectId, environmentId }, { id, model, deployment });
+}
+
 /** Of an environment for staging, with a route by its name. */
 async function sampleDeployment(owner: Person) {
   const environment = await sampleEnvironment(owner);
   await deploySample(owner.home.platform, environment);
   return { ...environment, deploymentId: 'current', routeId: 'front' };
+}
+
+/** Of an environment for staging; as far as its row tells, for nothing is in the store. */
+export async function sampleBackup(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  const { db, secrets } = owner.home.platform;
+  const stack = await deploySample(owner.home.platform, environment);
+  const id = ulid();
+  const stored = { backup: id, parts: [], places: {}, bytes: 1, bytesAdded: 1 };
+  await db.transaction().execute(async (tx) => {
+    await insertBackup(tx, secrets, { id, stack, safe: true, slot: null, activity_id: null });
+    await makeRestorable(tx, { id, stored, parts: [], size_of_volumes: 512, size_used: 1, taken_at: new Date().toISOString() });
+  });
+  return { ...environment, backupId: id };
+}
+
+/** Of an environment for staging, which is active. */
+async function sampleTask(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  await deploySample(owner.home.platform, environment, { model: { ...shop(), tasks: { report: task('report') } } });
+  return { ...environment, taskId: 'report' };
 }
 
 /** Of an app of an environment for staging, with a line in it. */
@@ -402,6 +454,7 @@ export const absentAddress: Address = {
   environmentTypeId: 'absent',
   projectId: 'absent',
   region_id: 'absent',
+  backupId: absentUlid,
   provider: 'absent',
   sid: absentUuid,
   access_id: absentUuid,

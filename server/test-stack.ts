@@ -1,5 +1,5 @@
 /** A stack for tests: a shop with two apps, a worker, and three services, in the environment `main` of a project. */
-import type { App, Location, ProjectModel, ResolvedRoute, Service, UpstreamRoute, Worker } from './rooms/builds/room.ts';
+import type { App, Location, ProjectModel, ResolvedRoute, Service, Task, UpstreamRoute, Worker } from './rooms/builds/room.ts';
 import type { Stack } from './rooms/deployments/room.ts';
 
 const instance = {
@@ -54,6 +54,26 @@ export const app = (name: string, fields: Partial<App> = {}): App => ({
 export const worker = (fields: Partial<Worker> = {}): Worker => ({
   ...instance,
   worker: { commands: { pre_start: null, start: 'node queue.js', post_start: null }, disk: null },
+  ...fields,
+});
+
+export const task = (name: string, fields: Partial<Task> = {}): Task => ({
+  name,
+  type: 'nodejs:24',
+  source: { root: '/' },
+  relationships: {},
+  mounts: {},
+  variables: {},
+  additional_hosts: {},
+  container_profile: null,
+  hooks: { build: null, deploy: null },
+  run: { command: 'node report.js', timeout: 3600 },
+  timezone: null,
+  dependencies: {},
+  runtime: {},
+  build: { flavor: 'none', caches: {} },
+  resources: null,
+  authorizations: [],
   ...fields,
 });
 
@@ -170,6 +190,7 @@ export function sampleStack(model: ProjectModel = shop(), changes: Partial<Stack
         api: { profile_size: '0.5', instance_count: 1, disk: null },
       },
       workers: { 'shop--queue': { profile_size: '0.5', instance_count: 1, disk: null } },
+      tasks: {},
     },
     routes: {
       [`https://${host}/`]: { ...resolved('https://{default}/', { id: 'front' }), primary: true },

@@ -45,12 +45,17 @@ const { DATABASE_USERNAME, DATABASE_PASSWORD, DATABASE_HOST, DATABASE_PORT, DATA
 const database = \`postgresql://\${DATABASE_USERNAME}:\${DATABASE_PASSWORD}@\${DATABASE_HOST}:\${DATABASE_PORT}/\${DATABASE_PATH}\`;
 const sql = async (statement) => (await promisify(execFile)('psql', [database, '-qAtc', statement])).stdout.trim();
 
+// Words are the same ones over and over, or all different.
+const wordsOf = (kind) => kind === 'various'
+  ? \`(select string_agg(md5(n::text || ' ' || i || ' ' || random()), '') from generate_series(1, ${bytesPerRow / 32}) i)\`
+  : \`repeat(md5(n::text), ${bytesPerRow / 32})\`;
+
 // Not compressed: a row is as large as it says.
-const fill = (from, to) => sql(\`
+const fill = (from, to, kind) => sql(\`
   set client_min_messages = warning;
   create table if not exists filler (n bigint primary key, words text not null);
   alter table filler alter column words set storage external;
-  insert into filler select n, repeat(md5(n::text), ${bytesPerRow / 32}) from generate_series(\${from}, \${to}) n;
+  insert into filler select n, \${wordsOf(kind)} from generate_series(\${from}, \${to}) n on conflict (n) do update set words = excluded.words;
   select pg_database_size(current_database())\`);
 
 // As many whatever the size: what takes time is to be the platform.
@@ -59,7 +64,8 @@ const sample = \`select string_agg(n || ' ' || md5(words), ',') from filler, (se
 createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://x');
   try {
-    if (request.method === 'POST') return response.end(await fill(Number(searchParams.get('from')), Number(searchParams.get('to'))));
+    if (request.method === 'POST')
+      return response.end(await fill(Number(searchParams.get('from')), Number(searchParams.get('to')), searchParams.get('kind')));
     if (pathname === '/rows') return response.end(await sql(sample));
     if (pathname === '/count') return response.end(await sql('select count(*), sum(octet_length(words)) from filler'));
     setTimeout(() => response.end('here'), ${answerMilliseconds});

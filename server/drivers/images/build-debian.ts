@@ -5,6 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Problem } from '../../kernel/problem.ts';
 import { runConfined, runPlain, type Say } from './build-command.ts';
+import { ownPackages, packagesIn } from './debian-packages.ts';
+import type { Packages } from './layer-cache.ts';
 import type { DebianBase, DebianPackages } from './recipe.ts';
 
 export interface Building {
@@ -16,6 +18,10 @@ export interface Building {
   /** How far it is, from 0 to 1. */
   progress: (part: number) => void;
   signal: AbortSignal;
+  /** What its programs are run with, such as `nice`. */
+  within?: readonly string[];
+  /** Lines as of sources.list, in the place of the mirrors that this machine uses. */
+  sources?: readonly string[];
 }
 
 export const debianSuite = 'bookworm';
@@ -34,12 +40,14 @@ const dpkgSettings = [
   'path-include=/usr/share/doc/*/copyright',
 ];
 
-export async function buildDebianBase(recipe: DebianBase, { folder, say, progress, signal }: Building) {
+export async function buildDebianBase(recipe: DebianBase, building: Building): Promise<Packages> {
+  const { folder, say, progress, signal, within = [] } = building;
   await requirePrograms();
   const phases = ['apt-get update', 'downloading', 'extracting', 'installing', 'cleaning', 'success'];
   const acquire = (await aptSettings()).map((line) => `--aptopt=${line}`);
   await runConfined(
     [
+      ...within,
       'mmdebstrap',
       '--mode=root',
       '--variant=essential',
@@ -53,7 +61,7 @@ export async function buildDebianBase(recipe: DebianBase, { folder, say, progres
       '--include=adduser,ca-certificates,netbase,tzdata',
       recipe.suite,
       join(folder, 'root'),
-      ...(await sources(recipe.suite)),
+      ...(building.sources ?? (await mirrorLines(recipe.suite))),
     ],
     folder,
     (line) => {
@@ -64,22 +72,20 @@ export async function buildDebianBase(recipe: DebianBase, { folder, say, progres
     signal,
   );
   await runPlain(['sh', join(import.meta.dirname, 'finish-base.sh'), join(folder, 'root')], folder, say, signal);
+  return packagesIn(join(folder, 'root'));
 }
 
-export async function buildDebianPackages(recipe: DebianPackages, suite: string, { folder, below, say, progress, signal }: Building) {
+export async function buildDebianPackages(recipe: DebianPackages, suite: string, building: Building): Promise<Packages> {
+  const { folder, below, say, progress, signal, within = [] } = building;
   await requirePrograms();
   const layers = dirname(folder);
-  for (const name of ['settings', 'work', 'root']) mkdirSync(join(folder, name), { mode: 0o755 });
-  const write = (name: string, lines: readonly string[]) =>
-    writeFileSync(join(folder, 'settings', name), lines.map((line) => `${line}\n`).join(''));
-  write('sources.list', await sources(suite));
-  write(
-    'apt.conf',
-    (await aptSettings()).map((line) => `${line};`),
-  );
-  write('dpkg.cfg', [...dpkgSettings, ...(recipe.without ?? []).map((path) => `path-exclude=${path}`)]);
+  for (const name of ['work', 'root']) mkdirSync(join(folder, name), { mode: 0o755 });
+  await writeAptSettings(join(folder, 'settings'), building.sources ?? (await mirrorLines(suite)));
+  const dpkg = [...dpkgSettings, ...(recipe.without ?? []).map((path) => `path-exclude=${path}`)];
+  writeFileSync(join(folder, 'settings', 'dpkg.cfg'), linesOf(dpkg));
   await runConfined(
     [
+      ...within,
       'sh',
       join(import.meta.dirname, 'install-packages.sh'),
       basename(folder),
@@ -96,7 +102,19 @@ export async function buildDebianPackages(recipe: DebianPackages, suite: string,
     },
     signal,
   );
+  const lower = below.map((path) => join(layers, path));
+  const packages = ownPackages(join(folder, 'root'), lower);
   if (recipe.only) keepOnly(folder, recipe.only);
+  return packages;
+}
+
+const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
+
+/** Where packages come from, and how, for the scripts that call apt. */
+export async function writeAptSettings(folder: string, sources: readonly string[]) {
+  mkdirSync(folder, { mode: 0o755 });
+  writeFileSync(join(folder, 'sources.list'), linesOf(sources));
+  writeFileSync(join(folder, 'apt.conf'), linesOf((await aptSettings()).map((line) => `${line};`)));
 }
 
 function keepOnly(folder: string, paths: readonly string[]) {
@@ -118,13 +136,13 @@ function aptStatus(line: string) {
   return { part: kind === 'dlstatus' ? part / 3 : 1 / 3 + (part * 2) / 3, words: words ?? '' };
 }
 
-function debianArchitecture() {
+export function debianArchitecture() {
   const architecture = architectures[process.arch];
   if (!architecture) throw new Problem('unavailable', 'Images can be built on Linux on x64 or arm64 only.');
   return architecture;
 }
 
-async function requirePrograms() {
+export async function requirePrograms() {
   if (process.getuid?.() !== 0) throw new Problem('unavailable', 'Images can be built by root only: run Offshoot as root.');
   const missing = [];
   for (const program of programs) {
@@ -140,7 +158,7 @@ async function requirePrograms() {
 }
 
 /** The mirrors that this machine itself uses, where it is a Debian; otherwise those of Debian. */
-async function sources(suite: string): Promise<string[]> {
+export async function mirrorLines(suite: string): Promise<string[]> {
   const { archive, security } = await mirrors();
   const line = (uri: string, name: string) => `deb [signed-by=${keyring}] ${uri} ${name} main`;
   // Nothing comes from backports unless a recipe says so.

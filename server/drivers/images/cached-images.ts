@@ -1,21 +1,41 @@
 /** The images driver: looks the type up in the catalogue, and builds the layers that are missing, lowest first. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
+import { withFileLock } from '../file-lock.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
-import { buildDebianBase, buildDebianPackages, type Building, debianSuite } from './build-debian.ts';
+import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
-import { type Catalogue, recipesOf } from './catalogue.ts';
+import { type Catalogue, recipesOf, typesOf } from './catalogue.ts';
 import type { Image, Images, Progress } from './images.ts';
-import { collectLayers, createFolders, ensureLayer, type LayerRecord, rootOf, useLayer } from './layer-cache.ts';
+import {
+  collectable,
+  collectLayers,
+  createFolders,
+  ensureLayer,
+  type Keeping,
+  type LayerRecord,
+  type Packages,
+  recordOf,
+  records,
+  rootOf,
+  useLayer,
+} from './layer-cache.ts';
 import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 
 /** How the time of a build divides, in seconds on two cores; only for the percentage. */
 const usualSeconds: Record<Recipe['kind'], number> = { 'debian-base': 20, 'debian-packages': 15, 'npm-packages': 4, files: 0.1 };
 
-export function openImages(folder: string, catalogue: Catalogue): Images {
+/** `sources`: where packages of Debian come from, in the place of the mirrors of this machine. */
+export function openImages(folder: string, catalogue: Catalogue, sources?: readonly string[]): Images {
   createFolders(folder);
-  const layersOfType = (type: string) => layersOf(recipesOf(catalogue, type), process.arch);
+  const layersOfType = (type: string, revisions = readRevisions(folder)) => layersOf(recipesOf(catalogue, type), process.arch, revisions);
+  const keeping = (keep: ReadonlySet<string>): Keeping => ({
+    keep: new Set([...keep].map(hashOfLayer)),
+    current: new Map(typesOf(catalogue).flatMap((type) => layersOfType(type).map(({ key, hash }) => [key, hash] as const))),
+  });
+  const from = sources ? { sources } : {};
 
   return {
     async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
@@ -23,7 +43,7 @@ export function openImages(folder: string, catalogue: Catalogue): Images {
       const progress = progressOver(layers, onProgress);
       const built: LayerRecord[] = [];
       for (const [index, layer] of layers.entries()) {
-        built.push(await ensureOne(folder, layer, progress.ofLayer(index), signal));
+        built.push(await ensureOne(folder, layer, { ...from, ...progress.ofLayer(index) }, signal));
         progress.ofLayer(index).progress(1);
       }
       onProgress({ percent: 100, line: `${type} is ready.` });
@@ -40,9 +60,42 @@ export function openImages(folder: string, catalogue: Catalogue): Images {
       return imageOf(folder, type, built);
     },
 
-    collect: (limits, keep = new Set()) => collectLayers(folder, limits, new Set([...keep].map(hashOfLayer))),
+    collect: (limits, keep = new Set()) => collectLayers(folder, limits, keeping(keep)),
+
+    bytes: (limits, keep = new Set()) => ({
+      taken: bytesOf(records(folder)),
+      collectable: bytesOf(collectable(folder, limits, keeping(keep)).flatMap((hash) => recordOf(folder, hash) ?? [])),
+    }),
+
+    update: (onLine = () => {}, signal = new AbortController().signal) =>
+      withFileLock(join(folder, 'locks', 'update'), signal, async () => {
+        const types = typesOf(catalogue).filter((type) => layersOfType(type).every(({ hash }) => recordOf(folder, hash)));
+        const report = { ...from, say: onLine, progress: () => {}, within: unhurried };
+        const update = await updateLayers(folder, {
+          imagesOf: (revisions) => new Map(types.map((type) => [type, layersOfType(type, revisions)])),
+          build: (layer) => ensureOne(folder, layer, report, signal),
+          sources: sources ?? (await mirrorLines(debianSuite)),
+          say: onLine,
+          signal,
+        });
+        noteUpdate(folder);
+        return update;
+      }),
+
+    secondsSinceUpdate: () => (records(folder).length === 0 ? undefined : secondsSinceUpdate(folder)),
   };
 }
+
+const updateMark = (folder: string) => join(folder, 'updated');
+const noteUpdate = (folder: string) => writeFileSync(updateMark(folder), '');
+
+/** Where nobody has ever asked, this is the moment to count from. */
+function secondsSinceUpdate(folder: string): number {
+  if (!existsSync(updateMark(folder))) noteUpdate(folder);
+  return (Date.now() - statSync(updateMark(folder)).mtimeMs) / 1000;
+}
+
+const bytesOf = (layers: readonly LayerRecord[]) => layers.reduce((sum, { bytes }) => sum + bytes, 0);
 
 const lockMillisecondsMax = 30_000;
 
@@ -53,10 +106,10 @@ const imageOf = (folder: string, type: string, built: LayerRecord[]): Image => (
   type,
   hash: hashOf(built.map(({ hash }) => hash)),
   layers: built.map(({ hash }) => rootOf(folder, hash)),
-  bytes: built.reduce((sum, { bytes }) => sum + bytes, 0),
+  bytes: bytesOf(built),
 });
 
-type Report = Pick<Building, 'say' | 'progress'>;
+type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources'>;
 
 async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
   const below = layer.below.map((hash) => `${hash}/root`);
@@ -73,7 +126,7 @@ async function ensureOne(folder: string, layer: Layer, report: Report, signal: A
   }
 }
 
-function buildLayer(recipe: Recipe, building: Building): Promise<void> {
+function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void> {
   switch (recipe.kind) {
     case 'debian-base':
       return buildDebianBase(recipe, building);

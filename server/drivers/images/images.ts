@@ -13,7 +13,28 @@ export interface Images {
    * Removes layers that nothing has used for so long, oldest first also while all together are larger than allowed, and what broken builds left.
    * `keep` names layers as `Image.layers` does; those below them stay too, and so does what was used within the hour. Returns their hashes.
    */
-  collect(limits: { ageSecondsMax: number; bytesMax: number }, keep?: ReadonlySet<string>): Promise<string[]>;
+  collect(limits: CollectLimits, keep?: ReadonlySet<string>): Promise<string[]>;
+  /** What all layers together take, and what `collect` would free of it now. */
+  bytes(limits: CollectLimits, keep?: ReadonlySet<string>): { taken: number; collectable: number };
+  /**
+   * Asks Debian whether there are newer packages than those in images that are built, and builds what has some anew; from then on `ensure` answers with
+   * that. What runs keeps its layers. Two updates take turns.
+   */
+  update(onLine?: (line: string) => void, signal?: AbortSignal): Promise<Update>;
+  /** How long ago Debian was last asked, or might have been; undefined where nothing is built. */
+  secondsSinceUpdate(): number | undefined;
+}
+
+export interface CollectLimits {
+  ageSecondsMax: number;
+  bytesMax: number;
+}
+
+export interface Update {
+  /** For people: `openssl 3.0.1 becomes 3.0.2`. */
+  packages: string[];
+  /** Whose image is another one from now on. */
+  types: string[];
 }
 
 export interface Image {

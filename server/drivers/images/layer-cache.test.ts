@@ -33,8 +33,8 @@ async function put(layer: Layer, { kilobytes = 1, unusedDays = daysUnused } = {}
 
 const hashes = (layers: readonly Layer[]) => layers.map(({ hash }) => hash);
 const left = () => records(folder).map(({ hash }) => hash);
-const collect = (limits: { ageSecondsMax?: number; bytesMax?: number }, keep: string[] = []) =>
-  collectLayers(folder, { ageSecondsMax: Infinity, bytesMax: Infinity, ...limits }, new Set(keep));
+const collect = (limits: { ageSecondsMax?: number; bytesMax?: number }, keep: string[] = [], current = new Map<string, string>()) =>
+  collectLayers(folder, { ageSecondsMax: Infinity, bytesMax: Infinity, ...limits }, { keep: new Set(keep), current });
 
 test('a layer is named after all that goes into it, and nothing else', () => {
   const [a, b] = layersCalled('a', 'b');
@@ -112,6 +112,20 @@ test('what was not used for long is removed, unless it is kept or lies below wha
   expect(left().toSorted()).toEqual(hashes([base, app, fresh]).toSorted());
   expect(await collect({ ageSecondsMax: 60 })).toEqual([app.hash, base.hash]);
   expect(left()).toEqual([fresh.hash]);
+});
+
+test('a layer that was built anew has another name, and so has what lies above it; what it replaces goes when nobody uses it', async () => {
+  const recipes = [packages('base'), packages('app')];
+  const before = layersOf(recipes, 'x64');
+  const after = layersOf(recipes, 'x64', { [before[0]!.key]: 'newer' });
+  expect(after.map(({ key }) => key)).toEqual(hashes(before));
+  expect(new Set(hashes([...before, ...after])).size).toBe(4);
+  expect(layersOf(recipes, 'x64', { [before[1]!.key]: 'newer' })[0]).toEqual(before[0]);
+  for (const layer of [...before, ...after]) await put(layer, { unusedDays: 1 });
+  const current = new Map(after.map(({ key, hash }) => [key, hash]));
+  expect(await collect({}, [before[1]!.hash], current)).toEqual([]);
+  expect(await collect({}, [], current)).toEqual(hashes(before).toReversed());
+  expect(left().toSorted()).toEqual(hashes(after).toSorted());
 });
 
 test('when all together are too large, those longest unused go first, and only as many as needed', async () => {

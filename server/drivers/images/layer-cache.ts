@@ -7,6 +7,7 @@
  *     <folder>/layers/<hash>/used         touched at each use
  *     <folder>/layers/<hash>.<random>.building
  *     <folder>/locks/<hash>
+ *     <folder>/revisions.json             which layers are to be made with newer packages (update-layers.ts)
  *     <folder>/apt                        package lists and downloads, shared by builds
  */
 import { randomBytes } from 'node:crypto';
@@ -15,6 +16,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifUnlocked, withFileLock } from '../file-lock.ts';
 import { runPlain, type Say } from './build-command.ts';
+import type { CollectLimits } from './images.ts';
+import { mountedLayers } from './mounted-layers.ts';
 import type { Layer } from './recipe.ts';
 
 /** What is used is marked at least this often; only marks much older than that let a layer be removed. */
@@ -26,10 +29,18 @@ const scratchName = /^([0-9a-f]{32})\.[0-9a-f]+\.(?:building|removing)$/;
 
 export interface LayerRecord {
   hash: string;
+  /** Absent where it is the same. */
+  key?: string;
   bytes: number;
   seconds: number;
   below: string[];
+  /** Of Debian, with their versions, without those of the layers below; where the layer itself does not tell. */
+  packages?: Packages;
 }
+
+/** Name to version. */
+export type Packages = Readonly<Record<string, string>>;
+type Build = (scratch: string) => Promise<Packages | void>;
 
 export const layersFolder = (folder: string) => join(folder, 'layers');
 export const rootOf = (folder: string, hash: string) => join(layersFolder(folder), hash, 'root');
@@ -53,7 +64,7 @@ export async function useLayer(folder: string, hash: string, signal: AbortSignal
   return withFileLock(lockOf(folder, hash), signal, async () => markUsed(folder, hash));
 }
 
-export async function ensureLayer(folder: string, layer: Layer, build: (scratch: string) => Promise<void>, say: Say, signal: AbortSignal) {
+export async function ensureLayer(folder: string, layer: Layer, build: Build, say: Say, signal: AbortSignal) {
   const { hash } = layer;
   const built = await useLayer(folder, hash, signal);
   if (built) return built;
@@ -74,23 +85,24 @@ export async function ensureLayer(folder: string, layer: Layer, build: (scratch:
 
 async function buildInto(
   folder: string,
-  { hash, recipe, below }: Layer,
+  { hash, key, recipe, below }: Layer,
   scratch: string,
-  build: (scratch: string) => Promise<void>,
+  build: Build,
   say: Say,
   signal: AbortSignal,
 ): Promise<LayerRecord> {
   const started = performance.now();
-  await build(scratch);
+  const packages = await build(scratch);
   for (const name of readdirSync(scratch)) if (name !== 'root') await removeFolder(join(scratch, name));
   chmodSync(join(scratch, 'root'), 0o755);
   const bytes = await bytesIn(join(scratch, 'root'), signal);
   const seconds = Math.round((performance.now() - started) / 100) / 10;
-  writeFileSync(join(scratch, 'layer.json'), JSON.stringify({ hash, bytes, seconds, below, recipe }));
+  const record: LayerRecord = { hash, key, bytes, seconds, below: [...below], ...(packages && { packages }) };
+  writeFileSync(join(scratch, 'layer.json'), JSON.stringify({ ...record, recipe }));
   writeFileSync(join(scratch, 'used'), '');
   await runPlain(['sync', '--file-system', '--', scratch], scratch, say, signal);
   renameSync(scratch, join(layersFolder(folder), hash));
-  return { hash, bytes, seconds, below: [...below] };
+  return record;
 }
 
 async function bytesIn(root: string, signal: AbortSignal) {
@@ -99,31 +111,45 @@ async function bytesIn(root: string, signal: AbortSignal) {
   return Number.parseInt(said, 10);
 }
 
-/** Removes layers that were not used for so long, and more of them, those longest unused first, until the rest is small enough. */
-export async function collectLayers(
-  folder: string,
-  { ageSecondsMax, bytesMax }: { ageSecondsMax: number; bytesMax: number },
-  keep: ReadonlySet<string>,
-) {
+/** What goes, and what stays whatever its age. */
+export interface Keeping {
+  keep: ReadonlySet<string>;
+  /** By key: the layer that images are made of now. What else has such a key is replaced, and goes when nobody uses it any more. */
+  current: ReadonlyMap<string, string>;
+}
+
+/** Removes layers that were replaced or not used for so long, and more of them, those longest unused first, until the rest is small enough. */
+export async function collectLayers(folder: string, limits: CollectLimits, keeping: Keeping) {
   await removeScratch(folder);
   await removeOldDownloads(folder);
-  const left = new Map(records(folder).map((record) => [record.hash, record]));
-  const kept = withLayersBelow(keep, left);
   const removed: string[] = [];
-  const stuck = new Set(kept);
+  const needed = new Set<string>();
+  for (const hash of collectable(folder, limits, keeping)) {
+    const below = recordOf(folder, hash)?.below ?? [];
+    if (!needed.has(hash) && (await removeLayer(folder, hash))) removed.push(hash);
+    else for (const each of below) needed.add(each);
+  }
+  return removed;
+}
+
+/** In the order in which they can go: what lies above others first. */
+export function collectable(folder: string, { ageSecondsMax, bytesMax }: CollectLimits, { keep, current }: Keeping): string[] {
+  const left = new Map(records(folder).map((record) => [record.hash, record]));
+  const kept = withLayersBelow(new Set([...keep, ...mountedLayers(folder)]), left);
+  const isReplaced = ({ hash, key = hash }: LayerRecord) => current.has(key) && current.get(key) !== hash;
+  const chosen: string[] = [];
   for (let rounds = left.size; rounds > 0; rounds--) {
     const bytes = [...left.values()].reduce((sum, record) => sum + record.bytes, 0);
     const needed = new Set([...left.values()].flatMap(({ below }) => below));
-    const [oldest] = [...left.keys()]
-      .filter((hash) => !stuck.has(hash) && !needed.has(hash) && secondsUnused(folder, hash) > inUseSeconds)
-      .toSorted((a, b) => secondsUnused(folder, b) - secondsUnused(folder, a));
-    if (oldest === undefined || (bytes <= bytesMax && secondsUnused(folder, oldest) <= ageSecondsMax)) break;
-    if (await removeLayer(folder, oldest)) {
-      left.delete(oldest);
-      removed.push(oldest);
-    } else stuck.add(oldest);
+    const [oldest] = [...left.values()]
+      .filter(({ hash }) => !kept.has(hash) && !needed.has(hash) && secondsUnused(folder, hash) > inUseSeconds)
+      .filter((record) => bytes > bytesMax || isReplaced(record) || secondsUnused(folder, record.hash) > ageSecondsMax)
+      .toSorted((a, b) => Number(isReplaced(b)) - Number(isReplaced(a)) || secondsUnused(folder, b.hash) - secondsUnused(folder, a.hash));
+    if (oldest === undefined) break;
+    left.delete(oldest.hash);
+    chosen.push(oldest.hash);
   }
-  return removed;
+  return chosen;
 }
 
 function withLayersBelow(keep: ReadonlySet<string>, layers: ReadonlyMap<string, LayerRecord>) {

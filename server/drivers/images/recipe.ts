@@ -1,6 +1,6 @@
 /**
  * What a layer is made of, as plain data. The hash of all of it is the layer's name, so a recipe that changes makes a new layer, and two images
- * with the same recipe share one.
+ * with the same recipe share one. So do newer packages of Debian, once they are wanted (update-layers.ts).
  */
 import { createHash } from 'node:crypto';
 
@@ -59,16 +59,24 @@ export interface Files {
 /** A recipe among those below it, lowest first. */
 export interface Layer {
   hash: string;
+  /** The same whatever packages Debian has: what the layer is called until it is built anew with newer ones. */
+  key: string;
   recipe: Recipe;
   /** Hashes of the layers without which it makes no sense, lowest first. */
   below: readonly string[];
 }
 
-export function layersOf(recipes: readonly Recipe[], architecture: string): Layer[] {
+/** By key: which packages a layer is to be built with, once there are newer ones than at first. */
+export type Revisions = Readonly<Record<string, string>>;
+
+export function layersOf(recipes: readonly Recipe[], architecture: string, revisions: Revisions = {}): Layer[] {
   const layers: Layer[] = [];
   for (const recipe of recipes) {
-    const below = needs(recipe, layers).map(({ hash }) => hash);
-    layers.push({ hash: hashOf({ format, architecture, below, recipe }), recipe, below });
+    const needed = needs(recipe, layers);
+    const below = needed.map(({ hash }) => hash);
+    const key = hashOf({ format, architecture, below: needed.map((layer) => layer.key), recipe });
+    const isAsAtFirst = revisions[key] === undefined && needed.every((layer) => layer.hash === layer.key);
+    layers.push({ hash: isAsAtFirst ? key : hashOf({ key, revision: revisions[key], below }), key, recipe, below });
   }
   return layers;
 }

@@ -111,6 +111,8 @@ export interface ContainerState {
   name: string;
   status: ContainerStatus;
   network?: string;
+  /** What it starts from, also the next time. */
+  layers?: readonly string[];
   /** Where neighbours and the platform's own machine reach it. */
   address?: string;
   /** Where the machine finds what it listens on. The container may put anything there, links too: whoever connects follows none. */

@@ -10,9 +10,15 @@ export const names: Record<Kind, string> = { cpu: 'processors', memory: 'memory'
 export const inWords = (kind: Kind, amount: number) => (kind === 'cpu' ? `${rounded(amount)} CPU` : `${Math.ceil(amount)} MB`);
 const rounded = (amount: number) => Math.round(amount * 100) / 100;
 
+/** What tasks have that run now. */
+const ofTasks = (kind: 'cpu' | 'memory') => sql`coalesce((
+  select sum(${sql.ref(`running_tasks.${kind}`)}) from running_tasks
+  where (running_tasks.project_id, running_tasks.environment_id) = (each_deployment.project_id, each_deployment.environment_id)), 0)`;
+
 /** What each of the other environments is given: those that run, and those that are about to. What is paused or asleep has its disks. */
 export const eachOther = (projectId: string, environmentId: string) => sql<Amounts & { project_id: string }>`
-  select project_id, max(case when runs then cpu else 0 end) as cpu, max(case when runs then memory else 0 end) as memory, max(disk) as disk
+  select project_id, max(case when runs then cpu else 0 end) + ${ofTasks('cpu')} as cpu,
+    max(case when runs then memory else 0 end) + ${ofTasks('memory')} as memory, max(disk) as disk
   from (
     select deployments.project_id, environment_id, cpu, memory, disk,
       deployments.status = 'preparing' or (environments.status = 'active' and sleeping_since is null) as runs

@@ -7,11 +7,12 @@ const { sizes } = sampleStack();
 const none: Amounts = { cpu: 0, memory: 0, disk: 0 };
 
 test('a deployment is given what all its instances and services may use, and all its disks', () => {
-  // shop 2 x 1 CPU of HIGH_CPU, api and queue 0.5 each, db 0.5 of HIGH_MEMORY, cache and memory 0.1 of BALANCED; 512 MB of logs.
+  // shop 2 x 1 CPU of HIGH_CPU, api and queue 0.5 each, db 0.5 of HIGH_MEMORY, cache and memory 0.1 of BALANCED; 245 MB of logs for
+  // each of the apps and workers, and for the edge.
   expect(amountsOf(shop(), sizes)).toEqual({
     cpu: expect.closeTo(2 + 0.5 + 0.5 + 0.5 + 0.1 + 0.1),
     memory: 2 * 384 + 224 + 224 + 1408 + 352 + 352,
-    disk: 1024 + 512 + 512,
+    disk: 1024 + 512 + 4 * 245,
   });
 });
 
@@ -28,7 +29,7 @@ const balance = (changes: Partial<Parameters<typeof refuseWhatDoesNotFit>[0]>) =
 test('as much is given out as the operator allows, and not more: what is full is named, with what there is', () => {
   expect(balance({})).not.toThrow();
   expect(balance({ wanted: { cpu: 1, memory: 2001, disk: 1001 } })).toThrow(
-    /^Invalid deployment: This machine is full\. memory: 2001 MB are needed, others have 6000 MB, and 8000 MB can be given out \(4 times what there is\); disk: 1001 MB are needed, .* Choose smaller sizes, or pause or delete/,
+    /^This machine is full\. memory: 2001 MB are needed, others have 6000 MB, and 8000 MB can be given out \(4 times what there is\); disk: 1001 MB are needed, .* Choose smaller sizes, or pause or delete/,
   );
   expect(balance({ wanted: { cpu: 4.1, memory: 1, disk: 1 } })).toThrow(
     /processors: 4\.1 CPU are needed, others have 4 CPU, and 8 CPU can be/,

@@ -7,6 +7,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import { isStorage } from '../../drivers/images/catalogue.ts';
+import { appLogsBytesMax } from '../../drivers/logs/log-folders.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
@@ -18,10 +19,12 @@ import type { Subject } from './queries.ts';
 import { refuseOverQuota } from './quotas.ts';
 import { limitsOf, profileOf } from './sizes.ts';
 import type { Sizes } from './stack.ts';
+import { workersIn } from './workers.ts';
 
 const megabyte = 2 ** 20;
-/** Of the logs of an environment. */
-const logsMegabytes = 512;
+/** Of each app and worker, and what the edge keeps of visits that led to none of them. */
+const logsMegabytes = Math.ceil(appLogsBytesMax / megabyte);
+const logFoldersOfEdge = 1;
 
 /** All that a deployment of the model in these sizes is given. */
 export function amountsOf(model: ProjectModel, sizes: Sizes): Amounts {
@@ -37,7 +40,12 @@ export function amountsOf(model: ProjectModel, sizes: Sizes): Amounts {
     return { cpu: cpu * given.instance_count, memory: (memoryBytes / megabyte) * given.instance_count };
   });
   const disks = Object.values(sizes).flatMap((group) => Object.values(group).map(({ disk }) => disk ?? 0));
-  return { cpu: sum(all.map(({ cpu }) => cpu)), memory: sum(all.map(({ memory }) => memory)), disk: sum(disks) + logsMegabytes };
+  const logFolders = Object.keys(model.applications).length + Object.keys(workersIn(model)).length + logFoldersOfEdge;
+  return {
+    cpu: sum(all.map(({ cpu }) => cpu)),
+    memory: sum(all.map(({ memory }) => memory)),
+    disk: sum(disks) + logFolders * logsMegabytes,
+  };
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
@@ -55,17 +63,21 @@ export async function amountsOfOthers(db: Db | Tx, projectId: string, environmen
   return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
 }
 
-/** Of the environment itself, as far as it has it now. */
-async function amountsUntilNow(db: Db | Tx, { project_id, environment_id, status }: Subject): Promise<Amounts> {
-  const { rows } = await sql<Amounts>`
-    select cpu, memory, disk from deployments
-    where project_id = ${project_id} and environment_id = ${environment_id} and status = 'current'`.execute(db);
-  const has = rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
-  return status === 'active' ? has : { cpu: 0, memory: 0, disk: has.disk };
+/** Of the environment itself: what its deployment is given, and what of that it has now. One that is paused or asleep has its disks. */
+async function amountsOfOwn(db: Db | Tx, { project_id, environment_id }: Address): Promise<{ given: Amounts; has: Amounts }> {
+  const { rows } = await sql<Amounts & { runs: boolean }>`
+    select cpu, memory, disk, environments.status = 'active' and sleeping_since is null as runs
+    from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    where deployments.project_id = ${project_id} and environment_id = ${environment_id} and deployments.status = 'current'`.execute(db);
+  const { runs, ...given } = rows[0] ?? { runs: false, cpu: 0, memory: 0, disk: 0 };
+  return { given, has: runs ? given : { cpu: 0, memory: 0, disk: given.disk } };
 }
 
 /** While the transaction lasts nobody else is promised anything. */
 export const holdCapacity = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('capacity', 0))`.execute(tx);
+
+type Address = Pick<Subject, 'project_id' | 'environment_id'>;
+type Overcommit = Pick<Config, 'overcommit'>;
 
 /** A Problem says what is full, where the environment is to get more than it has and more than is left: of its quotas, or of the machine. */
 export async function refuseOverCapacity(
@@ -75,11 +87,32 @@ export async function refuseOverCapacity(
   model: ProjectModel,
   sizes: Sizes,
 ): Promise<void> {
-  const there = await amountsThere(await machine());
+  try {
+    await refuseMoreThanThereIs(db, config, subject, amountsOf(model, sizes), await amountsThere(await machine()));
+  } catch (error) {
+    // In the words that clients look for in the log of a push.
+    throw error instanceof Problem ? new Problem(error.kind, `Invalid deployment: ${error.message}`) : error;
+  }
+}
+
+/** The same where `there` is not known: what the quotas allow is. */
+export async function refuseMoreThanThereIs(
+  db: Db | Tx,
+  { overcommit }: Overcommit,
+  subject: Subject,
+  wanted: Amounts,
+  there: Amounts | undefined,
+): Promise<void> {
+  const { has } = await amountsOfOwn(db, subject);
+  await refuseOverQuota(db, subject, wanted, has);
+  if (!there) return;
   const others = await amountsOfOthers(db, subject.project_id, subject.environment_id);
-  const [wanted, before] = [amountsOf(model, sizes), await amountsUntilNow(db, subject)];
-  await refuseOverQuota(db, subject, wanted, before);
-  refuseWhatDoesNotFit({ wanted, before, others, there, overcommit: config.overcommit });
+  refuseWhatDoesNotFit({ wanted, before: has, others, there, overcommit });
+}
+
+/** For one that rests, and is to run as it was deployed. */
+export async function refuseToRunAgain(db: Db | Tx, config: Overcommit, subject: Subject, there: Amounts | undefined): Promise<void> {
+  await refuseMoreThanThereIs(db, config, subject, (await amountsOfOwn(db, subject)).given, there);
 }
 
 export interface Balance {
@@ -101,6 +134,6 @@ export function refuseWhatDoesNotFit({ wanted, before, others, there, overcommit
   });
   throw new Problem(
     'conflict',
-    `Invalid deployment: This machine is full. ${details.join('; ')}. Choose smaller sizes, or pause or delete environments that nobody needs.`,
+    `This machine is full. ${details.join('; ')}. Choose smaller sizes, or pause or delete environments that nobody needs.`,
   );
 }

@@ -12,6 +12,7 @@ import { chooseSizes } from './chosen-sizes.ts';
 import type { Deployment } from './document.ts';
 import { loadNextDeployment, nextStackOf } from './next-stack.ts';
 import { currentSizes } from './queries.ts';
+import { refuseAhead } from './refuse-ahead.ts';
 
 /** The sizes are written down already; like every change, they are deployed or wait to be. */
 export const updateResourcesActivity = activity({
@@ -43,6 +44,7 @@ export async function changeResources(
     const disks = environment.is_dirty ? next.stack.sizes : await currentSizes(tx, project_id, environment_id);
     const instancesMax = Math.min(capabilities.instance_limit, environment.max_instance_count ?? capabilities.instance_limit);
     await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, disks }));
+    await refuseAhead(tx, platform, environment, next.stack.model);
     return startActivity(tx, updateResourcesActivity, {
       project_id,
       environments: concernedBy(environment, true),

@@ -30,6 +30,7 @@ describe('a choice of sizes', () => {
       services: { db: { disk: 512 } },
       webapps: { shop: { profile_size: '2', disk: 2048 }, api: { instance_count: 8 } },
       workers: {},
+      tasks: {},
     });
   });
 
@@ -50,7 +51,7 @@ describe('a choice of sizes', () => {
       'services.cache.disk': 'cannot be set: redis keeps nothing on a disk',
       'services.constructor': 'is no service of this environment; there is db, cache, memory',
       'workers.shop--queue.resources.profile_size': expect.stringMatching(/^must be one of the sizes of HIGH_CPU/),
-      'tasks.report': 'cannot be sized: there are no tasks here',
+      'tasks.report': 'is no task of this environment; there is none',
     });
   });
 

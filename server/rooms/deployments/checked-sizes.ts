@@ -31,7 +31,7 @@ export interface Bounds {
   disks: Sizes | undefined;
 }
 
-const groupNames: Record<SizeGroup, string> = { services: 'service', webapps: 'application', workers: 'worker' };
+const groupNames: Record<SizeGroup, string> = { services: 'service', webapps: 'application', workers: 'worker', tasks: 'task' };
 
 export function checkedSizes(model: ProjectModel, change: ResourcesChange, bounds: Bounds): ChosenSizes {
   const mistakes: Record<string, string> = {};
@@ -46,12 +46,11 @@ export function checkedSizes(model: ProjectModel, change: ResourcesChange, bound
     });
     return [group, Object.fromEntries(sizes)] as const;
   });
-  for (const name of Object.keys(change.tasks ?? {})) mistakes[`tasks.${name}`] = 'cannot be sized: there are no tasks here';
   refuse(mistakes);
   if (chosen.every(([, sizes]) => Object.values(sizes).every((size) => Object.keys(size).length === 0)))
     throw new Problem(
       'invalid-request',
-      'Nothing is chosen: name at least one size, instance count or disk under webapps, services or workers.',
+      'Nothing is chosen: name at least one size, instance count or disk under webapps, services, workers or tasks.',
     );
   return Object.fromEntries(chosen);
 }
@@ -70,7 +69,7 @@ function mistakesIn(field: string, group: SizeGroup, sized: Sized, wanted: Conta
   const found = {
     [`${field}.resources.profile_size`]: sizeMistake(sized, resources?.profile_size),
     [`${field}.instance_count`]: instance_count === undefined ? undefined : countMistake(group, instance_count, instancesMax),
-    [`${field}.disk`]: disk === undefined ? undefined : diskMistake(sized, disk, disks?.[group][sized.name]?.disk ?? 0),
+    [`${field}.disk`]: disk === undefined ? undefined : diskMistake(group, sized, disk, disks?.[group][sized.name]?.disk ?? 0),
   };
   return Object.fromEntries(Object.entries(found).filter(([, mistake]) => mistake !== undefined));
 }
@@ -87,10 +86,12 @@ function sizeMistake(sized: Sized, size: string | undefined): string | undefined
 
 function countMistake(group: SizeGroup, count: number, instancesMax: number): string | undefined {
   if (group === 'services') return 'cannot be set: a service has one instance';
+  if (group === 'tasks') return 'cannot be set: a task has one container, while it runs';
   return count > instancesMax ? `must be at most ${instancesMax}` : undefined;
 }
 
-function diskMistake(sized: Sized, disk: number, has: number): string | undefined {
+function diskMistake(group: SizeGroup, sized: Sized, disk: number, has: number): string | undefined {
+  if (group === 'tasks') return 'cannot be set: the disk of a task is as large as it is';
   const least = minimum(sized).disk;
   if (least === null) return `cannot be set: ${nameOfType(sized.type)} keeps nothing on a disk`;
   if (disk < least) return `must be at least ${least} MB`;

@@ -9,7 +9,7 @@ import type { Size, SizeGroup, Stack } from './stack.ts';
 /** By group and name: what was chosen, and nothing else. */
 export type ChosenSizes = Partial<Record<SizeGroup, Record<string, Partial<Size>>>>;
 
-export const sizeGroups = ['services', 'webapps', 'workers'] as const satisfies readonly SizeGroup[];
+export const sizeGroups = ['services', 'webapps', 'workers', 'tasks'] as const satisfies readonly SizeGroup[];
 
 export interface Chosen {
   sizes: ChosenSizes;

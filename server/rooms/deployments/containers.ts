@@ -18,7 +18,7 @@ import { internalNamesOf, relationshipsOf, type Addresses } from './relationship
 import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners } from './sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, toldFiles } from './told-files.ts';
-import { appRoot, runtimeVariables } from './told-variables.ts';
+import { appRoot, runtimeVariables, type Listener } from './told-variables.ts';
 import { workersIn } from './workers.ts';
 
 /** A container whose image, volumes and what it may reach are still names. */
@@ -72,7 +72,6 @@ export const runnablesOf = ({ model }: Pick<Stack, 'model'>): Runnable[] => [
 ];
 
 export const isWorker = (runnable: Runnable): runnable is WorkerDocument => 'app' in runnable;
-const appNameOf = (runnable: Runnable) => (isWorker(runnable) ? runnable.app : runnable.name);
 
 const sizeOf = (stack: Stack, runnable: Runnable): Size | undefined =>
   isWorker(runnable) ? stack.sizes.workers[runnable.name] : stack.sizes.webapps[runnable.name];
@@ -126,29 +125,36 @@ export function onceContainerOf(stack: Stack, app: App, addresses: Addresses): W
 }
 
 function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses) {
-  const app = stack.model.applications[appNameOf(runnable)];
-  const slug = stack.slugs[appNameOf(runnable)];
-  if (!app || !slug) throw new Error(`${runnable.name} was not built`);
-  const own = Object.entries(runnable.mounts);
-  const relationships = relationshipsOf(stack, runnable, addresses);
-  const { PATH, ...told } = runtimeVariables(stack, runnable, relationships);
-  const limits = limitsFor(stack, runnable);
+  const { mounts, ...common } = surroundingsOf(stack, runnable, addresses, limitsFor(stack, runnable));
   return {
-    image: runnable.type,
-    env: { LANG: 'C.UTF-8', HOME: appRoot, ...catalogue[nameOfType(runnable.type)]?.env, ...toolVariables(app, PATH), ...told },
+    ...common,
+    mounts: [...mounts, { volume: logsPlace, below: runnable.name, at: logsFolder, writable: false }],
+    ...(runnable.firewall && { outbound: runnable.firewall.outbound }),
+  };
+}
+
+/** What an app, a worker or a task finds around it: its files, its mounts, and all that it is told. */
+export function surroundingsOf(stack: Stack, container: Listener, addresses: Addresses, limits: Limits) {
+  const built = 'app' in container ? stack.model.applications[container.app] : container;
+  const slug = built && stack.slugs[built.name];
+  if (!slug) throw new Error(`${container.name} was not built`);
+  const own = Object.entries(container.mounts);
+  const relationships = relationshipsOf(stack, container, addresses);
+  const { PATH, ...told } = runtimeVariables(stack, container, relationships);
+  return {
+    image: container.type,
+    env: { LANG: 'C.UTF-8', HOME: appRoot, ...catalogue[nameOfType(container.type)]?.env, ...toolVariables(built, PATH), ...told },
     user: appUser,
     workingFolder: appRoot,
     writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${appRoot}${path}` : []))],
     mounts: [
       { volume: slug.volume, at: appRoot, writable: false },
-      { volume: logsPlace, below: runnable.name, at: logsFolder, writable: false },
-      ...own.flatMap(([path, mount]) => storageMount(stack, runnable.name, path, mount)),
+      ...own.flatMap(([path, mount]) => storageMount(stack, container.name, path, mount)),
     ],
-    files: toldFiles(stack, runnable, relationships, limits),
+    files: toldFiles(stack, container, relationships, limits),
     limits,
     network: stack.id,
-    ...(Object.keys(runnable.additional_hosts).length > 0 && { hosts: runnable.additional_hosts }),
-    ...(runnable.firewall && { outbound: runnable.firewall.outbound }),
+    ...(Object.keys(container.additional_hosts).length > 0 && { hosts: container.additional_hosts }),
     stop,
   };
 }
@@ -173,14 +179,21 @@ export function volumeOfMount({ id, model }: Stack, owner: string, { source, ser
 function limitsFor(stack: Stack, runnable: Runnable): Limits {
   const size = sizeOf(stack, runnable);
   if (!size) throw new Error(`${runnable.name} has no size`);
-  const { cpu, memoryBytes } = limitsOf(profileOf(runnable.type, runnable.container_profile), size);
-  return { cpu, memoryBytes, pids: processesMax, diskBytes: temporaryBytesMax };
+  return withinBounds(limitsOf(profileOf(runnable.type, runnable.container_profile), size));
 }
+
+/** What no size says is the same for all. */
+export const withinBounds = ({ cpu, memoryBytes }: Pick<Limits, 'cpu' | 'memoryBytes'>): Limits => ({
+  cpu,
+  memoryBytes,
+  pids: processesMax,
+  diskBytes: temporaryBytesMax,
+});
 
 /** Of one argument or variable with its name: more the kernel passes to no program. */
 const toldBytesMax = 128 * 1024 - 1;
 
-function checkLengths(owner: string, told: Readonly<Record<string, string>>) {
+export function checkLengths(owner: string, told: Readonly<Record<string, string>>) {
   const long = Object.entries(told).find(([name, value]) => Buffer.byteLength(`${name}=${value}`) > toldBytesMax);
   if (!long) return;
   throw new Problem(
@@ -212,7 +225,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
   const size = stack.sizes.services[name];
   if (!configured || !service || !size) throw new Error(`${name} is not a service that can run`);
   const { type, configuration } = configured;
-  const limits = { ...limitsOf(profileOf(type, configured.container_profile), size), pids: processesMax, diskBytes: temporaryBytesMax };
+  const limits = withinBounds(limitsOf(profileOf(type, configured.container_profile), size));
   const volume = service.keepsData ? dataVolume(stack.id, name, type) : undefined;
   const common = {
     image: type,
@@ -244,7 +257,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
 
 /** All that are there for the stack itself; slugs belong to builds. */
 export function volumesOf(stack: Stack): WantedVolume[] {
-  const sizes = { ...stack.sizes.webapps, ...stack.sizes.workers };
+  const sizes = { ...stack.sizes.webapps, ...stack.sizes.workers, ...stack.sizes.tasks };
   return [
     ...servicesOf(stack).flatMap(({ name, volume }) =>
       volume === undefined ? [] : { name: volume, bytesMax: bytesOf(stack.sizes.services[name]), isData: true },

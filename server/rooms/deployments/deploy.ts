@@ -15,6 +15,7 @@ import { withProgress } from './deployment-progress.ts';
 import {
   cleanUp,
   closeEnvironment,
+  fetchData,
   keptVolumes,
   makeData,
   openApplications,
@@ -28,6 +29,7 @@ import {
 } from './deployment-steps.ts';
 import { environmentFor, prepareDeployment, sizesOf, type Built } from './deploying.ts';
 import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from './queries.ts';
+import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
 import type { SizesInit } from './sizes.ts';
 import type { SizeGroup } from './stack.ts';
 import { wakeForWork } from './wake.ts';
@@ -49,6 +51,8 @@ export interface DeployRequest {
   cloneFrom?: string;
   /** The environment whose data takes the place of its own. */
   replaceData?: string;
+  /** A backup whose data takes the place of its own, or that it starts with; its code as well, where it says so. */
+  restoring?: Restoring;
   /** What a deployment that was is made of, instead of what the commit says: nothing is built. Staged changes stay staged. */
   again?: Again;
   /** What is deployed from now on in the place of the branch's head; null: the head. Absent: as before. */
@@ -70,11 +74,11 @@ export async function deployEnvironment(given: Work<unknown>, platform: Platform
   const work = withProgress(given);
   const onFailure = () => noteFailure(work, platform, request);
   await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
-  const built = request.again
-    ? await findBuilt(work, platform, request.again, onFailure)
-    : await buildCommit(work, platform, request, onFailure);
+  if (request.restoring) await checkRestoring(work, platform, request.environment, request.restoring);
+  const built = await findOrBuild(work, platform, request, onFailure);
   if (!built) return;
   const deploying = await prepareDeployment(work, platform, request, built);
+  await fetchData(deploying);
   await makeData(deploying, await keptVolumes(deploying));
   await closeEnvironment(deploying);
   await replaceData(deploying);
@@ -102,11 +106,23 @@ async function keepSizes(tx: Tx, projectId: string, request: DeployRequest, mode
   const [sizes, before] = [await sizesOf(tx, subject, model, request), await currentSizes(tx, projectId, request.environment)];
   const fresh = (group: SizeGroup) =>
     Object.fromEntries(Object.entries(sizes[group]).filter(([name]) => !before || !Object.hasOwn(before[group], name)));
-  const change = { services: fresh('services'), webapps: fresh('webapps'), workers: fresh('workers') };
+  const change = { services: fresh('services'), webapps: fresh('webapps'), workers: fresh('workers'), tasks: fresh('tasks') };
   if (Object.values(change).some((group) => Object.keys(group).length > 0)) await chooseSizes(tx, projectId, request.environment, change);
 }
 
 /** Undefined: there is nothing to deploy. */
+function findOrBuild(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure: () => Promise<void>,
+): Promise<Built | undefined> {
+  const { again, restoring } = request;
+  if (restoring?.restoresCode) return findBackedUp(work, platform, restoring, onFailure);
+  return again ? findBuilt(work, platform, again, onFailure) : buildCommit(work, platform, request, onFailure);
+}
+
+/** The same. */
 async function buildCommit(
   work: Work<unknown>,
   platform: Platform,

@@ -29,6 +29,7 @@ import {
   type Deployed,
   type Subject,
 } from './queries.ts';
+import { refuseUnfit, restoredVolumes, sizesBefore } from './restoring.ts';
 import { sizesFor, type SizesFrom } from './sizes.ts';
 import { cloningsOf, type Cloning } from './stack-volumes.ts';
 import type { Sizes, Stack } from './stack.ts';
@@ -92,6 +93,7 @@ async function prepare(
   { model, slugs, base }: Built,
 ): Promise<Prepared> {
   const { secrets } = platform;
+  const { restoring } = request;
   const then = request.again?.settings === 'then' ? base : undefined;
   const subject = await environmentFor(tx, project_id, request.environment);
   const current = await currentlyDeployed(tx, secrets, project_id, request.environment);
@@ -113,15 +115,16 @@ async function prepare(
     commit_id: request.commit,
     model,
     slugs,
-    sizes: base ? await sizesAgain(tx, base, request) : await sizesOf(tx, subject, model, request),
+    sizes: base && !restoring ? await sizesAgain(tx, base, request) : await sizesOf(tx, subject, model, request),
     routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
     settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
-      variables: then?.secrets.variables ?? (await effectiveVariables(tx, secrets, project_id, request.environment)),
+      variables: variablesThen(base, request) ?? (await effectiveVariables(tx, secrets, project_id, request.environment)),
       accounts: accountsFor(model.services, current?.stack.secrets.accounts),
     },
   };
   if (source) checkVersions(wanted, source.stack);
+  if (restoring) refuseUnfit(restoring, model, current?.stack);
   const { generations } = planDeployment(wanted, current, request);
   await holdCapacity(tx);
   await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
@@ -134,26 +137,38 @@ async function prepare(
   };
 }
 
+/** Those of a deployment that is made again as it was. Secrets of an environment are not for another, whatever it restores. */
+function variablesThen(base: Stack | undefined, { again, restoring }: DeployRequest): Stack['secrets']['variables'] | undefined {
+  const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : again?.settings === 'then';
+  return isOwn ? base?.secrets.variables : undefined;
+}
+
 /** What is there keeps its size; what is new gets one as `init` says. */
-export const sizesOf = async (
+export async function sizesOf(
   tx: Parameters<typeof subjectOf>[0],
   subject: Subject,
   model: ProjectModel,
   request: SizesRequest,
-): Promise<Sizes> => sizesFor(model, await sizesFrom(tx, subject, request));
+): Promise<Sizes> {
+  const sizes = sizesFor(model, await sizesFrom(tx, subject, request));
+  return request.restoring ? withDisksOf(await currentSizes(tx, subject.project_id, subject.environment_id), sizes) : sizes;
+}
 
-export type SizesRequest = Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom'>;
+export type SizesRequest = Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom' | 'restoring'>;
 
 export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Subject, request: SizesRequest): Promise<SizesFrom> {
   const { project_id, environment_id, parent } = subject;
   const of = (environment: string | null | undefined) => (environment ? currentSizes(tx, project_id, environment) : undefined);
   const donor = request.replaceData ?? request.cloneFrom ?? (request.init === 'parent' ? parent : undefined);
+  const { restoring, init } = request;
+  if (restoring)
+    return { previous: sizesBefore(await of(environment_id), restoring), parent: await of(donor), backup: restoring.stack.sizes, init };
   return {
     chosen: (await chosenSizes(tx, project_id, environment_id)).sizes,
     previous: takenOver(await of(environment_id), await of(request.sizesFrom)),
     parent: await of(donor),
     child: await of(request.child),
-    init: request.init,
+    init,
   };
 }
 
@@ -161,14 +176,18 @@ export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Su
 async function sizesAgain(tx: Tx, { sizes, project }: Stack, { environment, sizesFrom }: DeployRequest): Promise<Sizes> {
   const now = await currentSizes(tx, project.id, environment);
   const others = sizesFrom === undefined ? undefined : await currentSizes(tx, project.id, sizesFrom);
+  const then = withDisksOf(now, sizes);
+  return takenOver(then, others) ?? then;
+}
+
+function withDisksOf(now: Sizes | undefined, sizes: Sizes): Sizes {
   const disk = (group: keyof Sizes, name: string, then: number | null) => {
     const is = now && Object.hasOwn(now[group], name) ? now[group][name]?.disk : undefined;
     return then === null ? (is ?? null) : Math.max(then, is ?? 0);
   };
   const group = (key: keyof Sizes) =>
     Object.fromEntries(Object.entries(sizes[key]).map(([name, size]) => [name, { ...size, disk: disk(key, name, size.disk) }]));
-  const then = { services: group('services'), webapps: group('webapps'), workers: group('workers') };
-  return takenOver(then, others) ?? then;
+  return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
 }
 
 /** For what both have; disks never get smaller by it. */
@@ -181,7 +200,7 @@ function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | u
         return [name, other ? { ...other, disk: size.disk === null ? other.disk : Math.max(size.disk, other.disk ?? 0) } : size];
       }),
     );
-  return { services: group('services'), webapps: group('webapps'), workers: group('workers') };
+  return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
 }
 
 /** Certificates are not there yet, so everything is reached over plain HTTP, at the edge's port. */
@@ -215,12 +234,18 @@ async function opened(work: Work<unknown>, platform: Platform, request: DeployRe
     plan,
     source,
     machine: await platform.machine(),
-    clonings: source ? cloningsOf(wanted.stack, source.stack) : [],
+    clonings: clonedFrom(wanted.stack, source, request),
     isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && !touchesServices(request),
   };
 }
 
-const touchesServices = ({ replaceData, renewsImages = false }: DeployRequest) => replaceData !== undefined || renewsImages;
+const clonedFrom = (wanted: Stack, source: Deployed | undefined, { restoring }: DeployRequest): Cloning[] =>
+  restoring ? restoredVolumes(wanted, restoring) : source ? cloningsOf(wanted, source.stack) : [];
+
+/** Data that is there makes room for other data. */
+export const replacesData = ({ replaceData, restoring }: DeployRequest): boolean => replaceData !== undefined || restoring !== undefined;
+
+const touchesServices = (request: DeployRequest) => replacesData(request) || (request.renewsImages ?? false);
 
 /** For `undo`: does nothing once the deployment is what the environment runs. */
 export const unlessSettled =

@@ -4,7 +4,7 @@ import type { ProjectModel } from '../builds/room.ts';
 import { runnablesOf } from './containers.ts';
 import type { Deploying } from './deploying.ts';
 import type { DomainAddresses } from './outbound.ts';
-import { limitsOf, profileOf } from './sizes.ts';
+import { limitsOf, profileOf, taskLimits } from './sizes.ts';
 import type { Size, Sizes } from './stack.ts';
 
 const megabyte = 2 ** 20;
@@ -23,12 +23,20 @@ function sizedOf(model: ProjectModel, sizes: Sizes): Sized[] {
     ...Object.values(model.applications).map((app) => ({ ...app, size: sizes.webapps[app.name] })),
     ...runnablesOf({ model }).flatMap((runnable) => ('app' in runnable ? { ...runnable, size: sizes.workers[runnable.name] } : [])),
   ];
-  return groups.flatMap(({ name, type, container_profile, size }) => {
-    if (!size) return [];
-    const { cpu, memoryBytes } = limitsOf(profileOf(type, container_profile), size);
-    return { name, type, size, cpu, memory: memoryBytes / megabyte };
-  });
+  return [
+    ...groups.flatMap(({ size, ...one }) => (size ? sizedAs(one, size, limitsOf(profileOf(one.type, one.container_profile), size)) : [])),
+    ...Object.values(model.tasks).flatMap((task) => {
+      const size = sizes.tasks[task.name];
+      return size ? sizedAs(task, size, taskLimits(task, size)) : [];
+    }),
+  ];
 }
+
+const sizedAs = (
+  { name, type }: Pick<Sized, 'name' | 'type'>,
+  size: Size,
+  { cpu, memoryBytes }: { cpu: number; memoryBytes: number },
+): Sized => ({ name, type, size, cpu, memory: memoryBytes / megabyte });
 
 /** Of what is new, and of what is not as large as before. */
 export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes | undefined): string[] {
@@ -47,9 +55,10 @@ export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes |
 }
 
 export function openingLines({ wanted: { stack }, current, source, request, isRolling }: Deploying): string[] {
+  const { restoring } = request;
   const { id } = stack.environment;
   const held = request.strategy === 'rolling' && !isRolling && current !== undefined;
-  const clone = source ? `, as a clone of ${source.stack.environment.id}` : '';
+  const clone = source ? `, as a clone of ${source.stack.environment.id}` : restoring ? `, from ${restoring.title}` : '';
   return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
 }
 

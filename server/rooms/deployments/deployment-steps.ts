@@ -1,7 +1,7 @@
 /** The steps of a deployment, in their order. What has nothing to do is no step. */
 import { bringBack } from './bring-back.ts';
 import { servicesOf, volumesOf, type WantedVolume } from './containers.ts';
-import { unlessSettled, type Deploying } from './deploying.ts';
+import { replacesData, unlessSettled, type Deploying } from './deploying.ts';
 import { releaseStaged } from '../../kernel/activity-queries.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
 import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
@@ -12,7 +12,18 @@ import { isPassing, stackOfVolume } from './names.ts';
 import { makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from './queries.ts';
 import { clusterOf } from './relationships.ts';
 import { dropOldAccess, startServices } from './services.ts';
-import { cloneVolumes, forgetBefore, keepBefore, makeVolumes, overwriteVolumes, removeVolumes, resizeVolumes } from './stack-volumes.ts';
+import { fetchFor } from './restoring.ts';
+import {
+  cloneVolumes,
+  forgetBefore,
+  keepBefore,
+  makeVolumes,
+  overwriteVolumes,
+  removeFetched,
+  removeVolumes,
+  resizeVolumes,
+  takeIn,
+} from './stack-volumes.ts';
 import { drainInstances, tellEdge } from './traffic.ts';
 
 type Commands = LastDeployment['commands'];
@@ -26,6 +37,16 @@ export async function keptVolumes({ work, machine, current, plan }: Deploying): 
     return found.flat();
   });
   return new Set(there);
+}
+
+/** What takes the place of its data comes from elsewhere, while what ran so far serves. */
+export async function fetchData({ work, machine, request: { restoring }, clonings }: Deploying): Promise<void> {
+  if (!restoring || clonings.length === 0) return;
+  await work.step(
+    'fetch data',
+    (signal) => fetchFor(machine, restoring, clonings, work.log, signal),
+    () => removeFetched(machine, clonings),
+  );
 }
 
 export const makeData = (deploying: Deploying, kept: ReadonlySet<string>): Promise<void> =>
@@ -71,8 +92,7 @@ export const closeEnvironment = (deploying: Deploying): Promise<void> =>
     unlessSettled(deploying, () => bringBack(deploying)),
   );
 
-const interrupts = ({ plan, wasPaused, request, current }: Deploying) =>
-  plan.interrupts || wasPaused || request.replaceData !== undefined || !current;
+const interrupts = ({ plan, wasPaused, request, current }: Deploying) => plan.interrupts || wasPaused || replacesData(request) || !current;
 
 function logClosing({ work, plan }: Deploying) {
   const gone = [...plan.instances, ...plan.services].filter(({ action }) => action === 'replace' || action === 'remove');
@@ -82,14 +102,16 @@ function logClosing({ work, plan }: Deploying) {
 /** Nothing may have the volumes mounted meanwhile. */
 export async function replaceData(deploying: Deploying): Promise<void> {
   const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
-  if (request.replaceData === undefined || !source || !current) return;
-  await work.step('keep data', async () => {
-    await removeStackContainers(machine, wanted.stack.id);
-    await keepBefore(machine, clonings);
-  });
+  if (!replacesData(request) || !(source ? current : request.restoring)) return;
+  if (current)
+    await work.step('keep data', async () => {
+      await removeStackContainers(machine, wanted.stack.id);
+      await keepBefore(machine, clonings);
+    });
   await work.step('replace data', async () => {
-    work.log(`  Replacing data with that of ${source.stack.environment.id}`);
-    await overwriteVolumes(platform, machine, source, clonings);
+    work.log(`  Replacing data with that of ${source?.stack.environment.id ?? request.restoring?.title}`);
+    if (source) await overwriteVolumes(platform, machine, source, clonings);
+    else await takeIn(machine, clonings);
   });
 }
 
@@ -122,7 +144,9 @@ const hookRun = async ({ work, machine, wanted }: Deploying, signal: AbortSignal
 });
 
 export async function sanitizeData(deploying: Deploying): Promise<void> {
-  if (deploying.clonings.length === 0 || appsWith(deploying.wanted, 'sanitize').length === 0) return;
+  const { clonings, wanted, request } = deploying;
+  const isOwnData = clonings.length === 0 || request.restoring?.isElsewhere === false;
+  if (isOwnData || appsWith(wanted, 'sanitize').length === 0) return;
   await deploying.work.step('sanitize data', async (signal) => sanitize(await hookRun(deploying, signal)));
 }
 
@@ -151,8 +175,10 @@ async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_de
   return commands;
 }
 
+/** Also what is as it was has to do with data that is not. */
 export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
-  if (!deploying.plan.isChange || appsWith(deploying.wanted, 'deploy').length === 0) return [];
+  const { plan, request, wanted } = deploying;
+  if (!(plan.isChange || request.restoring) || appsWith(wanted, 'deploy').length === 0) return [];
   return deploying.work.step('run deploy hooks', (signal) => runKeepingOutcome(deploying, 'deploy', signal));
 }
 
@@ -169,7 +195,7 @@ export const settle = ({ work, wanted: { stack }, request }: Deploying, commands
     await makeCurrent(tx, stack);
     if (request.pin !== undefined) await pinCommit(tx, project, environment, request.pin);
     if (request.renewsImages) await noteMaintenance(tx, project, environment);
-    if (!request.again) await releaseStaged(tx, project, environment);
+    if (!request.again && !request.restoring) await releaseStaged(tx, project, environment);
     await noteOutcome(tx, project, environment, outcomeOf(commands));
   });
 

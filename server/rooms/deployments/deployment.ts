@@ -199,7 +199,7 @@ export const DeploymentEntity = entity({
     webapps: mapOf(Webapp),
     workers: mapOf(Worker),
     container_profiles: mapOf(mapOf(Type.Object({ cpu: Type.Number(), memory: integer, cpu_type: choice('shared', 'guaranteed') }))),
-    tasks: mapOf(Type.Object({ resources: nullableObject({ profile_size: nullableText }) })),
+    tasks: mapOf(Type.Object({ resources: nullableObject({ profile_size: nullableText }), container_profile: text })),
   }),
   address: ({ id, project_id, environment_id }: Deployment) => ({
     projectId: project_id,

@@ -7,11 +7,22 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Platform } from '../../platform.ts';
-import type { App, Instance, Service, WorkerDocument } from '../builds/room.ts';
+import type { App, Instance, Service, Task, WorkerDocument } from '../builds/room.ts';
 import { capabilities, projectById, settingsOf, subscriptionOf, type Project } from '../projects/room.ts';
 import { deployedById } from './queries.ts';
 import { clusterOf } from './relationships.ts';
-import { containerProfiles, minimum, profileOf, sizedApp, sizedService, stepOf, storageOwners, usual, type Sized } from './sizes.ts';
+import {
+  containerProfiles,
+  minimum,
+  profileOf,
+  profileOfTask,
+  sizedApp,
+  sizedService,
+  stepOf,
+  storageOwners,
+  usual,
+  type Sized,
+} from './sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
 import { appRoot } from './told-variables.ts';
@@ -67,7 +78,7 @@ export function deploymentDocument(stack: Stack, { id, updated_at, status, acces
     webapps: mapValues(model.applications, (app) => webappDocument(stack, app)),
     workers: mapValues(workersIn(model), (worker) => workerDocument(stack, worker)),
     container_profiles: containerProfiles,
-    tasks: mapValues(model.tasks, () => ({ resources: null })),
+    tasks: mapValues(model.tasks, (task) => taskDocument(stack, task)),
   };
 }
 
@@ -115,6 +126,12 @@ function workerDocument(stack: Stack, worker: WorkerDocument) {
     ...containerDocument(stack, worker, worker.app),
     ...sizeDocument(sizedApp(worker, storageOwners(stack.model)), stack.sizes.workers[worker.name], worker.resources),
   };
+}
+
+/** Its profile is an extension: clients that know it show the right memory. */
+function taskDocument({ sizes }: Stack, task: Task) {
+  const size = sizes.tasks[task.name];
+  return { resources: size ? { profile_size: size.profile_size } : null, container_profile: profileOfTask(task) };
 }
 
 const containerDocument = ({ slugs }: Stack, { access }: Instance, app: string) => ({

@@ -2,13 +2,15 @@
  * What the next deployment of an environment would be made of, if it came now: the code that is there, in the sizes that it would get. Nothing is
  * built for it, and nothing of it is on the machine.
  */
+import type { Config } from '../../config.ts';
 import { Problem } from '../../kernel/problem.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { readModel, type ProjectModel } from '../builds/room.ts';
 import { projectById } from '../projects/room.ts';
 import { effectiveVariables } from '../variables/room.ts';
 import { chosenSizes } from './chosen-sizes.ts';
-import { routesOf, sizesFrom } from './deploying.ts';
+import { routesOf, sizesFrom, type SizesRequest } from './deploying.ts';
 import { circumstancesOf, deploymentDocument, type Deployment } from './document.ts';
 import { currentlyDeployed, stagesCode, subjectOf, type Deployed, type Subject } from './queries.ts';
 import { sizesAsFarAs, usualInit } from './sizes.ts';
@@ -28,8 +30,7 @@ export async function nextStackOf(platform: Platform, projectId: string, environ
   const subject = await subjectOf(db, projectId, environmentId);
   if (!subject) return undefined;
   const current = await currentlyDeployed(db, secrets, projectId, environmentId);
-  const isHead = subject.pinned_commit === null || (await stagesCode(db, projectId, environmentId));
-  const commit = isHead ? subject.head_commit : subject.pinned_commit;
+  const commit = await nextCommitOf(db, subject);
   const { model, hindrance } = await modelOf(platform, projectId, commit, current);
   if (!model) return undefined;
   const stack: Stack = {
@@ -48,7 +49,11 @@ export async function nextStackOf(platform: Platform, projectId: string, environ
   return { stack, status: subject.status, hindrance };
 }
 
-async function modelOf(
+export const nextCommitOf = async (db: Db, { project_id, environment_id, head_commit, pinned_commit }: Subject) =>
+  pinned_commit === null || (await stagesCode(db, project_id, environment_id)) ? head_commit : pinned_commit;
+
+/** What is deployed of a commit, where the environment runs that or something else. */
+export async function modelOf(
   platform: Platform,
   projectId: string,
   commit: string | null,
@@ -65,12 +70,15 @@ async function modelOf(
 }
 
 async function nextSizes({ db, config }: Platform, subject: Subject, model: ProjectModel, current: Deployed | undefined) {
+  return sizesAsFarAs(model, await sizesFrom(db, subject, await usualSizes(db, config, subject, current !== undefined))).sizes;
+}
+
+/** Where containers that are new get their sizes from, unless somebody says otherwise. */
+export async function usualSizes(db: Db | Tx, config: Config, subject: Subject, isDeployed: boolean): Promise<SizesRequest> {
   const { project_id, environment_id, type, parent, clone_parent_on_create } = subject;
   const { byHand } = await chosenSizes(db, project_id, environment_id);
   const init = usualInit(config, { type, sizes_by_hand: byHand });
-  const isCloned = !current && clone_parent_on_create && parent !== null;
-  const from = await sizesFrom(db, subject, { init, ...(isCloned && { cloneFrom: parent }) });
-  return sizesAsFarAs(model, from).sizes;
+  return { init, ...(!isDeployed && clone_parent_on_create && parent !== null && { cloneFrom: parent }) };
 }
 
 /** Undefined where nothing could be deployed. */

@@ -1,12 +1,16 @@
 /** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
+import { isStorage } from '../../drivers/images/catalogue.ts';
 import type { Machine } from '../../machine.ts';
 import { ensureAppLogs, stackLogs } from './app-logs.ts';
-import { servicesOf, logsPlace, volumesOf, type Places } from './containers.ts';
+import { logsPlace, volumesOf, type Places } from './containers.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 
-/** Of all that runs. */
-const typesOf = (stack: Stack) => [...new Set([...Object.values(stack.model.applications), ...servicesOf(stack)].map(({ type }) => type))];
+/** Of all that runs, or may be asked to. */
+export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack, 'model'>): string[] => {
+  const types = [applications, tasks, services].flatMap((group) => Object.values(group).map(({ type }) => type));
+  return [...new Set(types.filter((type) => !isStorage(type)))];
+};
 
 const progressPercent = 20;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { app, cache, database, sampleStack, service, shop, worker } from '../../test-stack.ts';
+import { app, cache, database, sampleStack, service, shop, task, worker } from '../../test-stack.ts';
 import type { ProjectModel } from '../builds/room.ts';
 import { planDeployment } from './plan.ts';
 import type { Deployed } from './queries.ts';
@@ -197,6 +197,34 @@ test('a worker that comes is started, and its app with it, which is told of its 
   const { instances, generations } = plan(next(withMail, { sizes }));
   expect(short(instances)).toEqual(['keep shop', 'replace api', 'keep shop--queue', 'start api--mail']);
   expect(generations).toEqual({ shop: 1, api: 2, 'shop--queue': 1, 'api--mail': 2 });
+});
+
+test('a task that comes, changes or goes leaves all that runs alone, names and hooks included', () => {
+  const withTask = (command: string) => (model: ProjectModel) => ({
+    ...model,
+    applications: { ...model.applications, api: app('api', { hooks: { build: null, deploy: 'true', post_deploy: null, sanitize: null } }) },
+    tasks: {
+      report: task('report', { run: { command, timeout: 5 }, relationships: { store: { service: 'db', endpoint: 'postgresql' } } }),
+    },
+  });
+  const slug = { slug_id: 'report', tree_id: 'd'.repeat(40), config_id: 'c', volume: 'slug-report' };
+  const sizes = { ...first.sizes, tasks: { report: { profile_size: '1', instance_count: 1, disk: null } } };
+  const without = next((model) => ({ ...withTask('')(model), tasks: {} }));
+  const stackWith = (command: string) => next(withTask(command), { sizes, slugs: { ...without.slugs, report: slug } });
+  for (const [wanted, current] of [
+    [stackWith('one'), without],
+    [stackWith('two'), stackWith('one')],
+    [without, stackWith('one')],
+  ] as const) {
+    const { services, instances, ...rest } = plan(wanted, running(current));
+    expect([...services, ...instances].map(({ action }) => action)).toEqual(Array.from({ length: 6 }, () => 'keep'));
+    expect(rest).toMatchObject({
+      isChange: false,
+      interrupts: false,
+      containers: { start: [], stop: [] },
+      volumes: { make: [], drop: [] },
+    });
+  }
 });
 
 test('an app without anything to start has no container: its files are served', () => {

@@ -111,9 +111,11 @@ function serviceEssence(stack: Stack, name: string): string {
   return JSON.stringify(rest);
 }
 
-/** What hooks may have to do with, as opposed to when, by what name and how large it runs. */
-const partsOf = ({ model, slugs, routes, settings, secrets }: Stack) =>
-  JSON.stringify([model, Object.entries(slugs).sort(byName), routes, settingsOf(settings), secrets]);
+/** What hooks may have to do with, as opposed to when, by what name and how large it runs. Tasks are no part of what runs. */
+function partsOf({ model: { tasks, ...model }, slugs, routes, settings, secrets }: Stack): string {
+  const ofApps = Object.entries(slugs).filter(([name]) => !Object.hasOwn(tasks, name));
+  return JSON.stringify([model, ofApps.sort(byName), routes, settingsOf(settings), secrets]);
+}
 
 const settingsOf = ({ http_access, enable_smtp, restrict_robots }: Stack['settings']) => [http_access, enable_smtp, restrict_robots];
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
@@ -169,4 +171,4 @@ export function checkVersions(wanted: Stack, before: Stack) {
   }
 }
 
-const majorOf = (type: string) => type.split(':')[1]?.split('.')[0] ?? '';
+export const majorOf = (type: string) => type.split(':')[1]?.split('.')[0] ?? '';

@@ -55,7 +55,7 @@ export async function subjectOf(db: Db | Tx, projectId: string, environmentId: s
 export const stagesCode = async (db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> => {
   const { rows } = await sql`
     select from activities where project_id = ${projectId} and staged_in = ${environmentId} and state = 'staged'
-      and type in ('environment.push', 'environment.merge') limit 1`.execute(db);
+      and type in ('environment.push', 'environment.merge', 'environment.source-operation') limit 1`.execute(db);
   return rows.length > 0;
 };
 

@@ -114,8 +114,14 @@ function isUnambiguous(stack: Stack, relationship: string, service: string): boo
     const target = Object.hasOwn(relationships, relationship) ? relationships[relationship] : undefined;
     return target !== undefined && target.service !== service;
   });
-  return !isOthersName && !isSharedWithOthers;
+  return !isOthersName && !isSharedWithOthers && isUsed(stack, relationship, service);
 }
+
+/** Tasks bring no names along: what runs does not change with them. They use those that are there. */
+const isUsed = (stack: Stack, relationship: string, service: string) =>
+  consumersOf(stack).some(
+    ({ relationships }) => Object.hasOwn(relationships, relationship) && relationships[relationship]?.service === service,
+  );
 
 /** All that the containers of a service or an app answer to in their network. */
 export function internalNamesOf(stack: Stack, service: string): string[] {

@@ -5,6 +5,7 @@ import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../t
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { commitFiles } from '../../test-repository.ts';
 import { pushActivity } from '../environments/room.ts';
+import { noteMachineAmounts } from './machine-amounts.ts';
 import { keepStacksRunning } from './reconcilers.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
@@ -74,8 +75,24 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
       const { host, port } = first.address;
       return (await fetch(`http://${host}:${port}${path}`)).json();
     };
+    /** What is refused at once. */
+    const post = async (path: string, body: object = {}) => {
+      const { status, json } = await owner.send('POST', `${at}${path}`, body);
+      return { status, message: json.message };
+    };
     const container = async () => (await project.instances())[0]?.id ?? '';
-    return { ...project, at, head_commit, next, choose, visit, container, ended, set: async (app: object) => ended(await choose(app)) };
+    return {
+      ...project,
+      at,
+      head_commit,
+      next,
+      choose,
+      post,
+      visit,
+      container,
+      ended,
+      set: async (app: object) => ended(await choose(app)),
+    };
   }
 
   test('sizes that are chosen for an inactive environment activate it with them', { timeout }, async () => {
@@ -164,45 +181,77 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     expect(await inside('cat /var/log/app.log')).toMatch(/app ran out of memory and was started again/);
   });
 
-  test('what does not fit into the machine is refused, with what is full; what was chosen stays so', { timeout }, async () => {
-    const { set, next, owner, at } = await pushed();
+  /** As if the machine were that small. */
+  async function inSmallMachine<T>(kind: 'memory' | 'disk', work: () => Promise<T>): Promise<T> {
     const { config } = all.home.platform;
     const { overcommit } = config;
+    config.overcommit = { ...overcommit, [kind]: 1e-6 };
     try {
-      config.overcommit = { ...overcommit, memory: 1e-6 };
-      const { result, log } = await set({ resources: { profile_size: '0.5' }, disk: 256 });
-      expect({ result, log }).toMatchObject({
-        result: 'failure',
-        log: expect.stringMatching(/This machine is full\. memory: 224 MB are needed/),
-      });
-      expect((await owner.send('GET', at)).json.status).toBe('inactive');
+      return await work();
     } finally {
       config.overcommit = overcommit;
     }
-    expect(await next()).toMatchObject({ disk: 256 });
-    expect((await set({ instance_count: 1 })).result).toBe('success');
-    expect((await owner.send('GET', `${at}/deployments/current`)).json.webapps.app).toMatchObject({ disk: 256 });
-  });
+  }
+  const noteMachine = () => noteMachineAmounts.run(all.home.platform, new AbortController().signal);
+
+  test(
+    'what cannot fit into the machine is refused with the reply, which says what is full, and nothing changes',
+    { timeout },
+    async () => {
+      const { set, next, owner, at, choose, ended, post, does, row } = await pushed();
+      expect((await set({ resources: { profile_size: '0.25' }, disk: 256 })).result).toBe('success');
+      await noteMachine();
+      const full = (what: RegExp) => ({ status: 409, message: expect.stringMatching(what) });
+      const refused = await inSmallMachine('memory', async () => {
+        const { status, json } = await owner.send('PATCH', `${at}/deployments/next`, {
+          webapps: { app: { resources: { profile_size: '0.5' } } },
+        });
+        return { status, message: json.message };
+      });
+      expect(refused).toEqual(full(/^This machine is full\. memory: 224 MB are needed, others have .* Choose smaller sizes, or pause/));
+      expect(await next()).toMatchObject({ resources: { profile_size: '0.25' } });
+
+      // What has become too much meanwhile is refused by the activity, and what was chosen stays so.
+      const chosen = await choose({ resources: { profile_size: '0.5' } });
+      const failed = {
+        result: 'failure',
+        log: expect.stringMatching(/Invalid deployment: This machine is full\. memory: 224 MB are needed/),
+      };
+      expect(await inSmallMachine('memory', () => ended(chosen))).toMatchObject(failed);
+      expect(await next()).toMatchObject({ resources: { profile_size: '0.5' } });
+      expect((await set({ instance_count: 1 })).result).toBe('success');
+
+      await does('pause');
+      expect(await inSmallMachine('memory', () => post('/resume'))).toEqual(full(/^This machine is full\. memory: 224 MB are needed/));
+      expect(await inSmallMachine('memory', () => post('/redeploy'))).toEqual(full(/^This machine is full/));
+      const resumed = await owner.send('POST', `${at}/resume`);
+      expect(await inSmallMachine('memory', () => ended(resumed.json._embedded.activities[0]))).toMatchObject(failed);
+      expect(await row()).toMatchObject({ status: 'paused' });
+      expect((await ended((await owner.send('POST', `${at}/resume`)).json._embedded.activities[0])).result).toBe('success');
+      expect((await inSmallMachine('memory', () => post('/redeploy'))).status).toBe(200);
+    },
+  );
 
   test('a branch for which there is no room is refused, and does not come about', { timeout }, async () => {
-    const { set, owner, at, ended, projectId } = await pushed();
+    const { set, owner, at, ended, post, projectId } = await pushed();
     expect((await set({ disk: 256 })).result).toBe('success');
-    const { config } = all.home.platform;
-    const { overcommit } = config;
-    config.overcommit = { ...overcommit, disk: 1e-6 };
-    try {
-      const { json } = await owner.send('POST', `${at}/branch`, { name: 'crowded', title: 'Crowded' });
-      const refused = await ended(json._embedded.activities[0]);
-      expect(refused).toMatchObject({ result: 'failure', log: expect.stringMatching(/This machine is full\. disk: 768 MB are needed/) });
-      expect((await owner.send('GET', `/projects/${projectId}/environments/crowded`)).status).toBe(404);
-      expect((await ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0])).result).toBe('success');
-    } finally {
-      config.overcommit = overcommit;
-    }
+    await noteMachine();
+    const wanted = { name: 'crowded', title: 'Crowded' };
+    const isThere = async () => (await owner.send('GET', `/projects/${projectId}/environments/crowded`)).status;
+    const refused = await inSmallMachine('disk', () => post('/branch', wanted));
+    expect(refused).toEqual({ status: 409, message: expect.stringMatching(/^This machine is full\. disk: 746 MB are needed/) });
+    expect(await isThere()).toBe(404);
+    const { json } = await owner.send('POST', `${at}/branch`, wanted);
+    const [branching] = json._embedded.activities;
+    const failed = await inSmallMachine('disk', () => ended(branching));
+    expect(failed).toMatchObject({ result: 'failure', log: expect.stringMatching(/This machine is full\. disk: 746 MB are needed/) });
+    expect(await isThere()).toBe(404);
+    const redeployed = async () => ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0]);
+    expect((await inSmallMachine('disk', redeployed)).result).toBe('success');
   });
 
   test('what the operator allows a project or its organization is not exceeded, and the refusal names the limit', { timeout }, async () => {
-    const { set, owner, at, ended, projectId } = await pushed();
+    const { set, owner, at, ended, post, projectId } = await pushed();
     const { db } = all.home.platform;
     const { name } = await db
       .selectFrom('organizations')
@@ -210,31 +259,31 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
       .select('organizations.name')
       .where('projects.id', '=', projectId)
       .executeTakeFirstOrThrow();
-    await changeQuota(db, ['project', projectId, 'memory=300', 'environments=1']);
-    const refused = await set({ resources: { profile_size: '1' }, disk: 256 });
-    expect(refused).toMatchObject({
-      result: 'failure',
-      log: expect.stringMatching(/project \w+ has no more than its quota\. memory: 384 MB are needed, .*and 300 MB are allowed\. Choose/),
-    });
-    expect((await set({ resources: { profile_size: '0.5' } })).result).toBe('success');
-    const branch = async () =>
-      ended((await owner.send('POST', `${at}/branch`, { name: 'second', title: 'Second' })).json._embedded.activities[0]);
-    const tooMany = expect.stringMatching(
-      /environments: it has 1, and 1 are allowed; memory: 224 MB are needed, its other environments have 224 MB/,
+    const over = (what: RegExp) => ({ status: 402, message: expect.stringMatching(what) });
+    await changeQuota(db, ['project', projectId, 'memory=200', 'environments=1']);
+    const memory = /^The project \w+ has no more than its quota\. memory: 224 MB are needed, .*and 200 MB are allowed\. Choose/;
+    expect(await post('/activate')).toEqual(over(memory));
+    expect((await owner.send('PATCH', `${at}/deployments/next`, { webapps: { app: { disk: 256 } } })).json.message).toMatch(memory);
+    await changeQuota(db, ['project', projectId, 'memory=300']);
+    expect((await set({ resources: { profile_size: '0.5' }, disk: 256 })).result).toBe('success');
+    const second = { name: 'second', title: 'Second' };
+    expect(await post('/branch', second)).toEqual(
+      over(/environments: it has 1, and 1 are allowed; memory: 224 MB are needed, its other environments have 224 MB/),
     );
-    expect(await branch()).toMatchObject({ result: 'failure', log: tooMany });
     await changeQuota(db, ['project', projectId, 'memory=none', 'environments=none']);
+    const { json } = await owner.send('POST', `${at}/branch`, second);
     await changeQuota(db, ['organization', name, 'cpu=0.75']);
-    expect(await branch()).toMatchObject({
-      result: 'failure',
-      log: expect.stringMatching(
-        /The organization \S+ has no more than its quota\. processors: 0\.5 CPU are needed, .* and 0\.75 CPU are allowed/,
-      ),
-    });
+    const organization = /The organization \S+ has no more than its quota\. processors: 0\.5 CPU are needed, .* and 0\.75 CPU are allowed/;
+    expect(await ended(json._embedded.activities[0])).toMatchObject({ result: 'failure', log: expect.stringMatching(organization) });
+    expect(await post('/branch', second)).toEqual(over(organization));
     expect((await ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0])).result).toBe('success');
-    expect(await changeQuota(db, ['organization', name, 'cpu=1'])).toContain(`organization ${name}: environments 1, cpu 0.5 of 1 CPU`);
-    expect((await branch()).result).toBe('success');
+    expect(await changeQuota(db, ['organization', name, 'cpu=1'])).toContain(
+      `organization ${name}: projects 1, environments 1, cpu 0.5 of 1 CPU`,
+    );
+    const branched = (await owner.send('POST', `${at}/branch`, second)).json._embedded.activities[0];
+    expect((await ended(branched)).result).toBe('success');
     await expect(changeQuota(db, ['project', projectId, 'memory=much'])).rejects.toThrow('memory=much is not a limit');
+    await expect(changeQuota(db, ['project', projectId, 'projects=1'])).rejects.toThrow('Of projects only an organization has a number');
   });
 
   test('builds get what the project says, and not more', { timeout }, async () => {

@@ -1,22 +1,37 @@
 /** What runs for environments: deployments, and the containers, volumes and routes that follow from them. */
 // First: what follows leads to variables, from there to environments, and back to this room for these.
 export { DeploymentEntity } from './deployment.ts';
-export { loadDeployment } from './document.ts';
+export { loadDeployment, type Deployment } from './document.ts';
 export { EarlierDeploymentEntity } from './earlier-deployment.ts';
 export { RouteEntity, routesOf } from './route.ts';
 import type { Room } from '../../kernel/room.ts';
 import { updateResourcesActivity } from './change-resources.ts';
 import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
+import { collectImages, updateImages } from './image-upkeep.ts';
+import { noteMachineAmounts } from './machine-amounts.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning } from './reconcilers.ts';
 import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
 
+export {
+  backupsWithSnapshots,
+  forgetSnapshots,
+  partsOfStack,
+  removeSnapshots,
+  snapshotStack,
+  type Snapshots,
+  type VolumePart,
+} from './backup-volumes.ts';
+export { backupSnapshot } from './names.ts';
 export { earlierDeployments, rollbackTarget, type EarlierDeployment } from './earlier-deployments.ts';
 export { deployEnvironment, stageDeployment, type DeployRequest } from './deploy.ts';
+export { imageLimits } from './image-upkeep.ts';
+export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './machine-use.ts';
 export { nextStackOf, type NextStack } from './next-stack.ts';
 export { endpointsFrom, fileTransferCommand, instanceName, shellCommand, typedCommand } from './enter.ts';
 export {
   currentlyDeployed,
+  forgetStack,
   currentStack,
   type Deployed,
   ensureEntropy,
@@ -25,16 +40,36 @@ export {
   stagesCode,
   type LastDeployment,
 } from './queries.ts';
-export { allQuotas, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
+export { allQuotas, noFurtherProject, refuseFurtherProject, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
+export { modelAhead, refuseAhead, refuseResumeAhead } from './refuse-ahead.ts';
+export { slugPart, type Restoring } from './restoring.ts';
+export { shellScript } from './lasting-command.ts';
+export { runLasting, type LastingRun } from './run-lasting.ts';
+export { activityOfTask, taskContainer } from './names.ts';
+export { releaseTask, reserveForTask, type TaskRun } from './running-tasks.ts';
+export { containerForTask, taskStopSeconds } from './task-container.ts';
+export { sensitiveValues } from './told-variables.ts';
+export { amountsThere } from './capacity.ts';
+export { wakeBeside } from './wake-beside.ts';
 export { usualInit, type SizesInit } from './sizes.ts';
 export type { Size, Sizes, Stack } from './stack.ts';
 export { pauseEnvironment, removeAllStacks, removeStack, resumeEnvironment } from './stop.ts';
-export { wakeEnvironment } from './wake.ts';
+export { wakeEnvironment, wakeForWork } from './wake.ts';
 
 export const deployments: Room = {
   name: 'Deployments',
   about: 'What runs for environments: applications, services and routes.',
   operations,
   activities: { updateResourcesActivity },
-  reconcilers: [keepStacksRunning, keepDomainsReached, collectStacks, wakeWhenVisited, sendIdleToSleep, pruneDeployments],
+  reconcilers: [
+    keepStacksRunning,
+    keepDomainsReached,
+    collectStacks,
+    wakeWhenVisited,
+    sendIdleToSleep,
+    pruneDeployments,
+    noteMachineAmounts,
+    updateImages,
+    collectImages,
+  ],
 };

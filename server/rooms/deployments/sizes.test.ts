@@ -41,6 +41,7 @@ describe('a container that is new', () => {
       services: { db: of('0.5', 512), cache: of('0.5'), memory: of('0.5') },
       webapps: { shop: of('0.5', 512), api: of('0.5') },
       workers: { 'shop--queue': of('0.5') },
+      tasks: {},
     });
   });
 
@@ -52,11 +53,12 @@ describe('a container that is new', () => {
   });
 
   test('gets the size that it has in the parent, or in the child that was merged; the default where it has none there', () => {
-    const elsewhere: Sizes = { services: { db: of('4', 2048) }, webapps: { shop: of('2', 1024, 3) }, workers: {} };
+    const elsewhere: Sizes = { services: { db: of('4', 2048) }, webapps: { shop: of('2', 1024, 3) }, workers: {}, tasks: {} };
     const expected = {
       services: { db: of('4', 2048), cache: of('0.5'), memory: of('0.5') },
       webapps: { shop: of('2', 1024, 3), api: of('0.5') },
       workers: { 'shop--queue': of('0.5') },
+      tasks: {},
     };
     expect(sizesFor(shop(), { init: 'parent', parent: elsewhere })).toEqual(expected);
     expect(sizesFor(shop(), { init: 'child', child: elsewhere })).toEqual(expected);
@@ -84,6 +86,7 @@ describe('a container that was there', () => {
     services: { db: of('2', 600), cache: of('1'), gone: of('1', 512) },
     webapps: { shop: of('0.25', 512, 4), api: of('8') },
     workers: { 'shop--queue': of('4') },
+    tasks: {},
   };
 
   test('keeps its size; what is no longer configured is forgotten', () => {
@@ -92,7 +95,7 @@ describe('a container that was there', () => {
   });
 
   test('has disk enough for the data of its parent, whatever it had', () => {
-    const parent: Sizes = { services: { db: of('0.1', 5000) }, webapps: { shop: of('0.1', 256) }, workers: {} };
+    const parent: Sizes = { services: { db: of('0.1', 5000) }, webapps: { shop: of('0.1', 256) }, workers: {}, tasks: {} };
     const sizes = sizesFor(shop(), { init: 'minimum', previous, parent });
     expect([sizes.services['db'], sizes.webapps['shop']]).toEqual([of('2', 5000), of('0.25', 512, 4)]);
     expect(sizesFor(shop(), { init: 'minimum', parent }).services['db']).toEqual(of('0.1', 5000));
@@ -122,6 +125,7 @@ describe('what somebody chose', () => {
       services: { ...previous.services, db: of('0.5', 2048) },
       webapps: { ...previous.webapps, shop: of('0.5', 512, 3) },
       workers: { 'shop--queue': of('1') },
+      tasks: {},
     });
   });
 
@@ -171,6 +175,7 @@ test('a volume belongs to whom its mounts say: the container itself, or another'
     services: { cache: of('0.1'), queue: of('0.1', 256) },
     webapps: { shop: of('0.1'), api: of('0.1', 256) },
     workers: { 'shop--queue': of('0.1', 256) },
+    tasks: {},
   });
 });
 

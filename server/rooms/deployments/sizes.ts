@@ -5,7 +5,7 @@
 import type { Config } from '../../config.ts';
 import { catalogue, isStorage } from '../../drivers/images/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
-import type { App, ContainerProfile, ProjectModel, Service, WorkerDocument } from '../builds/room.ts';
+import type { App, ContainerProfile, ProjectModel, Service, Task, WorkerDocument } from '../builds/room.ts';
 import type { ChosenSizes } from './chosen-sizes.ts';
 import type { Size, SizeGroup, Sizes } from './stack.ts';
 import { workersIn } from './workers.ts';
@@ -72,7 +72,7 @@ export function limitsOf(container_profile: ContainerProfile, size: Pick<Size, '
 export const diskBytes = ({ disk }: Pick<Size, 'disk'>): number | undefined => (disk === null ? undefined : disk * bytesPerMegabyte);
 
 /** Where new containers get their size from. */
-export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child';
+export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child' | 'backup';
 
 /** Unless somebody says otherwise. `parent` is the default where there is none. */
 export const usualInit = (
@@ -89,12 +89,14 @@ export interface SizesFrom {
   parent?: Sizes | undefined;
   /** Of the environment that was merged into this one. */
   child?: Sizes | undefined;
+  /** Of the backup whose data it gets, which needs disks of that size. */
+  backup?: Sizes | undefined;
   init: SizesInit;
 }
 
 /**
  * A size for everything in the model, and for nothing else. A Problem names what has none where sizes are set by hand.
- * `parent` and `child` fall back to the default for what is not there.
+ * `parent`, `child` and `backup` fall back to the default for what is not there.
  */
 export function sizesFor(model: ProjectModel, from: SizesFrom): Sizes {
   const { sizes, unsized } = sizesAsFarAs(model, from);
@@ -114,10 +116,12 @@ export function sizesAsFarAs(model: ProjectModel, from: SizesFrom): { sizes: Siz
       containers[group].flatMap((container) => {
         const size = chosenSize(group, container, from);
         if (!size) unsized.push(container.name);
-        return size ? [[container.name, withDisk(size, container, own(from.parent?.[group], container.name))]] : [];
+        const donors = [from.parent, from.backup].map((donor) => own(donor?.[group], container.name)?.disk ?? 0);
+        return size ? [[container.name, withDisk(size, container, Math.max(...donors))]] : [];
       }),
     );
-  return { sizes: { services: sizesOf('services'), webapps: sizesOf('webapps'), workers: sizesOf('workers') }, unsized };
+  const sizes = { services: sizesOf('services'), webapps: sizesOf('webapps'), workers: sizesOf('workers'), tasks: sizesOf('tasks') };
+  return { sizes, unsized };
 }
 
 /** All that has a size, by the group in which the API speaks of it. */
@@ -127,6 +131,7 @@ export function containersIn(model: ProjectModel): Record<SizeGroup, Sized[]> {
     services: Object.values(model.services).map(sizedService),
     webapps: Object.values(model.applications).map((app) => sizedApp(app, owners)),
     workers: Object.values(workersIn(model)).map((worker) => sizedApp(worker, owners)),
+    tasks: Object.values(model.tasks).map((task) => sizedTask(task, owners)),
   };
 }
 
@@ -183,7 +188,7 @@ const legacySizes: Record<App['size'], string | undefined> = {
   '4XL': '8',
 };
 
-function freshSize(group: SizeGroup, container: Sized, { init, parent, child }: SizesFrom): Size | undefined {
+function freshSize(group: SizeGroup, container: Sized, { init, parent, child, backup }: SizesFrom): Size | undefined {
   const { profile_size, instance_count, disk } = usual(container);
   const asConfigured = { profile_size: legacySizes[container.size] ?? profile_size, instance_count, disk: container.disk ?? disk };
   switch (init) {
@@ -195,16 +200,18 @@ function freshSize(group: SizeGroup, container: Sized, { init, parent, child }: 
       return own(parent?.[group], container.name) ?? asConfigured;
     case 'child':
       return own(child?.[group], container.name) ?? asConfigured;
+    case 'backup':
+      return own(backup?.[group], container.name) ?? asConfigured;
     case 'default':
       return asConfigured;
   }
 }
 
-/** Data that comes from the parent must fit; what needs a disk has one; what is optional and empty is none. */
-function withDisk(size: Size, container: Sized, parent: Size | undefined): Size {
+/** Data that comes from the parent, or from a backup, must fit; what needs a disk has one; what is optional and empty is none. */
+function withDisk(size: Size, container: Sized, donorDisk: number): Size {
   if (container.keeps === 'nothing') return { ...size, disk: null };
   const least = container.keeps === 'required' && !size.disk ? (usual(container).disk ?? 0) : 0;
-  const disk = Math.max(size.disk ?? 0, parent?.disk ?? 0, least);
+  const disk = Math.max(size.disk ?? 0, donorDisk, least);
   return { ...size, disk: disk === 0 ? null : disk };
 }
 
@@ -226,9 +233,30 @@ export const sizedApp = ({ name, type, container_profile, size, disk }: App | Wo
   disk,
 });
 
-/** Apps and workers that have a volume for their mounts: their own mounts are on it, or others'. */
+/** Clients take tasks to be of this profile, unless they are told otherwise. */
+export const profileOfTask = ({ container_profile }: Pick<Task, 'container_profile'>): ContainerProfile => container_profile ?? 'BALANCED';
+
+/** A disk it has only for mounts of its own, and always as usual: nobody chooses it. */
+export const sizedTask = (task: Task, owners: ReadonlySet<string>): Sized => ({
+  name: task.name,
+  type: task.type,
+  container_profile: profileOfTask(task),
+  keeps: owners.has(task.name) ? 'required' : 'nothing',
+  size: 'AUTO',
+  disk: null,
+});
+
+/** Its own way to divide memory goes before that of its profile. */
+export function taskLimits(task: Task, size: Pick<Size, 'profile_size'>) {
+  const { resources } = task;
+  const { cpu, memoryBytes } = limitsOf(profileOfTask(task), size);
+  if (!resources) return { cpu, memoryBytes };
+  return { cpu, memoryBytes: Math.floor(resources.base_memory + resources.memory_ratio * cpu) * bytesPerMegabyte };
+}
+
+/** Apps, workers and tasks that have a volume for their mounts: their own mounts are on it, or others'. */
 export function storageOwners(model: ProjectModel): Set<string> {
-  const containers = [...Object.values(model.applications), ...Object.values(workersIn(model))];
+  const containers = [...Object.values(model.applications), ...Object.values(workersIn(model)), ...Object.values(model.tasks)];
   return new Set(
     containers.flatMap(({ name, mounts }) =>
       Object.values(mounts)

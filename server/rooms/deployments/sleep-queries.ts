@@ -54,7 +54,7 @@ export const markWaking = (db: Db | Tx, projectId: string, environmentId: string
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null`.execute(db);
 
 /** False: it does not sleep, or an activity works on it, which wakes it where it must be awake. */
-export async function markWakingUnlessWorkedOn(db: Db, projectId: string, environmentId: string): Promise<boolean> {
+export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = null, is_waking = true
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null and not ${isWorkedOn}

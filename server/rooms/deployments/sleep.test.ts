@@ -8,6 +8,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { startRunningEdge, type RunningEdge } from '../../../edge/test-running-edge.ts';
 import { eachStepTwice } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import type { CollectLimits } from '../../drivers/images/images.ts';
+import { shortId } from '../../kernel/id.ts';
+import { machineName } from '../environments/room.ts';
+import { collectUnused } from './image-upkeep.ts';
+import { currentlyDeployed, insertDeployment, makeCurrent, newDeployment } from './queries.ts';
 import { keepStacksRunning } from './reconcilers.ts';
 import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
 import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
@@ -82,13 +87,13 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
 
   const once = (reconciler: typeof keepStacksRunning) => reconciler.run(all.home.platform, new AbortController().signal);
   const host = async () => `${(await project.row(preview)).machine_name}-${project.projectId}.offshoot.localhost`;
-  const visit = async (path = '/', said?: string) => {
+  const visit = async (path = '/', said?: string, at?: string) => {
     const sent = httpRequest({
       port: edge.port,
       host: '127.0.0.1',
       path,
       method: said === undefined ? 'GET' : 'POST',
-      headers: { host: await host() },
+      headers: { host: at ?? (await host()) },
     }).end(said);
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
     sent.on('error', reject).on('response', (reply) => {
@@ -144,6 +149,11 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
       expect(await isAsleep()).toBe(true);
       await once(keepStacksRunning);
       expect(await isAsleep()).toBe(true);
+      const images = { ...all.machine.images, collect: async (_: CollectLimits, keep: ReadonlySet<string> = new Set()) => [...keep] };
+      const image = await images.built('postgresql:17');
+      expect(await collectUnused(all.home.platform.db, { ...all.machine, images })).toEqual(
+        expect.arrayContaining(image?.layers ?? ['built']),
+      );
       const said = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? undefined : `body ${n} `.repeat(5000)));
       const replies = await Promise.all(said.map((body) => visit('/', body)));
       expect(replies.map(({ status, body }) => [status, JSON.parse(body)])).toEqual(
@@ -259,6 +269,86 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
     expect([await starts(), (await project.row(preview)).start_failure]).toEqual([before + 1, null]);
     expect(await isAsleep()).toBe(false);
     expect(await project.inside('cat /var/log/app.log', preview)).toContain('The environment could not be started');
+  });
+
+  test(
+    'one for which there is no room stays asleep: whoever waits is told, and the next visitor has it tried again',
+    { timeout },
+    async () => {
+      const before = await starts();
+      await leaveAlone();
+      expect(await isAsleep()).toBe(true);
+      const { config } = all.home.platform;
+      const { overcommit } = config;
+      config.overcommit = { ...overcommit, memory: 1e-6 };
+      try {
+        const inVain = wakeEnvironment(all.home.platform, project.projectId, preview).catch((error: Error) => error.message);
+        const turnedAway = await Promise.all([visit(), visit()]);
+        for (const { status, body } of turnedAway)
+          expect([status, body]).toEqual([503, expect.stringContaining('There is no room for this site')]);
+        expect(await inVain).toMatch(/^The environment preview could not be woken: This machine is full\. memory: /);
+        const { sleeping_since, start_failure } = await project.row(preview);
+        expect([sleeping_since, start_failure]).toEqual([expect.any(String), expect.stringMatching(/^This machine is full/)]);
+        await once(keepStacksRunning);
+        expect(await isAsleep()).toBe(true);
+        expect(await project.attempt(files('green'), { environment: preview })).toEqual({
+          result: 'failure',
+          log: expect.stringMatching(/W: preview stays asleep: This machine is full.*Invalid deployment: This machine is full/s),
+        });
+        expect(await isAsleep()).toBe(true);
+      } finally {
+        config.overcommit = overcommit;
+      }
+      expect([await starts(), await isAsleep()]).toEqual([before + 1, false]);
+      expect((await project.row(preview)).start_failure).toBeNull();
+      expect(await project.inside('cat /var/log/app.log', preview)).toContain('could not be started: This machine is full');
+    },
+  );
+
+  test('twenty previews that are visited at once all wake up and answer, a few at a time', { timeout }, async () => {
+    const { platform } = all.home;
+    const crowd = await all.project();
+    const yaml = `
+applications: { app: { type: 'nodejs:22', build: { flavor: none }, web: { commands: { start: exec node server.js } } } }
+routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
+`;
+    const hello = `require('node:http').createServer((request, reply) => reply.end(process.env.PLATFORM_BRANCH)).listen(process.env.PORT, '0.0.0.0')`;
+    await crowd.push({ '.upsun/config.yaml': yaml, 'server.js': hello });
+    const first = (await currentlyDeployed(platform.db, platform.secrets, crowd.projectId, 'main'))!;
+    const names = Array.from({ length: 20 }, (_, n) => `preview-${n}`);
+    const hosts = names.map((id) => `${machineName(id)}-${crowd.projectId}.offshoot.localhost`);
+    for (const id of names) {
+      await crowd.addEnvironment(id);
+      const environment = { id, machine_name: machineName(id), type: 'development' as const, is_main: false };
+      const routes = Object.entries(first.stack.routes).map(([url, route]) => [
+        url.replace(/^http:\/\/main-\w+/, `http://${machineName(id)}`),
+        route,
+      ]);
+      const stack = { ...first.stack, id: shortId(), deployment: newDeployment(1), environment, routes: Object.fromEntries(routes) };
+      await platform.db.transaction().execute(async (tx) => {
+        await insertDeployment(tx, platform.secrets, { stack, generations: { app: 1 } }, shortId());
+        await makeCurrent(tx, stack);
+      });
+    }
+    await sql`update environments set sleeping_since = now() where project_id = ${crowd.projectId} and id <> 'main'`.execute(platform.db);
+    await once(keepStacksRunning);
+
+    const starting: number[] = [];
+    const watching = new AbortController();
+    const watched = (async () => {
+      for (; !watching.signal.aborted; await sleep(20))
+        starting.push((await all.machine.runtime.list()).filter(({ status }) => status === 'starting').length);
+    })();
+    const replies = await Promise.all(hosts.map((at) => visit('/', undefined, at)));
+    watching.abort();
+    await watched;
+    expect(replies).toEqual(names.map((id) => ({ status: 200, body: id })));
+    expect([Math.max(...starting) > 1, Math.max(...starting) <= 4]).toEqual([true, true]);
+    const { rows } =
+      await sql`select from environments where project_id = ${crowd.projectId} and (sleeping_since is not null or is_waking)`.execute(
+        platform.db,
+      );
+    expect(rows).toEqual([]);
   });
 
   test('a deployment does not wait for an app that does not wake up; its visitors get what is deployed', { timeout }, async () => {

@@ -19,7 +19,7 @@ export interface Stack {
   environment: StackEnvironment;
   commit_id: string;
   model: ProjectModel;
-  /** By application. */
+  /** By application and task. */
   slugs: Record<string, Slug>;
   sizes: Sizes;
   /** As resolved: by address, `https://www.example.org/`. */
@@ -59,7 +59,7 @@ export interface Size {
 }
 
 export type Sizes = Record<SizeGroup, Record<string, Size>>;
-export type SizeGroup = 'services' | 'webapps' | 'workers';
+export type SizeGroup = 'services' | 'webapps' | 'workers' | 'tasks';
 
 export interface StackSecrets {
   variables: EffectiveVariable[];

@@ -1,20 +1,20 @@
 /**
- * Files in which a running app or worker finds what it is told: `/run/config.json` for programs that look there rather than at their variables, and
+ * Files in which a running app, worker or task finds what it is told: `/run/config.json` for programs that look there rather than at their variables, and
  * settings of PHP. What is in both is the same, because both come from the same stack. (`/run/peers.json`, with the addresses of its instances, is
  * the runtime's, who knows them.)
  */
 import type { Limits } from '../../drivers/runtime/runtime.ts';
-import { phpSettingsFolder, type App, type Json, type WorkerDocument } from '../builds/room.ts';
+import { phpSettingsFolder, type Json } from '../builds/room.ts';
 import type { Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
-import { appDocument, phpSettings, toldRoutes, toldVariables } from './told-variables.ts';
+import { appDocument, phpSettings, toldRoutes, toldVariables, type Listener } from './told-variables.ts';
 
 export const peersPath = '/run/peers.json';
 const configPath = '/run/config.json';
 
 export function toldFiles(
   stack: Stack,
-  container: App | WorkerDocument,
+  container: Listener,
   relationships: Endpoints,
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>,
 ): Record<string, string> {
@@ -32,7 +32,7 @@ export function toldFiles(
 }
 
 /** The settings of extensions, then those of variables, which have the last word. */
-function phpIni(stack: Stack, container: App | WorkerDocument): string {
+function phpIni(stack: Stack, container: Listener): string {
   const { runtime } = container;
   const ofExtensions = 'extensions' in runtime ? runtime.extensions.flatMap(settingsOfExtension) : [];
   return [...ofExtensions, ...Object.entries(phpSettings(stack, container))]

@@ -5,7 +5,7 @@ import { accessOf, accountsFor } from './accounts.ts';
 import { internalNamesOf, relationshipsOf, type Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
-import { app, cache, database, host, location, sampleStack, service, shop, worker } from '../../test-stack.ts';
+import { app, cache, database, host, location, sampleStack, service, shop, task, worker } from '../../test-stack.ts';
 import { toldFiles } from './told-files.ts';
 import { phpSettings, runtimeVariables, sensitiveValues } from './told-variables.ts';
 
@@ -114,6 +114,18 @@ describe('relationships', () => {
     expect(endpointsOf(sampleStack())['page-cache']).toMatchObject([
       { username: null, password: null, path: null, host: 'page-cache.internal' },
     ]);
+  });
+
+  test('lead a task by names that are there already: its own would change what runs', () => {
+    const to = { service: 'db', endpoint: 'postgresql' };
+    const report = task('report', { relationships: { database: to, store: to } });
+    const stack = sampleStack({ ...shop(), tasks: { report } });
+    const { PLATFORM_RELATIONSHIPS, ...rest } = runtimeVariables(stack, report, relationshipsOf(stack, report, addresses));
+    expect(decoded(PLATFORM_RELATIONSHIPS)).toMatchObject({ database: [{ host: 'database.internal' }], store: [{ host: 'db.internal' }] });
+    expect(internalNamesOf(stack, 'db')).toEqual(internalNamesOf(sampleStack(), 'db'));
+    expect(rest).toMatchObject({ PLATFORM_APPLICATION_NAME: 'report', PLATFORM_APP_COMMAND: 'node report.js', STORE_HOST: 'db.internal' });
+    expect(decoded(rest['PLATFORM_APPLICATION'])).toMatchObject({ name: 'report', run: { timeout: 3600 }, app_dir: '/app' });
+    expect(rest).not.toHaveProperty('PORT');
   });
 
   test('lead to another app where it listens itself', () => {

@@ -1,9 +1,9 @@
 /**
- * What a running app or worker is told in its environment. From the strongest: what the platform provides, variables of the environment and the
+ * What a running app, worker or task is told in its environment. From the strongest: what the platform provides, variables of the environment and the
  * project, variables of the configuration. (`.environment` of the app comes after all of them, in the container.)
  */
 import { Problem } from '../../kernel/problem.ts';
-import type { App, Json, ResolvedRoute, WorkerDocument } from '../builds/room.ts';
+import type { App, Json, ResolvedRoute, Task, WorkerDocument } from '../builds/room.ts';
 import type { EffectiveVariable } from '../variables/room.ts';
 import { appPort, type Endpoint, type Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
@@ -15,7 +15,10 @@ export const appSocket = '/run/app.sock';
 
 type Told = Record<string, string>;
 
-export function runtimeVariables(stack: Stack, container: App | WorkerDocument, relationships: Endpoints): Told {
+/** Whoever is told. */
+export type Listener = App | WorkerDocument | Task;
+
+export function runtimeVariables(stack: Stack, container: Listener, relationships: Endpoints): Told {
   const chosen = chosenVariables(stack, container);
   const told = {
     ...environmentVariables(chosen),
@@ -40,16 +43,16 @@ function refuseTooLong(told: Told, container: string) {
 }
 
 /** `php:` variables: settings of php.ini by name. */
-export const phpSettings = (stack: Stack, container: App | WorkerDocument): Told =>
+export const phpSettings = (stack: Stack, container: Listener): Told =>
   Object.fromEntries(
     [...chosenVariables(stack, container)].flatMap(([name, value]) => (name.startsWith('php:') ? [[name.slice(4), asText(value)]] : [])),
   );
 
 /** As PLATFORM_VARIABLES has them. */
-export const toldVariables = (stack: Stack, container: App | WorkerDocument) => otherVariables(chosenVariables(stack, container));
+export const toldVariables = (stack: Stack, container: Listener) => otherVariables(chosenVariables(stack, container));
 
 /** As PLATFORM_APPLICATION has it. */
-export const appDocument = ({ slugs }: Stack, container: App | WorkerDocument) => ({
+export const appDocument = ({ slugs }: Stack, container: Listener) => ({
   ...container,
   tree_id: slugs[appNameOf(container)]?.tree_id ?? '',
   app_dir: appRoot,
@@ -58,9 +61,9 @@ export const appDocument = ({ slugs }: Stack, container: App | WorkerDocument) =
 /** As PLATFORM_ROUTES has them. */
 export const toldRoutes = ({ routes }: Stack) => Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]));
 
-const appNameOf = (container: App | WorkerDocument) => ('app' in container ? container.app : container.name);
+const appNameOf = (container: Listener) => ('app' in container ? container.app : container.name);
 
-function provided(stack: Stack, container: App | WorkerDocument, relationships: Endpoints): Told {
+function provided(stack: Stack, container: Listener, relationships: Endpoints): Told {
   const { project, environment } = stack;
   const application = appDocument(stack, container);
   return {
@@ -82,7 +85,8 @@ function provided(stack: Stack, container: App | WorkerDocument, relationships: 
   };
 }
 
-function commandsOf(container: App | WorkerDocument): Told {
+function commandsOf(container: Listener): Told {
+  if ('run' in container) return { PLATFORM_APP_COMMAND: container.run.command };
   const { pre_start, start, post_start } = 'web' in container ? container.web.commands : container.worker.commands;
   return {
     ...(pre_start !== null && { PLATFORM_PRE_APP_COMMAND: pre_start }),
@@ -106,7 +110,7 @@ function toldRoute(route: ResolvedRoute) {
 }
 
 /** By name with its prefix (`env:DEBUG`, `theme`, `php:memory_limit`), the stronger in place of the weaker. */
-function chosenVariables({ secrets }: Stack, container: App | WorkerDocument): Map<string, Json> {
+function chosenVariables({ secrets }: Stack, container: Listener): Map<string, Json> {
   const names = 'app' in container ? [container.app, container.name] : [container.name];
   const isFor = ({ visible_runtime, application_scope }: EffectiveVariable) =>
     visible_runtime && (application_scope.length === 0 || application_scope.some((name) => names.includes(name)));
@@ -116,7 +120,7 @@ function chosenVariables({ secrets }: Stack, container: App | WorkerDocument): M
   ]);
 }
 
-const configuredVariables = ({ variables }: App | WorkerDocument): [string, Json][] =>
+const configuredVariables = ({ variables }: Listener): [string, Json][] =>
   Object.entries(variables).flatMap(([prefix, values]) =>
     Object.entries(values).map(([name, value]): [string, Json] => [sameCase(`${prefix}:${name}`), value]),
   );

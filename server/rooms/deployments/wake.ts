@@ -1,18 +1,23 @@
 /**
  * Waking what sleeps. That it is to be awake is written down first; then its containers are started and the edge opens it. Killed in between, it is
  * brought up by what keeps stacks running. Where it does not start, visitors are told so by the edge, and it is tried again.
+ *
+ * One that sleeps has given its processors and memory back, so there may be no room for it when it is asked for. Then it stays asleep: those who wait are
+ * told so by the edge, its owner finds it at the environment and in the log, and the next visitor has it tried again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Work } from '../../kernel/activity.ts';
 import { notify } from '../../kernel/notices.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { createTurns } from '../../kernel/reconciler.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
+import { amountsThere, holdCapacity, refuseToRunAgain } from './capacity.ts';
 import { inTurn, whenLeftAlone } from './in-turn.ts';
 import { clusterAt } from './keep-running.ts';
-import { currentlyDeployed, keptStack, type KeptStack } from './queries.ts';
-import { keptStackAt, markWaking, markWakingUnlessWorkedOn, markWoken, startFailureOf } from './sleep-queries.ts';
+import { currentlyDeployed, keptStack, subjectOf, type KeptStack } from './queries.ts';
+import { keptStackAt, markWaking, markWakingUnlessWorkedOn, markWoken, noteStartFailure, startFailureOf } from './sleep-queries.ts';
 import { noteFailure, noteSuccess, startStack } from './start-stack.ts';
 import { tellEdge } from './traffic.ts';
 
@@ -34,6 +39,9 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
   const deadline = performance.now() + wakeSecondsMax * 1000;
   let looks = 0;
   for (let kept = await keptStack(db, projectId, environmentId); kept && (kept.is_sleeping || kept.is_waking); looks++) {
+    // It stays asleep where there is no room. What was written down of an attempt before is not about this one.
+    if (looks === 0) await noteStartFailure(db, projectId, environmentId, null);
+    else if (kept.is_sleeping && kept.has_failed) break;
     if (performance.now() > deadline)
       throw new Problem('unavailable', `The environment ${environmentId} takes long to wake; try again in a minute.`);
     // Whoever has the machine may not listen yet.
@@ -68,10 +76,43 @@ async function wakeFound(platform: Platform, find: () => Promise<KeptStack | und
 async function wakeNow(platform: Platform, { project_id, environment_id, stack_id }: KeptStack, signal: AbortSignal): Promise<boolean> {
   const machine = await platform.machine();
   return inTurn(stack_id ?? '', async (stop) => {
-    if (!(await markWakingUnlessWorkedOn(platform.db, project_id, environment_id))) return false;
+    const mark = (tx: Tx) => markWakingUnlessWorkedOn(tx, project_id, environment_id);
+    const refusal = await markWithRoom(platform, machine, project_id, environment_id, mark);
+    if (refusal instanceof Problem) return turnAway(platform, machine, project_id, environment_id, refusal).then(() => true);
+    if (!refusal) return false;
     await bringUp(platform, machine, project_id, environment_id, AbortSignal.any([signal, stop]));
     return true;
   });
+}
+
+/** What `mark` answers; nothing is marked, and a Problem says why, where it would get more than there is. */
+async function markWithRoom<T>(
+  platform: Platform,
+  machine: Machine,
+  projectId: string,
+  environmentId: string,
+  mark: (tx: Tx) => Promise<T>,
+) {
+  const { db, config } = platform;
+  const there = await amountsThere(machine);
+  const marking = db.transaction().execute(async (tx) => {
+    const subject = await subjectOf(tx, projectId, environmentId);
+    await holdCapacity(tx);
+    if (subject) await refuseToRunAgain(tx, config, subject, there);
+    return mark(tx);
+  });
+  return marking.catch((error: unknown) => {
+    if (error instanceof Problem) return error;
+    throw error;
+  });
+}
+
+/** What keeps stacks running tells the edge a moment later that it sleeps: whoever comes then has it tried again. */
+async function turnAway(platform: Platform, machine: Machine, projectId: string, environmentId: string, refusal: Problem) {
+  const deployed = await currentlyDeployed(platform.db, platform.secrets, projectId, environmentId);
+  if (!deployed) return;
+  await noteFailure(platform, machine, deployed, refusal);
+  await tellEdge(machine, deployed, 'full');
 }
 
 /**
@@ -92,11 +133,13 @@ async function wakeOne({ activity, log, signal }: Work<unknown>, platform: Platf
   const { project_id } = activity;
   const kept = await keptStack(platform.db, project_id, environment);
   if (!kept?.is_sleeping) return;
+  const machine = await platform.machine();
+  const refusal = await markWithRoom(platform, machine, project_id, environment, (tx) => markWaking(tx, project_id, environment));
+  if (refusal instanceof Problem) return log(`W: ${environment} stays asleep: ${refusal.message}`);
   log(`Waking environment ${environment}`);
-  await markWaking(platform.db, project_id, environment);
   const late = AbortSignal.timeout(wakeForWorkSecondsMax * 1000);
   try {
-    await bringUp(platform, await platform.machine(), project_id, environment, AbortSignal.any([signal, late]));
+    await bringUp(platform, machine, project_id, environment, AbortSignal.any([signal, late]));
   } catch (error) {
     if (signal.aborted || !(late.aborted || error instanceof Problem)) throw error;
     const reason = error instanceof Problem ? error.message : `it was not ready after ${wakeForWorkSecondsMax} seconds`;

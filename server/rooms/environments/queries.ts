@@ -16,6 +16,7 @@ interface Circumstances {
   has_staged_activities: boolean;
   /** Something that ran before can run again. */
   can_rollback: boolean;
+  has_crons: boolean;
   /** Of the current deployment; null: nothing was ever deployed. */
   sizes: DeployedSizes | null;
   /** Addresses of its routes. */
@@ -29,6 +30,7 @@ interface DeployedSizes {
   services: Sized;
   webapps: Sized;
   workers: Sized;
+  tasks: Sized;
 }
 
 /** How the last attempt to deploy went. */
@@ -67,6 +69,7 @@ const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain
     services: mapValues(sizes?.services ?? {}, sizing),
     webapps: mapValues(sizes?.webapps ?? {}, sizing),
     workers: mapValues(sizes?.workers ?? {}, sizing),
+    tasks: mapValues(sizes?.tasks ?? {}, ({ profile_size }) => ({ resources: { profile_size } })),
   },
   resources_overrides: {},
 });
@@ -75,7 +78,7 @@ const lastDeploymentOf = ({ last_deployment }: Pick<Row, 'last_deployment'>) => 
 
 const deploymentState = (
   last: LastDeployment | null,
-  { last_maintenance_at, sleeping_since }: Pick<Row, 'last_maintenance_at' | 'sleeping_since'>,
+  { last_maintenance_at, ...row }: Pick<Row & Circumstances, 'last_maintenance_at' | 'sleeping_since' | 'status' | 'has_crons'>,
 ) => ({
   last_state_update_successful: last?.successful ?? false,
   last_deployment_successful: last?.successful ?? false,
@@ -85,8 +88,12 @@ const deploymentState = (
   last_autoscale_up_at: null,
   last_autoscale_down_at: null,
   last_maintenance_at,
-  crons: { enabled: false, status: sleeping_since === null ? 'paused' : 'sleeping' },
+  crons: { enabled: row.has_crons, status: cronStatus(row) },
 });
+
+/** They run where something runs: they neither wake an environment nor keep it from being paused. */
+const cronStatus = ({ status, sleeping_since }: Pick<Row, 'status' | 'sleeping_since'>) =>
+  sleeping_since !== null ? 'sleeping' : status === 'active' ? 'running' : 'paused';
 
 const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
 const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
@@ -109,6 +116,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id
         and earlier.environment_id = environments.id and earlier.status = 'replaced' and ${areSlugsKept('earlier')}) as can_rollback,
+      exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
       deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent

@@ -120,6 +120,36 @@ describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`,
     expect((await project.found()).containers).toHaveLength(1);
   });
 
+  test('an environment that is paused runs again when it is rolled back', { timeout }, async () => {
+    const project = await openRunningProject(all);
+    await project.push(filesOf('one'));
+    await project.push(filesOf('two'));
+    await project.inside('echo kept >/app/data/file');
+    await project.act('POST', '/pause');
+    expect((await project.found()).containers).toEqual([]);
+    expect(await project.act('POST', '/rollback', {})).toMatchObject({ result: 'success' });
+    expect([(await project.environment()).status, await project.ask()]).toMatchObject(['active', { version: 'one' }]);
+    expect(await project.inside('cat /app/data/file')).toBe('kept');
+  });
+
+  test('maintenance of a whole project starts anew what runs in it, and leaves what is paused alone', { timeout }, async () => {
+    const project = await openRunningProject(all);
+    await project.push(filesOf('one'));
+    for (const name of ['busy', 'resting']) expect(await project.act('POST', '/branch', { name })).toMatchObject({ result: 'success' });
+    const before = [await project.ask('main'), await project.ask('busy')];
+    const resting = `/projects/${project.projectId}/environments/resting`;
+    await project.ended((await project.owner.send('POST', `${resting}/pause`)).json._embedded.activities[0]);
+    const { json } = await project.owner.send('POST', `/projects/${project.projectId}/maintenance-redeploy`);
+    const begun = json._embedded.activities as { id: string; environments: string[] }[];
+    expect(begun.flatMap(({ environments }) => environments).toSorted()).toEqual(['busy', 'main']);
+    for (const one of begun) expect(await project.ended(one)).toMatchObject({ type: 'maintenance.upgrade', result: 'success' });
+    for (const [n, environment] of ['main', 'busy'].entries()) {
+      expect(await project.ask(environment)).not.toEqual(before[n]);
+      expect((await project.row(environment)).last_maintenance_at).not.toBeNull();
+    }
+    expect([(await project.row('resting')).status, (await project.found('resting')).containers]).toEqual(['paused', []]);
+  });
+
   test('a redeployment leaves services alone; one for maintenance starts them on newer images', { timeout }, async () => {
     const project = await openRunningProject(all);
     await project.push(filesOf('one', { services }));

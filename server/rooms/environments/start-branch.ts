@@ -3,6 +3,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { environmentTypes } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
+import { modelAhead, refuseAhead } from '../deployments/room.ts';
 import { branchActivity } from './activities.ts';
 import { createEnvironment } from './create-environment.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
@@ -25,25 +26,29 @@ function refuseType({ project_id, organization_id }: Environment, type: string, 
 
 /** The name is taken at once; the branch follows in the activity, and if that fails the name is free again. */
 export async function startBranch(
-  { db, config }: Platform,
+  platform: Platform,
   parent: Environment,
   { name, title, clone_parent, type, resources: { init } = {} }: Wanted,
   caller: Caller,
 ) {
   const { project_id, organization_id } = parent;
+  const { db, config } = platform;
   refuseType(parent, type ?? 'development', caller);
   const actor = actorOf(caller.user);
+  // What is branched from something that runs, runs too.
+  const activate = parent.status === 'active';
+  const model = activate ? await modelAhead(platform, parent) : undefined;
   return db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const project = { id: project_id, default_branch: parent.default_branch };
     await createEnvironment(tx, { project, id: name, title, type, parent: parent.id, clone_parent_on_create: clone_parent });
     const outcome = await environmentById(tx, config.domain, project_id, name);
     if (!outcome) throw new Problem('not-found', 'The environment that was branched is gone.');
+    if (model) await refuseAhead(tx, platform, outcome, model, init && { init });
     const activity = await startActivity(tx, branchActivity, {
       project_id,
       environments: [parent, outcome],
-      // What is branched from something that runs, runs too.
-      input: { parent: parent.id, environment: name, activate: parent.status === 'active', deploying: init === undefined ? {} : { init } },
+      input: { parent: parent.id, environment: name, activate, deploying: init === undefined ? {} : { init } },
       parameters: { user: actor.id, parent: parent.id, environment: name },
       payload: { user: actor, parent: shortly(parent), outcome: shortly(outcome) },
       sentence: sentence`${person(actor)} branched ${named(outcome)} from ${named(parent)}`,

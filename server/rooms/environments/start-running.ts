@@ -5,6 +5,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, type Actor } from '../activities/room.ts';
+import { modelAhead, refuseAhead, refuseResumeAhead } from '../deployments/room.ts';
 import { concernedBy } from './deploy-branch.ts';
 import { environmentById, environmentsOf, lockTree, type Environment } from './queries.ts';
 import { shortly } from './record-push.ts';
@@ -39,25 +40,38 @@ export const impossible: Record<Running, string> = {
 interface Starting {
   definition: ActivityDefinition;
   input: unknown;
+  /** Where containers that are new get their sizes from, if somebody says so. */
+  init?: 'default' | 'minimum' | 'parent' | undefined;
 }
 
+/** After these more may run than before. */
+const deploys: ReadonlySet<Running> = new Set(['activate', 'redeploy', 'maintain', 'deploy']);
+
+/** Where deployments are manual, nobody restarts it to get what is staged. */
+const runsAsDeployed = (what: Running, { enable_manual_deployments }: Environment) =>
+  what === 'resume' || (enable_manual_deployments && (what === 'redeploy' || what === 'maintain'));
+
 export async function startRunning(
-  { db, config }: Platform,
+  platform: Platform,
   { project_id, id }: Environment,
   what: Running,
   start: Starting,
   caller: Caller,
 ): Promise<Changed<Environment>> {
+  const { db, config } = platform;
+  const model = deploys.has(what) ? await modelAhead(platform, { project_id, id }) : undefined;
   return db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const target = await environmentById(tx, config.domain, project_id, id);
     if (!target || !possibleWhen[what](target)) throw new Problem('conflict', impossible[what]);
+    if (runsAsDeployed(what, target)) await refuseResumeAhead(tx, platform, target);
+    else if (model) await refuseAhead(tx, platform, target, model, start.init && { init: start.init });
     const activity = await started(tx, target, what, start, actorOf(caller.user));
     return changed({ ...target, is_dirty: true }, target.organization_id, activity);
   });
 }
 
-/** Of all environments of a project, where it is possible. */
+/** Of all environments of a project that run, where it is possible. */
 export const startEverywhere = (
   { db, config }: Platform,
   projectId: string,
@@ -67,7 +81,9 @@ export const startEverywhere = (
 ): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await lockTree(tx, projectId);
-    const targets = (await environmentsOf(tx, config.domain, projectId)).filter(possibleWhen[what]);
+    // What is paused is not to run because others do.
+    const running = (await environmentsOf(tx, config.domain, projectId)).filter(({ status }) => status === 'active');
+    const targets = running.filter(possibleWhen[what]);
     const activities: Activity[] = [];
     for (const target of targets) activities.push(await started(tx, target, what, startOf(target), actorOf(caller.user)));
     return activities;

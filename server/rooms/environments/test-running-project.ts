@@ -76,6 +76,7 @@ export async function openRunningProject(all: TestDeployments) {
     head: () => head,
     beginPush,
     begin,
+    ended,
     push: async (content: Content) => ended(await beginPush(content)),
     act: async (method: string, path: string, body?: unknown) => ended(await begin(method, path, body)),
     send: (method: string, path: string, body?: unknown) => owner.send(method, `${at}${path}`, body),

@@ -11,6 +11,7 @@ import { spawn as spawnTerminal } from '@lydell/node-pty';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import type { Person } from '../../test-platform.ts';
+import { deployments } from '../deployments/room.ts';
 import { serveSsh } from './door.ts';
 import { openSessions } from './queries.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
@@ -346,6 +347,59 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       }
       expect((await ssh('pgrep -f "sleep 432[3]"')).code).toBe(1);
     });
+  });
+
+  test('a person has twenty sessions and an instance fifty, and not one more, also when all come at once', { timeout }, async () => {
+    const { person } = await colleague('many', 'production:admin');
+    const { db } = all.home.platform;
+    /** As if they were connected to another process of the installation. */
+    const pretend = async (count: number, user_id: string, runs: string) => {
+      const where = { project_id: project.projectId, environment_id: 'main', runs, instance: 0, address: '192.0.2.7', via: 'test' };
+      const rows = Array.from({ length: count }, (_, n) => ({ id: `pretended-${n}`, user_id, ...where }));
+      await db.insertInto('ssh_sessions').values(rows).execute();
+    };
+    /** How many of six get in, and what the others are told. */
+    const storm = async () => {
+      const all = await Promise.all(Array.from({ length: 6 }, () => client.ssh('many', [at('app'), 'echo in; sleep 3'])));
+      const refused = all.filter(({ code }) => code !== 0);
+      return { inside: all.length - refused.length, told: [...new Set(refused.map(({ stderr }) => stderr.trim()))] };
+    };
+    await pretend(18, person.user.id, 'app--queue');
+    expect(await storm()).toEqual({ inside: 2, told: ['You have 20 sessions open already; close one first.'] });
+    await db.deleteFrom('ssh_sessions').where('via', '=', 'test').execute();
+    await pretend(49, project.owner.user.id, 'app');
+    expect(await storm()).toEqual({ inside: 1, told: ['app has 50 sessions open already; try again when somebody has left.'] });
+    await db.deleteFrom('ssh_sessions').where('via', '=', 'test').execute();
+    expect((await client.ssh('many', [at('app'), 'echo in'])).code).toBe(0);
+  });
+
+  test('whoever comes to one that sleeps wakes it, and keeps it awake while they are there', { timeout }, async () => {
+    const { platform } = all.home;
+    const reconciler = (name: string) => deployments.reconcilers!.find((each) => each.name === name)!;
+    const [sendToSleep, listen] = [reconciler('send idle previews to sleep'), reconciler('wake previews that are visited')];
+    const change = (columns: { type: string; sleep_after_seconds?: number }) =>
+      platform.db.updateTable('environments').set(columns).where('project_id', '=', project.projectId).execute();
+    const isAsleep = async () => (await project.row()).sleeping_since !== null;
+    const hearing = new AbortController();
+    await change({ type: 'development', sleep_after_seconds: 1 });
+    try {
+      await listen.run(platform, hearing.signal);
+      await sleep(1100);
+      await sendToSleep.run(platform, hearing.signal);
+      expect([await isAsleep(), (await project.found()).containers]).toEqual([true, []]);
+      const woken = await client.ssh('own', [at('app'), 'echo $VERSION; sleep 2']);
+      expect([woken.code, woken.stdout.toString(), await isAsleep()]).toEqual([0, 'one\n', false]);
+      const child = client.start('ssh', [...client.options('own'), at('app'), 'echo begun; sleep 4325']);
+      await once(child.stdout, 'data');
+      await sleep(1100);
+      await sendToSleep.run(platform, hearing.signal);
+      expect(await isAsleep()).toBe(false);
+      child.kill('SIGKILL');
+    } finally {
+      hearing.abort();
+      await listen.close?.();
+      await change({ type: 'production', sleep_after_seconds: 0 });
+    }
   });
 
   test('names and commands that make no sense are refused, whatever is in them', { timeout }, async () => {

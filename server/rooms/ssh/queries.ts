@@ -36,7 +36,10 @@ export async function insertSession(
   { perUserMax, perInstanceMax }: SshSessionLimits,
 ): Promise<'user' | 'instance' | undefined> {
   const { id, user_id, project_id, environment_id, runs, instance, address, via } = session;
-  const { rows } = await sql<{ of_user: boolean; of_instance: boolean }>`
+  // One at a time: of many who come at once, none of whom sees the others, too many would be let in.
+  const inserting = db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('ssh sessions', 0))`.execute(tx);
+    return sql<{ of_user: boolean; of_instance: boolean }>`
     with open as (select
       (select count(*) from ssh_sessions where user_id = ${user_id} and ${isOpen}) >= ${perUserMax} as of_user,
       (select count(*) from ssh_sessions where project_id = ${project_id} and environment_id = ${environment_id} and runs = ${runs}
@@ -44,7 +47,9 @@ export async function insertSession(
     added as (insert into ssh_sessions (id, user_id, project_id, environment_id, runs, instance, address, via)
       select ${id}, ${user_id}::uuid, ${project_id}, ${environment_id}, ${runs}, ${instance}::integer, ${address}, ${via} from open
       where not of_user and not of_instance)
-    select of_user, of_instance from open`.execute(db);
+    select of_user, of_instance from open`.execute(tx);
+  });
+  const { rows } = await inserting;
   if (rows[0]?.of_user) return 'user';
   return rows[0]?.of_instance ? 'instance' : undefined;
 }

@@ -6,6 +6,7 @@ import { orProblem } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { grantMaker } from '../access/room.ts';
 import { actorOf, person, sentence, strong } from '../activities/room.ts';
+import { refuseFurtherProject } from '../deployments/room.ts';
 import { isBranchName } from '../environments/room.ts';
 import type { Organization } from '../organizations/room.ts';
 import { addressMistake, insertProject, type Project } from '../projects/room.ts';
@@ -50,6 +51,7 @@ export async function createProject(
   const { initialize } = wanted;
   const title = wanted.title ?? 'Untitled project';
   const making = db.transaction().execute(async (tx) => {
+    await refuseFurtherProject(tx, organization.id);
     const project = await insertProject(tx, {
       id,
       organization_id: organization.id,

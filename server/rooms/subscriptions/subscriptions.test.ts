@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { changeQuota } from '../../../cli/quota.ts';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { commitFiles } from '../../test-repository.ts';
@@ -232,6 +233,27 @@ describe('creating a project', () => {
     expect((await maker.send('GET', `/projects/${json.project_id}/user-access/${maker.user.id}`)).json.permissions).toEqual(['admin']);
     expect((await member.send('GET', at(`/subscriptions/${json.id}`))).status).toBe(404);
     expect((await maker.send('GET', at('/subscriptions'))).status).toBe(403);
+  });
+
+  test('is refused where the operator allows the organization no more, with the limit', async () => {
+    const of = await sampleOrganization(owner);
+    const { db } = home.platform;
+    const { name } = (await owner.send('GET', `/organizations/${of.organization_id}`)).json;
+    const ask = () =>
+      owner.send('POST', `/organizations/${of.organization_id}/subscriptions`, { project_region: region, project_title: 'Shop' });
+    const canCreate = async () => (await owner.send('GET', `/organizations/${of.organization_id}/subscriptions/can-create`)).json;
+    await changeQuota(db, ['organization', name, 'projects=1']);
+    const both = await Promise.all([ask(), ask()]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 402]);
+    const full = `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed.`;
+    expect((await ask()).json.message).toContain(full);
+    expect(await canCreate()).toMatchObject({ can_create: false, message: expect.stringContaining(full) });
+    const direct = await owner.send('POST', `/organizations/${of.organization_id}/projects`, { region, title: 'Shop' });
+    expect(direct).toMatchObject({ status: 402, json: { message: expect.stringContaining(full) } });
+    await changeQuota(db, ['organization', name, 'projects=none', 'environments=0']);
+    expect((await ask()).json.message).toContain('environments: it has 0, and 0 are allowed');
+    await changeQuota(db, ['organization', name, 'environments=none']);
+    expect([(await canCreate()).can_create, (await ask()).status]).toEqual([true, 201]);
   });
 
   test('bears being killed after each step', async () => {

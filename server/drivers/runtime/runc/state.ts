@@ -43,6 +43,7 @@ export function stateOf(places: Places, name: string): ContainerState {
     name,
     status: statusOf(places, description, running !== undefined),
     network: description.network,
+    layers: description.layers,
     ...(attachment && { address: attachedAddress(attachment) }),
     ...(socket !== undefined && { socket }),
     ...(running && { startedAt: running.startedAt }),

@@ -29,7 +29,7 @@ export const activateEnvironment = operation({
   returns: updated(EnvironmentEntity),
   handle: ({ target, body: { resources: { init } = {} }, caller }, platform) => {
     const input = { environment: target.id, deploying: init === undefined ? {} : { init } };
-    return startRunning(platform, target, 'activate', { definition: activateActivity, input }, caller);
+    return startRunning(platform, target, 'activate', { definition: activateActivity, input, init }, caller);
   },
 });
 

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { emptyOk, operation, plain } from '../../../kernel/operation.ts';
 import { closed, nullable } from '../../../kernel/schema.ts';
+import { noFurtherProject } from '../../deployments/room.ts';
 import { OrganizationEntity } from '../../organizations/room.ts';
 import { environmentsDefault, Plan, planOffered, SetupOptions, setupOptions, storageMibDefault } from '../options.ts';
 import { findSubscription, findSubscriptionById, SubscriptionEntity } from '../subscription.ts';
@@ -15,11 +16,12 @@ export const canCreateSubscription = operation({
   on: OrganizationEntity,
   permission: 'organization:view',
   returns: plain(Type.Object({ can_create: Type.Boolean(), message: Type.String(), required_action: RequiredAction })),
-  handle: async ({ caller, target }) => {
+  handle: async ({ caller, target }, { db }) => {
     const isAllowed = caller.can('organization:create-project', { organization: target.id });
     const messages = [
       ...(isAllowed ? [] : ['You need the permission projects:create in this organization; ask one of its administrators.']),
       ...(target.status === 'active' ? [] : ['The organization is not active; ask the operator of this installation.']),
+      ...[(await noFurtherProject(db, target.id)) ?? []].flat(),
     ];
     return { can_create: messages.length === 0, message: messages.join(' '), required_action: null };
   },
