@@ -1,13 +1,30 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Many of them wait for other programs, so also the smallest machine has two at work. */
 const unit = {
   include: ['server/**/*.test.ts', 'edge/**/*.test.ts', 'cli/**/*.test.ts'],
   globalSetup: ['server/test-database.ts'],
   maxWorkers: 2,
+  sequence: { groupOrder: 0 },
 };
-/** These start whole platforms, browsers and clients; side by side they would only slow each other down. */
-const whole = { include: ['e2e/**/*.test.ts'], fileParallelism: false };
+/** Whole platforms too, but what people do with them, by clients, browsers and commands, is not measured: two at a time. */
+const clientFiles = [
+  'released-cli*',
+  'invitation',
+  'password-and-passcode',
+  'sign-in-page',
+  'operator-commands',
+  'platform-backup',
+  'environments',
+].map((name) => `e2e/${name}.test.ts`);
+const clients = { include: clientFiles, maxWorkers: 2, sequence: { groupOrder: 1 } };
+/** These start whole platforms, kill them and measure; side by side they would only slow each other down. */
+const whole = {
+  include: ['e2e/**/*.test.ts'],
+  exclude: [...configDefaults.exclude, ...clientFiles],
+  fileParallelism: false,
+  sequence: { groupOrder: 2 },
+};
 
 export default defineConfig({
   test: {
@@ -15,6 +32,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'server', ...unit } },
+      { extends: true, test: { name: 'clients', testTimeout: 240_000, ...clients } },
       { extends: true, test: { name: 'e2e', testTimeout: 240_000, ...whole } },
     ],
   },

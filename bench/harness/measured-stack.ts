@@ -47,7 +47,7 @@ const sql = async (statement) => (await promisify(execFile)('psql', [database, '
 
 // Words are the same ones over and over, or all different.
 const wordsOf = (kind) => kind === 'various'
-  ? \`(select string_agg(md5(n::text || ' ' || i || ' ' || random()), '') from generate_series(1, ${bytesPerRow / 32}) i)\`
+  ? \`(select string_agg(encode(sha512(convert_to(n || ' ' || i || ' ' || random(), 'UTF8')), 'hex'), '') from generate_series(1, ${bytesPerRow / 128}) i)\`
   : \`repeat(md5(n::text), ${bytesPerRow / 32})\`;
 
 // Not compressed: a row is as large as it says.

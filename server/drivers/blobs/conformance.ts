@@ -82,6 +82,15 @@ export function blobsConformance(name: string, open: () => Promise<OpenedBlobs>)
       await expectSame(restored);
     });
 
+    test('a byte that flipped is found wherever it is: also where the names of files are', async () => {
+      for (const file of await bySize(opened.kept, 'shop/data/')) {
+        const content = await opened.kept.read(file);
+        await opened.kept.write(file, flipped(content));
+        await expect(blobs.verify('shop', first)).rejects.toThrow(/could not be read back: it is damaged/);
+        await opened.kept.write(file, content);
+      }
+    });
+
     test('one part of several comes back by itself; one that is not there is refused', async () => {
       const [, one] = await emptyParts('one');
       if (!one) throw new Error('There are two parts');
@@ -128,7 +137,7 @@ export function blobsConformance(name: string, open: () => Promise<OpenedBlobs>)
 
     test('a byte that flipped, a file that is cut off and one that is gone are all found', async () => {
       const spoil = async (kind: string, how: (content: Buffer) => Buffer | undefined) => {
-        const file = await largest(opened.kept, `shop/${kind}/`);
+        const [file = ''] = await bySize(opened.kept, `shop/${kind}/`);
         const content = await opened.kept.read(file);
         const spoilt = how(content);
         await (spoilt ? opened.kept.write(file, spoilt) : opened.kept.remove(file));
@@ -159,10 +168,11 @@ const flipped = (content: Buffer) => {
 const cutOff = (content: Buffer) => content.subarray(0, content.length / 2);
 const gone = () => undefined;
 
-async function largest({ names, read }: OpenedBlobs['kept'], below: string) {
+/** The largest first. */
+async function bySize({ names, read }: OpenedBlobs['kept'], below: string): Promise<string[]> {
   const files = (await names()).filter((file) => file.includes(below));
   const sizes = await Promise.all(files.map(async (file) => ({ file, bytes: (await read(file)).length })));
-  return sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.file ?? '';
+  return sizes.toSorted((a, b) => b.bytes - a.bytes).map(({ file }) => file);
 }
 
 /** A quarter random, a quarter twice; and everything that a file can be. */

@@ -78,6 +78,9 @@ export const postgresql: Service = {
       max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
       // /dev/shm of a container is small.
       dynamic_shared_memory_type: 'mmap',
+      // Volumes are copy-on-write: writing into old segments saves nothing, and all that is kept for it would be in every backup.
+      wal_recycle: 'off',
+      wal_init_zero: 'off',
       log_destination: 'stderr',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
