@@ -66,6 +66,7 @@ createServer(async (request, response) => {
   try {
     if (request.method === 'POST')
       return response.end(await fill(Number(searchParams.get('from')), Number(searchParams.get('to')), searchParams.get('kind')));
+    if (pathname === '/settle') return response.end(await sql('vacuum (freeze, analyze) filler'));
     if (pathname === '/rows') return response.end(await sql(sample));
     if (pathname === '/count') return response.end(await sql('select count(*), sum(octet_length(words)) from filler'));
     setTimeout(() => response.end('here'), ${answerMilliseconds});
