@@ -68,7 +68,7 @@ const formatNames: Record<string, string> = {
 function messageOf({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject) {
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a known field';
-  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
+  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
   const said: unknown = parentSchema?.[messageKeyword];
   if (typeof said === 'string' && (keyword === 'pattern' || keyword === 'format')) return said;
   if (keyword === 'format') return `must be ${formatNames[String(params['format'])] ?? `of the format ${params['format']}`}`;
