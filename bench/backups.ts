@@ -13,6 +13,7 @@ import { firstPerson, openProject, read, type Project } from '../e2e/open-projec
 import { visit } from '../e2e/visit.ts';
 import { startLoad } from '../edge/test-load.ts';
 import { fillsFor, fullFiles } from './harness/measured-stack.ts';
+import { note, printTable, timed } from './harness/verdicts.ts';
 
 const gibibyte = 2 ** 30;
 const mebibyte = 2 ** 20;
@@ -21,24 +22,6 @@ const changedShare = 0.01;
 /** A large one takes minutes until all of it was compressed and read back. */
 const backupSecondsMax = 1800;
 const targets = { heldMilliseconds: 1000, secondShare: 0.05, restoreSeconds: 10 };
-
-interface Line {
-  what: string;
-  measured: string;
-  target?: string;
-  isMet?: boolean;
-}
-const lines: Line[] = [];
-const note = (line: Line) => {
-  lines.push(line);
-  console.error(`${line.what}: ${line.measured}`);
-};
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return (performance.now() - startedAt) / 1000;
-}
 
 await using installation = await createInstallation();
 const person = await firstPerson(installation.url, await installation.start());
@@ -158,7 +141,4 @@ async function measureRestore() {
 
 await measureFive();
 await measureRestore();
-const width = Math.max(...lines.map(({ what }) => what.length));
-for (const { what, measured, target = '', isMet } of lines)
-  console.log(`${what.padEnd(width)}  ${(isMet === undefined ? '' : isMet ? 'ok' : 'MISSED').padEnd(6)}  ${measured}  ${target}`);
-if (lines.some(({ isMet }) => isMet === false)) process.exitCode = 1;
+printTable();

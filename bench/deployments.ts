@@ -12,6 +12,7 @@ import { visit } from '../e2e/visit.ts';
 import { startLoad } from '../edge/test-load.ts';
 import { fillsFor, fullFiles, smallFiles } from './harness/measured-stack.ts';
 import { median } from './harness/platform.ts';
+import { note, printTable, timed } from './harness/verdicts.ts';
 
 const gibibyte = 2 ** 30;
 const firstPushes = 5;
@@ -26,18 +27,6 @@ const pollMilliseconds = 10;
 const replySecondsMax = 120;
 
 const targets = { unchangedSeconds: 1.5, firstSeconds: 5, branchSeconds: 5, fiveToOne: 1.3 };
-
-interface Line {
-  what: string;
-  measured: string;
-  target?: string;
-  isMet?: boolean;
-}
-const lines: Line[] = [];
-const note = (line: Line) => {
-  lines.push(line);
-  console.error(`${line.what}: ${line.measured}`);
-};
 
 const seconds = (values: readonly number[]) =>
   `${median(values).toFixed(2)} s (${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}, ${values.length} times)`;
@@ -54,12 +43,6 @@ async function untilAnswered(address: string, path: string, expected: string): P
     if (performance.now() > deadline) throw new Error(`${url} answers ${status} ${text} in place of ${expected}`);
     await sleep(pollMilliseconds);
   }
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return (performance.now() - startedAt) / 1000;
 }
 
 await using installation = await createInstallation();
@@ -254,16 +237,6 @@ async function measureBranches() {
     target: `< ${targets.fiveToOne}`,
     isMet: five / one < targets.fiveToOne,
   });
-}
-
-function printTable() {
-  const width = (of: (line: Line) => string) => Math.max(...lines.map((line) => of(line).length));
-  const [first, second] = [width(({ what }) => what), width(({ target = '' }) => target)];
-  for (const { what, measured, target = '', isMet } of lines) {
-    const verdict = isMet === undefined ? '' : isMet ? 'ok' : 'MISSED';
-    console.log(`${what.padEnd(first)}  ${target.padEnd(second)}  ${verdict.padEnd(6)}  ${measured}`);
-  }
-  if (lines.some(({ isMet }) => isMet === false)) process.exitCode = 1;
 }
 
 await measureFirstPushes();
