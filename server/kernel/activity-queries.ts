@@ -46,7 +46,8 @@ export const claim = (
         select id from activities where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
         order by position limit ${most}),
       running as (
-        select project_id, queue, count(*) as count from activities where state = 'in_progress' group by project_id, queue),
+        select project_id, queue, count(*) as count from activities where state = 'in_progress'
+          and exists (select from activity_lanes where activity_id = activities.id and is_open) group by project_id, queue),
       turns as (
         select activity_id, lanes, row_number() over lane = 1 or bool_and(is_shared) over lane as has_turn from activity_lanes where is_open
         window lane as (partition by project_id, lane order by position)),
@@ -168,6 +169,11 @@ export const finish = (db: Db, lease: Lease, { state, staged_in, result, failure
       lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
       select pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(db),
   );
+
+/** Whoever waits behind it, in a lane or in the queue, has its turn, though it goes on. */
+export const leaveLanes = async (tx: Tx, { id }: Lease): Promise<void> =>
+  void (await sql`with passed as (update activity_lanes set is_open = false where activity_id = ${id})
+    select pg_notify('offshoot', 'work ')`.execute(tx));
 
 /** What rests in the lane is complete, with the result that it has. In the transaction of the change that it waited for. */
 export const releaseStaged = (tx: Tx, projectId: string, lane: string) =>

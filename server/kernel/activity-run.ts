@@ -7,6 +7,7 @@ import {
   beginUndoing,
   finish,
   LeaseLost,
+  leaveLanes,
   releaseLease,
   stepsOf,
   storeStep,
@@ -202,6 +203,18 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
   };
   const settle = (step: StoredStep, result: unknown) => Object.assign(step, { state: 'done', result });
 
+  const record: Work<Input>['record'] = async (name, change, undo) => {
+    const known = await begin(name, undo);
+    if (known) return known.result as Awaited<ReturnType<typeof change>>;
+    const startedAt = Date.now();
+    const { step, result } = await platform.db.transaction().execute(async (tx) => {
+      const changed = await change(tx);
+      return { result: changed, step: await end(name, changed, startedAt, (step) => storeStepWith(tx, activity, step)) };
+    });
+    settle(step, result);
+    return result;
+  };
+
   return {
     activity,
     input,
@@ -214,21 +227,12 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
       settle(await end(name, result, startedAt, (step) => storeStep(platform.db, activity, step)), result);
       return result;
     },
-    record: async (name, change, undo) => {
-      const known = await begin(name, undo);
-      if (known) return known.result as Awaited<ReturnType<typeof change>>;
-      const startedAt = Date.now();
-      const { step, result } = await platform.db.transaction().execute(async (tx) => {
-        const changed = await change(tx);
-        return { result: changed, step: await end(name, changed, startedAt, (step) => storeStepWith(tx, activity, step)) };
-      });
-      settle(step, result);
-      return result;
-    },
+    record,
     log: (text) => activity.is_undoing || writer.log(text),
     progress: (percent) => writer.amend((amendments) => (amendments.percent = Math.min(Math.floor(percent), percentMax))),
     command: (command) => writer.amend((amendments) => (amendments.commands = [...amendments.commands, command])),
     tell: (payload) => writer.amend((amendments) => Object.assign(amendments.payload, payload)),
     stage: (lane) => (run.stagedIn = lane),
+    letOthersPass: () => record('let others pass', (tx) => leaveLanes(tx, activity)),
   };
 }

@@ -170,6 +170,50 @@ describe('an activity', () => {
     expect(order.slice(6)).toEqual(['deployment begins', 'deployment ends', 'cron 3 begins', 'cron 3 ends']);
   });
 
+  test('lets those behind it pass when it is done with the environment, and ends when it is done, whoever runs it', async () => {
+    const order: string[] = [];
+    const [passing, deployed] = [new AbortController(), new AbortController()];
+    const until = ({ signal }: AbortController) => signal.aborted || new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const copying = activity({
+      type: 'test.copying',
+      queue: 'internal',
+      input: Type.Object({}),
+      run: async ({ step, letOthersPass }) => {
+        await step('copy', async () => {
+          await until(passing);
+          order.push('copied');
+        });
+        await letOthersPass();
+        await step('store', async (signal) => {
+          order.push('storing');
+          await Promise.race([until(deployed), once(signal, 'abort')]);
+          signal.throwIfAborted();
+          order.push('stored');
+        });
+      },
+    });
+    const deployment = activity({
+      type: 'test.deployment',
+      queue: 'internal',
+      input: Type.Object({}),
+      run: ({ step }) => step('deploy', async () => void order.push('deployed')),
+    });
+    const copy = await start(copying, { environments: [environment('copied')] });
+    const { id } = await start(deployment, { environments: [environment('copied')] });
+    const stateOf = async (which: string) => (await activityRow(platform, which)).state;
+    const first = startRunner([copying, deployment], platform, { leaseSeconds: 2 });
+    await expect.poll(() => stateOf(copy.id), { timeout: 10_000 }).toBe('in_progress');
+    expect(await stateOf(id)).toBe('pending');
+    passing.abort();
+    await expect.poll(() => stateOf(id), { timeout: 10_000 }).toBe('complete');
+    await first.close();
+    expect(await stateOf(copy.id)).toBe('in_progress');
+    deployed.abort();
+    await work(copying);
+    expect(await stateOf(copy.id)).toBe('complete');
+    expect(order.toSorted()).toEqual(['copied', 'deployed', 'stored', 'storing', 'storing']);
+  });
+
   test('is not kept waiting by any number of others that only follow something', async () => {
     const over = new AbortController();
     const follower = activity({

@@ -33,7 +33,7 @@ export interface ActivityDefinition<Input extends TSchema = TSchema> {
   cancellable: boolean;
   /** Whether it may touch the machine, which one process has; other runners leave it alone. */
   usesMachine?: boolean;
-  /** Whether most of its time it only follows a command of people's: however many do, they take no place of what is to be done soon. */
+  /** Whether most of its time it waits, or only follows what something else does: however many do, they take no place of what is to be done soon. */
   isPatient?: boolean;
   /** How long it is listed after its end; without end where absent. */
   keptDays?: number;
@@ -61,6 +61,11 @@ export interface Work<Input> {
    * way of others, until its lane is released (`releaseStaged`). Call it at the same place of every run.
    */
   stage(lane: string): void;
+  /**
+   * From here on it touches nothing that is its environments': whoever waits behind it, there or in its queue, goes on, and so does it, beside them. What
+   * it may have to undo later has to bear that.
+   */
+  letOthersPass(): Promise<void>;
 }
 
 /** Given the step's result, or undefined where it may have been interrupted. */

@@ -202,7 +202,8 @@ function permit({ permission, on }: Operation, caller: Caller | undefined, targe
 function allow({ allowedWhen, otherwise, on }: Operation, target: unknown, caller: Caller | undefined) {
   if (allowedWhen?.(target, caller) ?? true) return;
   if (otherwise instanceof Problem) throw otherwise;
-  throw new Problem('conflict', otherwise ?? `The ${on?.name} is not in a state that allows this.`);
+  const sentence = typeof otherwise === 'function' ? otherwise(target) : otherwise;
+  throw new Problem('conflict', sentence ?? `The ${on?.name} is not in a state that allows this.`);
 }
 
 function compileParse({ on, path, query, body, returns }: Operation) {

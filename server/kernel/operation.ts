@@ -128,7 +128,7 @@ export interface Declaration<
   /** Guards the request (409) and shows the link. */
   allowedWhen?: (target: RowOf<On>, caller: Needs extends 'public' ? undefined : Caller) => boolean;
   /** What the 409 says, where «is not in a state that allows this» says too little; or another answer, where clients expect one. */
-  otherwise?: string | Problem;
+  otherwise?: string | Problem | ((target: RowOf<On>) => string);
   query?: Query;
   body?: Body;
   /** A body that works, for the docs and for the test that tries every operation. */
@@ -157,7 +157,7 @@ export interface Operation {
   rel?: string;
   permission: Requirement;
   allowedWhen?: (target: any, caller: any) => boolean;
-  otherwise?: string | Problem;
+  otherwise?: string | Problem | ((target: any) => string);
   query?: TObject;
   body?: TSchema;
   example?: unknown;

@@ -119,7 +119,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
       async (step) =>
         expect([step, await project.ids(), await project.copies(), await project.state()]).toEqual([step, before, [], 'open']),
     );
-    expect(failed).toEqual(['begin backup', 'take copies', 'store', 'verify', 'remove copies', 'make restorable']);
+    expect(failed).toEqual(['begin backup', 'take copies', 'let others pass', 'store', 'verify', 'remove copies', 'make restorable']);
     await eachStepTwice(all.home.platform, () => project.begin('POST', '/backup', {}));
     await project.tidy();
     const [last, made, ...rest] = await project.ids();
@@ -191,6 +191,24 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
     });
     expect([await project.state(), (await project.row()).sleeping_since]).toEqual(['open', null]);
     await sql`update environments set type = 'production' where project_id = ${project.projectId}`.execute(all.home.platform.db);
+  });
+
+  test('what would change the environment waits for the copies, not for the store', { timeout }, async () => {
+    const { platform } = all.home;
+    const slow: Blobs['store'] = async (...given) => {
+      expect((await project.environment()).is_dirty).toBe(false);
+      const redeployment = await project.begin('POST', '/redeploy', {});
+      const stateNow = async () => (await project.activity(redeployment.id)).state;
+      await expect.poll(stateNow, { timeout: 60_000 }).toBe('complete');
+      return project.blobs.store(...given);
+    };
+    const begun = await project.begin('POST', '/backup', {});
+    expect((await project.environment()).is_dirty).toBe(true);
+    await project.withBlobs({ store: slow }, () => workThrough(platform));
+    expect(await project.activity(begun.id)).toMatchObject({ result: 'success' });
+    const [made] = await project.list();
+    expect(made).toMatchObject({ id: (await project.activity(begun.id)).payload.backup_name, restorable: true });
+    await project.act('DELETE', `/backups/${made?.id}`);
   });
 
   test('cancelled while it is stored, it is undone', { timeout }, async () => {

@@ -1,13 +1,14 @@
 /**
  * The life of a backup: a copy on the pool, of one moment, which takes no time; then all of it goes into the store, and is read back from there. Only then it can
- * be restored from, in one transaction with the end of the work: a backup that failed, at whatever step, leaves nothing but its log. Meanwhile the
- * environment serves; what would change it waits.
+ * be restored from, in one transaction with the end of the work: a backup that failed, at whatever step, leaves nothing but its log. What would change the
+ * environment waits for the copy, not for the store.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import type { Part, Stored } from '../../drivers/blobs/blobs.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
+import { holding } from '../../kernel/holding.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nudge } from '../../kernel/reconciler.ts';
 import type { Machine } from '../../machine.ts';
@@ -27,6 +28,8 @@ import { finishSlot, indexInSlots } from './slots.ts';
 import { tidyBackups } from './tidy.ts';
 
 const keptDays = 30;
+/** On this machine, each with a processor and some hundred megabytes of its own. */
+const storesAtOnceMax = 2;
 const percent = { taken: 10, stored: 70, verified: 95 };
 
 const BackupInput = Type.Object({
@@ -42,6 +45,7 @@ export const backupActivity = activity({
   type: 'environment.backup',
   queue: 'backup',
   usesMachine: true,
+  isPatient: true,
   keptDays,
   input: BackupInput,
   run: async (work, platform) => {
@@ -49,6 +53,7 @@ export const backupActivity = activity({
     await wakeForWork(work, platform, [input.environment]);
     const deployed = await begin(work, platform);
     const snapshots = await takeSnapshots(work, platform, deployed);
+    await work.letOthersPass();
     work.progress(percent.taken);
     const { stored, parts } = await storeParts(work, platform, snapshots);
     await verify(work, platform, stored);
@@ -98,7 +103,11 @@ const takeSnapshots = ({ activity: self, input, step, log }: BackupWork, platfor
       log(safe ? `  Requests waited for ${seconds(snapshots.heldMilliseconds)} meanwhile` : '  No request had to wait');
       return snapshots;
     },
-    () => forgetSnapshots(platform, self.project_id, input.environment, input.backup),
+    // Once they are taken the environment may be in the hands of others.
+    async (taken) =>
+      taken
+        ? removeSnapshots(await platform.machine(), input.backup)
+        : forgetSnapshots(platform, self.project_id, input.environment, input.backup),
   );
 
 interface InStore {
@@ -113,19 +122,28 @@ const storeParts = (
   snapshots: Snapshots,
 ): Promise<InStore> =>
   step('store', async (signal) => {
-    const startedAt = performance.now();
     const { db, blobs } = platform;
     const machine = await platform.machine();
     const parts = await measured(machine, snapshots);
     const manifest = await writeManifest(machine, platform, input.backup, parts);
-    const stored = await blobs.store(self.project_id, input.backup, [...(await foldersOf(machine, snapshots)), manifest], {
-      after: await storedBefore(db, self.project_id, input.environment),
-      takenAt: snapshots.taken_at,
-      progress: (share) => progress(percent.taken + share * (percent.stored - percent.taken)),
-      signal,
+    const folders = [...(await foldersOf(machine, snapshots)), manifest];
+    return inTurn(signal, log, async () => {
+      const startedAt = performance.now();
+      const stored = await blobs.store(self.project_id, input.backup, folders, {
+        after: await storedBefore(db, self.project_id, input.environment),
+        takenAt: snapshots.taken_at,
+        progress: (share) => progress(percent.taken + share * (percent.stored - percent.taken)),
+        signal,
+      });
+      log(`  Stored ${megabytes(stored.bytes)}, of which ${megabytes(stored.bytesAdded)} were added to the store, in ${since(startedAt)}`);
+      return { stored, parts };
     });
-    log(`  Stored ${megabytes(stored.bytes)}, of which ${megabytes(stored.bytesAdded)} were added to the store, in ${since(startedAt)}`);
-    return { stored, parts };
+  });
+
+const inTurn = <T>(signal: AbortSignal, log: (text: string) => void, work: () => Promise<T>): Promise<T> =>
+  holding('stores of backups', signal, work, {
+    atOnce: storesAtOnceMax,
+    onWait: () => log('  Waiting for other backups to be stored'),
   });
 
 /** How large they are, and may become. */
@@ -156,12 +174,14 @@ async function writeManifest({ volumes }: Machine, { db }: Platform, backup: str
 }
 
 const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: Platform, stored: Stored): Promise<void> =>
-  step('verify', async (signal) => {
-    const startedAt = performance.now();
-    await blobs.verify(self.project_id, stored, signal);
-    progress(percent.verified);
-    log(`  Read all of it back from ${places(stored)} in ${since(startedAt)}`);
-  });
+  step('verify', (signal) =>
+    inTurn(signal, log, async () => {
+      const startedAt = performance.now();
+      await blobs.verify(self.project_id, stored, signal);
+      progress(percent.verified);
+      log(`  Read all of it back from ${places(stored)} in ${since(startedAt)}`);
+    }),
+  );
 
 const places = ({ places: all }: Stored) => Object.keys(all).join(', ');
 

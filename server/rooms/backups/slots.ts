@@ -7,7 +7,7 @@ import type { EnvironmentType } from '../../permissions.ts';
 const attemptsMax = 3;
 const againMinutes = 20;
 
-/** An environment that runs, and to which nothing is happening. */
+/** An environment that runs, to which nothing is happening, and of which no backup is being made. */
 export interface Candidate {
   project_id: string;
   environment_id: string;
@@ -41,6 +41,8 @@ export const candidates = async (db: Db): Promise<Candidate[]> => {
       and (environments.type = 'production' or jsonb_typeof(projects.settings -> 'data_retention') = 'object')
       and not exists (select from activity_lanes
         where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)
+      and not exists (select from activities where activities.project_id = environments.project_id and activities.type = 'environment.backup'
+        and state in ('pending', 'in_progress') and environments.id = any(activities.environments))
     order by environments.project_id, environments.id`.execute(db);
   return rows;
 };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { attemptBytes, buildBytesMax } from './build-app.ts';
-import { holding } from './holding.ts';
+import { holding } from '../../kernel/holding.ts';
 import { insertSlug } from './queries.ts';
 import { buildNameOf, useSlug, type Slug } from './slugs.ts';
 

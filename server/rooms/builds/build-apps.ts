@@ -12,7 +12,7 @@ import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
-import { holding } from './holding.ts';
+import { holding } from '../../kernel/holding.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
 import { slugOf, useSlug, type Slug } from './slugs.ts';
 

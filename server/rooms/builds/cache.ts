@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { appUser } from '../../drivers/images/service.ts';
 import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Buildable } from './buildable.ts';
-import { holding, ifFree } from './holding.ts';
+import { holding, ifFree } from '../../kernel/holding.ts';
 import { cacheNameOf } from './slugs.ts';
 
 const cacheBytesMax = 8 * 1024 ** 3;

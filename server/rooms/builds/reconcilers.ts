@@ -3,7 +3,7 @@ import type { Machine } from '../../machine.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { tidyCache } from './cache.ts';
-import { ifFree } from './holding.ts';
+import { ifFree } from '../../kernel/holding.ts';
 import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 

@@ -25,7 +25,7 @@ import { maskOf, openOutput, type BuildOutput } from './build-output.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
-import { holding } from './holding.ts';
+import { holding } from '../../kernel/holding.ts';
 import { openSourceTree } from './source-tree.ts';
 
 export interface SourceRun {
