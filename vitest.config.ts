@@ -1,10 +1,10 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Many of them wait for other programs, so also the smallest machine has two at work. */
+/** Most of their time they wait for other programs, so also the smallest machine has three at work. */
 const unit = {
   include: ['server/**/*.test.ts', 'edge/**/*.test.ts', 'cli/**/*.test.ts'],
   globalSetup: ['server/test-database.ts'],
-  maxWorkers: 2,
+  maxWorkers: 3,
   sequence: { groupOrder: 0 },
 };
 /** Whole platforms too, but what people do with them, by clients, browsers and commands, is not measured: two at a time. */
