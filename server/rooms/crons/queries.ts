@@ -12,15 +12,13 @@ export interface Unscheduled {
   id: string;
   project_id: string;
   environment_id: string;
-  /** The project's. */
-  timezone: string;
   settings: Record<string, unknown>;
   crons: { app: string; name: string; spec: string; timezone: string | null }[];
 }
 
 export const unscheduledDeployments = async (db: Db, most: number): Promise<Unscheduled[]> => {
   const { rows } = await sql<Unscheduled>`
-    select deployments.id, deployments.project_id, environment_id, projects.timezone, projects.settings, (
+    select deployments.id, deployments.project_id, environment_id, projects.settings, (
       select coalesce(json_agg(json_build_object('app', app.key, 'name', cron.key, 'spec', cron.value ->> 'spec', 'timezone', app.value ->> 'timezone')), '[]')
       from json_each(model -> 'applications') as app, json_each(app.value -> 'crons') as cron) as crons
     from deployments join projects on projects.id = deployments.project_id
@@ -70,7 +68,7 @@ export interface DueCron extends Omit<Row, 'timezone'> {
 export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron[]> => {
   const { rows } = await sql<DueCron>`
     select crons.project_id, crons.environment_id, crons.app, crons.name, crons.spec, crons.next_at, crons.last_at, crons.activity_id, crons.left_out,
-      coalesce(crons.timezone, projects.timezone) as zone, projects.settings, environments.type as environment_type, environments.machine_name,
+      coalesce(crons.timezone, 'UTC') as zone, projects.settings, environments.type as environment_type, environments.machine_name,
       can_run, deployments.id is not null as is_deployed, runs.state as last_state,
       case when can_run then deployments.model #> array['applications', crons.app, 'crons', crons.name] end as definition
     from crons

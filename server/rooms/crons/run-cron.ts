@@ -1,5 +1,5 @@
 /** One run of a cron: its command, in the first instance of its app, once. What it says is in the log of the activity and in the app's own. */
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { activity, CommandFailed, type Work } from '../../kernel/activity.ts';
 import type { Platform } from '../../platform.ts';
 import { currentlyDeployed, runLasting, shellScript, type Deployed } from '../deployments/room.ts';
@@ -7,11 +7,7 @@ import { environmentById } from '../environments/room.ts';
 import { takeLeftOut } from './queries.ts';
 
 const Input = Type.Object({ environment: Type.String(), app: Type.String(), cron: Type.String() });
-interface CronInput {
-  environment: string;
-  app: string;
-  cron: string;
-}
+type CronInput = Static<typeof Input>;
 
 export const cronActivity = activity({
   type: 'environment.cron',
@@ -32,13 +28,12 @@ async function runCron(work: Work<CronInput>, platform: Platform): Promise<void>
   const code = await runLasting(work, platform, {
     deployed,
     app,
+    type: 'cron',
     argv: shellScript(cron.commands.start),
     secondsMax: cron.timeout,
     stop: { script: cron.commands.stop, secondsMax: cron.shutdown_timeout },
     log: { name: 'cron', heading: `Launching cron ${name}` },
   });
-  // Already told where a runner was killed right after this.
-  if (JSON.stringify(work.activity.commands) === '[]') work.command({ app, type: 'cron', exit_code: code });
   if (code !== 0) throw new CommandFailed(`The cron ended with exit code ${code}.`);
 }
 

@@ -106,7 +106,7 @@ const schedule = ({ db }: Platform, deployment: Unscheduled, now: Date) =>
     const { id, project_id, environment_id } = deployment;
     if (!(await markScheduled(tx, id))) return;
     const crons = deployment.crons.map(({ app, name, spec, timezone }): NewCron => {
-      const zone = timezone ?? deployment.timezone;
+      const zone = timezone ?? 'UTC';
       const cadence = cadenceOf({ project_id, environment_id, app, name }, spec, zone, deployment.settings);
       return { app, name, spec, timezone, next_at: (nextRun(cadence, now) ?? never).toISOString() };
     });

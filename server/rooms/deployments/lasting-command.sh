@@ -5,6 +5,7 @@
 #   prepare <folder> <this>      makes the folder
 #   start <folder> <command>…    unless it was started before
 #   follow <folder> <position>   what it says from there on, until it has ended; then how, in the last line of the errors
+#   ended <folder>               whether it has
 #   stop <folder> <signal>
 #   forget <folder>              ends it if it has not ended, and removes the folder
 set -u
@@ -85,6 +86,9 @@ case $action in
     fi
     if [ -e "$folder/code" ]; then echo "ended $(cat "$folder/code")" >&2
     elif ! is_kept; then echo lost >&2; fi
+    ;;
+  ended)
+    [ -e "$folder/code" ]
     ;;
   stop)
     signal "$1"

@@ -21,7 +21,7 @@ import { lastingActivity, type Asked } from './test-lasting-runner.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 120_000;
-const usual = { app: 'app', secondsMax: 60, stop: { script: null, secondsMax: 5 } };
+const usual = { app: 'app', type: 'test', secondsMax: 60, stop: { script: null, secondsMax: 5 } };
 
 const content = {
   '.upsun/config.yaml': `
@@ -156,6 +156,24 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
       [definition],
     );
     expect([await runs(), await traces()]).toEqual(['run', '']);
+  });
+
+  test('one that ended in time while no platform ran is not told to be late; one that is late has an exit code', { timeout }, async () => {
+    const { platform } = all.home;
+    const { id } = await begin({ argv: shellScript('echo run >>data/runs; echo begun; sleep 0.5; exit 4'), secondsMax: 2 });
+    const runner = startRunner([definition], platform);
+    await waitForLines(id, 1);
+    await runner.close();
+    await sleep(2000);
+    expect(await ended({ id })).toMatchObject({ result: 'success', lines: ['    begun', 'It ended with 4'] });
+    expect(await runs()).toBe('run');
+    const late = await begin({ argv: shellScript('sleep 60'), secondsMax: 1 });
+    expect(await ended(late)).toMatchObject({ result: 'failure' });
+    for (const [which, exit_code] of [
+      [id, 4],
+      [late.id, 143],
+    ] as const)
+      expect((await activityRow(platform, which)).commands).toEqual([{ app: 'app', type: 'test', exit_code }]);
   });
 
   test(

@@ -127,6 +127,12 @@ async function lastLine({ stderr }: Execution): Promise<string> {
   return text.trim().split('\n').at(-1) ?? '';
 }
 
+/** False where it cannot be asked. */
+export async function hasEnded(runtime: Runtime, command: Found): Promise<boolean> {
+  const told = await act(runtime, command, 'ended').catch(() => undefined);
+  return told?.code === 0;
+}
+
 export interface Stopping {
   /** A script of people's that asks it to end; null: SIGTERM does. */
   script: string | null;

@@ -19,7 +19,15 @@ import { maskOf, openOutput, type App } from '../builds/room.ts';
 import { addToLog, stackLogs, tellInLog } from './app-logs.ts';
 import { located, onceContainerOf, runnablesOf } from './containers.ts';
 import { instanceName } from './enter.ts';
-import { followLasting, forgetLasting, prepareLasting, stopLasting, type LastingCommand, type Stopping } from './lasting-command.ts';
+import {
+  followLasting,
+  forgetLasting,
+  hasEnded,
+  prepareLasting,
+  stopLasting,
+  type LastingCommand,
+  type Stopping,
+} from './lasting-command.ts';
 import { labelOf } from './names.ts';
 import { placesOf } from './places.ts';
 import type { Deployed } from './queries.ts';
@@ -30,6 +38,8 @@ export interface LastingRun extends Pick<LastingCommand, 'argv' | 'env'> {
   deployed: Deployed;
   /** Or a worker, as `<app>--<worker>`. */
   app: string;
+  /** What it is called among the activity's commands. */
+  type: string;
   /** Seconds from its beginning. */
   secondsMax: number;
   stop: Stopping;
@@ -37,7 +47,7 @@ export interface LastingRun extends Pick<LastingCommand, 'argv' | 'env'> {
   log?: { name: LogName; heading: string };
 }
 
-type LastingWork = Pick<Work<unknown>, 'activity' | 'signal' | 'step' | 'log'>;
+type LastingWork = Pick<Work<unknown>, 'activity' | 'signal' | 'step' | 'log' | 'command'>;
 
 /**
  * Answers its exit code. One that was stopped because it took too long, or whose container is gone, fails the activity with a sentence. Its lines are
@@ -49,16 +59,18 @@ export async function runLasting(work: LastingWork, platform: Platform, run: Las
   const forget = () => leaveNothing(machine, run, id);
   const { container, at } = await work.step('prepare the command', () => prepare(machine, run, id), forget);
   const command: LastingCommand = { id, container, argv: run.argv, ...(run.env && { env: run.env }) };
-  const code = await work.step('run the command', async () => {
+  const { code, isLate } = await work.step('run the command', async () => {
     const { code, isLate } = await toItsEnd(work, platform, machine, { run, command, until: Date.parse(at) + run.secondsMax * 1000 });
-    if (isLate) throw new CommandFailed(`The command took longer than ${run.secondsMax} s and was stopped.`);
-    if (code !== undefined) return code;
+    if (code !== undefined) return { code, isLate };
     throw new Problem(
       'unavailable',
       'The command ended with its container, or for want of memory; how far it came is not known. It is not run again.',
     );
   });
+  // Already told where a runner was killed after this.
+  if (JSON.stringify(work.activity.commands) === '[]') work.command({ app: run.app, type: run.type, exit_code: code });
   await work.step('clean up after the command', forget);
+  if (isLate) throw new CommandFailed(`The command took longer than ${run.secondsMax} s and was stopped.`);
   return code;
 }
 
@@ -125,10 +137,14 @@ async function toItsEnd({ activity, signal, log }: LastingWork, { db }: Platform
     if (signal.reason instanceof Interrupted && signal.reason.why !== 'cancelled') leaving.abort(signal.reason);
     else void stop();
   };
-  const late = setTimeout(() => {
+  /** It may have ended in time, while nobody was there to hear of it. */
+  const stopLate = async () => {
+    if (await hasEnded(machine.runtime, command)) return;
+    if (ended.signal.aborted) return;
     isLate = true;
     void stop();
-  }, until - Date.now());
+  };
+  const late = setTimeout(() => void stopLate(), until - Date.now());
   signal.addEventListener('abort', interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {

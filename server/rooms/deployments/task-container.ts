@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container } from '../../drivers/runtime/runtime.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
-import type { EffectiveVariable } from '../variables/room.ts';
 import { checkLengths, located, servicesOf, surroundingsOf, withinBounds } from './containers.ts';
 import { taskContainer } from './names.ts';
 import { placesOf } from './places.ts';
@@ -14,8 +13,6 @@ import type { Stack } from './stack.ts';
 
 export interface TaskCommand {
   argv: readonly [string, ...string[]];
-  /** They go before all others of the same names. */
-  variables: readonly EffectiveVariable[];
   /** Of the project: for a task that says nothing of it. */
   timezone: string;
 }
@@ -24,8 +21,7 @@ export interface TaskCommand {
 export const taskStopSeconds = 15;
 
 export async function containerForTask(machine: Machine, run: TaskRun, command: TaskCommand, signal: AbortSignal): Promise<Container> {
-  const { id, task } = run;
-  const stack = withVariables(run.stack, command.variables);
+  const { id, stack, task } = run;
   await servicesRunning(machine, stack, Object.values(task.relationships), signal);
   const limits = withinBounds(taskLimits(task, sizeOfTask(stack, task)));
   const around = surroundingsOf(stack, task, await serviceAddresses(machine, stack), limits);
@@ -42,11 +38,6 @@ export async function containerForTask(machine: Machine, run: TaskRun, command: 
   };
   return located(wanted, await placesOf(machine, stack));
 }
-
-const withVariables = (stack: Stack, variables: readonly EffectiveVariable[]): Stack => ({
-  ...stack,
-  secrets: { ...stack.secrets, variables: [...stack.secrets.variables, ...variables] },
-});
 
 const runningSecondsMax = 120;
 const lookAgainMilliseconds = 200;

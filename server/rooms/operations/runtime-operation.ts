@@ -40,11 +40,11 @@ export const runtimeOperationActivity = activity({
     const code = await runLasting(work, platform, {
       deployed,
       app: service,
+      type: 'operation',
       argv: shellScript(commands.start, ...openParameters(platform.secrets, work.activity.project_id, work.input)),
       secondsMax: timeout ?? secondsUsual,
       stop: { script: commands.stop, secondsMax: stopSecondsMax },
     });
-    work.command({ app: service, type: 'operation', exit_code: code });
     if (code !== 0) throw new CommandFailed(`The operation '${operation}' of ${service} ended with exit code ${code}.`);
   },
 });

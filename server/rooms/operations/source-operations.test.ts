@@ -1,4 +1,8 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shortId } from '../../kernel/id.ts';
 import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
@@ -137,11 +141,12 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
   );
 
   test('a checkout that lies in wait for us gets nothing but its commits taken', { timeout }, async () => {
+    const trap = join(tmpdir(), `offshoot-trap-${shortId()}`);
     const traps = `
       mkdir -p .git/hooks ../.git/hooks
-      for hook in post-commit pre-auto-gc reference-transaction; do printf '#!/bin/sh\\ntouch /tmp/hook' >../.git/hooks/$hook; chmod +x ../.git/hooks/$hook; done
-      git config core.fsmonitor 'touch /tmp/fsmonitor'
-      git config --global core.pager 'touch /tmp/pager'
+      for hook in post-commit pre-auto-gc reference-transaction; do printf '#!/bin/sh\\ntouch ${trap}-hook' >../.git/hooks/$hook; chmod +x ../.git/hooks/$hook; done
+      git config core.fsmonitor 'touch ${trap}-fsmonitor'
+      git config --global core.pager 'touch ${trap}-pager'
       echo /etc >>../.git/objects/info/alternates
       printf '[submodule "x"]\\n\\tpath = x\\n\\turl = https://example.org/x.git\\n' >/tmp/gitmodules
       rm -rf .git; echo trapped >note`;
@@ -171,6 +176,7 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
     expect(await operate('trap')).toMatchObject({ result: 'success' });
     expect(git(project.repository, ['show', 'main:app/note'])).toBe('trapped');
     expect(git(project.repository, ['rev-parse', 'main~1'])).toBe(before);
+    expect(['hook', 'fsmonitor', 'pager'].filter((name) => existsSync(`${trap}-${name}`))).toEqual([]);
     expect(await leftOnMachine()).toEqual([]);
   });
 

@@ -87,7 +87,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]
   additional_hosts: [mapOf({ type: 'string', maxLength: 253 }), {}],
   max_allowed_routes: [count, 50_000],
   max_allowed_redirects_paths: [count, 50_000],
-  enable_incremental_backups: [flag, false],
+  enable_incremental_backups: [flag, true],
   sizing_api_enabled: [flag, true],
   enable_cache_grace_period: [flag, false],
   enable_zero_downtime_deployments: [flag, true],

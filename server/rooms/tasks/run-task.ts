@@ -25,7 +25,7 @@ import {
 } from '../deployments/room.ts';
 import { environmentById } from '../environments/room.ts';
 import { projectById } from '../projects/room.ts';
-import { openGiven } from '../variables/room.ts';
+import { openGiven, withGiven } from '../variables/room.ts';
 import { followTask, type Outcome } from './follow-task.ts';
 import { isThere, markOf } from './task-output.ts';
 
@@ -65,6 +65,7 @@ export const runTaskActivity = activity({
   },
 });
 
+/** With the variables of this run among those of the stack. */
 async function whatToRun({ activity: { id, project_id }, input }: Running, { db, config, secrets }: Platform): Promise<TaskRun> {
   const environment = await environmentById(db, config.domain, project_id, input.environment);
   const stack = await currentStack(db, secrets, project_id, input.environment);
@@ -72,20 +73,19 @@ async function whatToRun({ activity: { id, project_id }, input }: Running, { db,
     throw new Problem('conflict', `The environment ${input.environment} is not active any more.`);
   const task = Object.hasOwn(stack.model.tasks, input.task) ? stack.model.tasks[input.task] : undefined;
   if (!task) throw new Problem('conflict', `There is no task '${input.task}' in what is deployed now.`);
-  return { id, stack, task };
+  const given = openGiven(secrets, runOf(project_id, input.environment, task.name), input.variables_sealed);
+  return { id, stack: { ...stack, secrets: { ...stack.secrets, variables: withGiven(stack.secrets.variables, given) } }, task };
 }
 
 async function start(work: Running, platform: Platform, machine: Machine, run: TaskRun, signal: AbortSignal): Promise<void> {
-  const { db, secrets } = platform;
   const { stack, task } = run;
   const { runtime } = machine;
   if ((await runtime.state(taskContainer(stack.id, run.id))).status !== 'absent') return;
   await wakeBeside(work, platform, stack.environment.id);
-  const project = await projectById(db, stack.project.id);
+  const project = await projectById(platform.db, stack.project.id);
   const words = [markOf(run.id), task.run.timeout, taskStopSeconds, isThere(task.hooks.deploy) ? task.hooks.deploy : '', task.run.command];
   const command = {
     argv: ['dash', '-c', script, 'task', ...words.map(String)] as const,
-    variables: openGiven(secrets, runOf(stack.project.id, stack.environment.id, task.name), work.input.variables_sealed),
     timezone: project?.timezone ?? 'UTC',
   };
   const container = await containerForTask(machine, run, command, signal);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import { rooms } from '../../rooms.ts';
-import { activityRow, eachStepTwice } from '../../test-activities.ts';
+import { activityRow, eachStepTwice, workThrough } from '../../test-activities.ts';
 import { setQuota } from '../deployments/room.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
@@ -110,6 +110,16 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     const row = JSON.stringify(await activityRow(all.home.platform, activity.id));
     expect(row).not.toContain('Ada"');
     expect(await tasks.containers()).toEqual([]);
+  });
+
+  test('are given a variable in the place of a secret one: it is one, too', async () => {
+    const own = { name: 'env:TOKEN', value: 'open sesame', is_sensitive: true };
+    expect((await tasks.send('POST', '/variables', own)).status).toBe(201);
+    await workThrough(all.home.platform);
+    const { log } = await tasks.run('scripted', { SCRIPT: 'echo told $TOKEN', TOKEN: 'shut barley' });
+    expect(log).toContain('    told *****');
+    await tasks.send('DELETE', '/variables/env:TOKEN');
+    await workThrough(all.home.platform);
   });
 
   test('fail with the exit code of their command, or of the hook before it, which they do not outrun', async () => {
