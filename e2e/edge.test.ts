@@ -240,6 +240,22 @@ describe('one edge', () => {
     expect((await held).body).toBe('one');
   });
 
+  test('ends a hold for a while by itself, also after kill -9 of the main process', async () => {
+    await using running = await startRunningEdge();
+    await using one = await startApplication('one');
+    const holds_until = Date.now() + 2000;
+    await running.edge.put(environmentWith('shop', 1, [one.instance], { state: 'holding', holds_until }));
+    const held = running.get(host);
+    await sleep(200);
+    const { pid } = await running.edge.status();
+    process.kill(pid, 'SIGKILL');
+    expect((await held).body).toBe('one');
+    expect(Date.now()).toBeGreaterThanOrEqual(holds_until);
+    await eventually('another main process is there', async () => (await running.edge.status()).pid !== pid, 10, running.said);
+    expect((await running.get(host)).body).toBe('one');
+    expect(await running.edge.list()).toEqual({ shop: 1 });
+  });
+
   test('asks to wake an environment that sleeps, again of a control plane that comes later', async () => {
     await using running = await startRunningEdge();
     await using one = await startApplication('one');

@@ -1,5 +1,9 @@
-/** A preview that nobody visits sleeps; a browser wakes it; and whatever is killed meanwhile, the visitor gets the page. */
+/** A preview that nobody visits sleeps; a browser wakes it; and whatever is killed meanwhile, also during a backup, the visitor gets the page. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { holdSeconds } from '../server/rooms/deployments/held.ts';
 import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
 import { openBrowser } from './browser.ts';
 import { processesOfStack, stacksIn } from './containers.ts';
@@ -13,6 +17,10 @@ const startMilliseconds = 240_000;
 const sleepAfterSeconds = 2;
 /** Beyond that, until somebody looks. */
 const lookSecondsMax = 40;
+/** As long as it takes until requests wait for it, and longer. */
+const slowSeconds = 12;
+/** For requests to arrive. */
+const settleMilliseconds = 300;
 
 const files = {
   '.upsun/config.yaml': `
@@ -35,6 +43,7 @@ const { DATABASE_USERNAME, DATABASE_PASSWORD, DATABASE_HOST, DATABASE_PATH, PORT
 const database = \`postgresql://\${DATABASE_USERNAME}:\${DATABASE_PASSWORD}@\${DATABASE_HOST}/\${DATABASE_PATH}\`;
 const sql = async (statement) => (await promisify(execFile)('psql', [database, '-qAtc', statement])).stdout.trim();
 createServer(async (request, response) => {
+  if (request.url === '/slow') return setTimeout(() => response.end('at last'), ${slowSeconds * 1000});
   if (request.url !== '/') return response.writeHead(204).end();
   await sql('insert into visits values (1)');
   response.setHeader('content-type', 'text/html').end(\`<h1>Visit \${await sql('select count(*) from visits')}</h1>\`);
@@ -106,6 +115,31 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
     const second = visit(preview);
     platform = await installation.start();
     expect(await second).toMatchObject({ status: 200, text: '<h1>Visit 3</h1>' });
+  });
+
+  test('killed while requests wait for a backup, and not started again, it keeps nobody waiting; started after all, it ends the backup', async () => {
+    const main = await project.address('main');
+    const slow = visit(new URL('/slow', main).href);
+    const { _embedded } = await project.api('POST', '/environments/main/backup', { safe: true });
+    const isHeld = () =>
+      globSync(join(installation.data, 'edge/table/*.json')).some((file) => readFileSync(file, 'utf8').includes('"state":"holding"'));
+    await eventually('requests wait', isHeld, lookSecondsMax, () => platform.said);
+    const since = performance.now();
+    const waiting = Array.from({ length: 5 }, async () => {
+      const { status } = await visit(main);
+      return { status, share: (performance.now() - since) / 1000 / holdSeconds };
+    });
+    await sleep(settleMilliseconds);
+    await platform.killServer();
+    expect(isHeld()).toBe(true);
+    for (const { status, share } of await Promise.all(waiting)) expect([status, share > 0.5, share < 1.5]).toEqual([200, true, true]);
+    expect(await slow).toMatchObject({ status: 200 });
+    expect(await visit(main)).toMatchObject({ status: 200 });
+
+    platform = await installation.start();
+    const [backup] = _embedded.activities;
+    expect(await project.ending(backup.id)).toMatchObject({ result: 'success' });
+    expect(await project.api('GET', '/environments/main/backups')).toMatchObject([{ id: backup.payload.backup_name, restorable: true }]);
   });
 
   test('after the machine was off it still sleeps, until somebody comes', async () => {

@@ -3,6 +3,7 @@ import {
   byName,
   either,
   fields,
+  fieldsBut,
   flag,
   flagOr,
   kinds,
@@ -114,16 +115,20 @@ const httpAccess = fields<HttpAccess>({
 });
 
 const parseShape = parserOf(
-  fields<EdgeEnvironment>({
-    cluster: textLike(clusterPattern, wordCharactersMax, 'of lower-case letters, digits and dashes'),
-    version: wholeNumber(0, Number.MAX_SAFE_INTEGER),
-    state: oneOf('open', 'holding', 'sleeping', 'paused', 'broken', 'full'),
-    deployment: word,
-    restrict_robots: flag,
-    http_access: httpAccess,
-    routes: list(route, routesMax),
-    upstreams: byName(word, upstream, upstreamsMax),
-  }),
+  fieldsBut<EdgeEnvironment>(
+    {
+      cluster: textLike(clusterPattern, wordCharactersMax, 'of lower-case letters, digits and dashes'),
+      version: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+      state: oneOf('open', 'holding', 'sleeping', 'paused', 'broken', 'full'),
+      holds_until: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+      deployment: word,
+      restrict_robots: flag,
+      http_access: httpAccess,
+      routes: list(route, routesMax),
+      upstreams: byName(word, upstream, upstreamsMax),
+    },
+    ['holds_until'],
+  ),
   'The environment',
 );
 
@@ -135,5 +140,7 @@ export function parseEnvironment(value: unknown): EdgeEnvironment {
       : [],
   );
   if (dangling.length > 0) throw new Refused(Object.fromEntries(dangling));
+  if (environment.holds_until !== undefined && environment.state !== 'holding')
+    throw new Refused({ holds_until: 'is only for one that is holding' });
   return environment;
 }

@@ -63,6 +63,30 @@ test('a request to an environment that sleeps asks for it once, and waits', asyn
   await upstream.close();
 });
 
+test('a hold for a while ends by itself, for those who wait and those who come; told again in time it goes on', async () => {
+  const upstream = await openRawUpstream(ok);
+  const holding = (milliseconds: number) =>
+    environmentOf([upstream.instance], { state: 'holding', holds_until: Date.now() + milliseconds });
+  await using made = await openTestEdge([holding(1500)]);
+  const clients = await askEach(made, 3);
+  await sleep(300);
+  made.table.put(holding(2500));
+  await sleep(1700);
+  expect([upstream.received, made.records]).toEqual([[], []]);
+  for (const client of clients) expect(statuses(await client.heard(/ok$/))).toEqual([200]);
+  expect(upstream.received.map((text) => /\/\d+/.exec(text)?.[0])).toEqual(['/0', '/1', '/2']);
+  expect(made.records.every(({ held_ms }) => held_ms > 2500)).toBe(true);
+  expect(statuses(await answerTo(made.port, asking('/late'), 50))).toEqual([200]);
+  expect(made.records.at(-1)?.held_ms).toBe(0);
+  made.table.put(environmentOf([upstream.instance], { state: 'holding' }));
+  const [waiting] = await askEach(made, 1);
+  await sleep(400);
+  expect(waiting?.text()).toBe('');
+  made.table.put(environmentOf([upstream.instance]));
+  expect(statuses((await waiting?.heard(/ok$/)) ?? '')).toEqual([200]);
+  await upstream.close();
+});
+
 test('those who leave are forgotten, those who wait too long are told, and no more wait than may', async () => {
   await using made = await openTestEdge([environmentOf([], { state: 'holding' })], { heldRequestsPerEnvironmentMax: 2, heldSeconds: 0.6 });
   const [leaving, staying] = await askEach(made, 2);

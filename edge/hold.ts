@@ -9,11 +9,17 @@ import type { Visit } from './visit.ts';
 
 export interface HoldOptions {
   limits: EdgeLimits;
+  /** As it is now; undefined: there is none. */
+  find(cluster: string): EdgeEnvironment | undefined;
   onWake(cluster: string): void;
   /** Looks anew where it goes. */
   goOn(visit: Visit): void;
   onTooLong(visit: Visit): void;
 }
+
+/** A hold may be for a while only. */
+export const mustWait = ({ state, holds_until = Infinity }: EdgeEnvironment): boolean =>
+  state === 'sleeping' || (state === 'holding' && Date.now() < holds_until);
 
 interface Held {
   visit: Visit;
@@ -60,21 +66,29 @@ export class Hold {
     const waiting = this.#held.get(cluster);
     if (!waiting) return;
     if (environment?.state === 'sleeping') this.#wake(cluster);
-    if (environment?.state === 'sleeping' || environment?.state === 'holding') return;
-    for (const held of waiting) {
-      this.#forget(cluster, held);
-      this.#options.goOn(held.visit);
-    }
+    if (!environment || !mustWait(environment)) this.#letGo(cluster, waiting);
   }
 
   tick(now: number) {
-    const earliest = now - this.#options.limits.heldSeconds * 1000;
+    const { limits, find } = this.#options;
+    const earliest = now - limits.heldSeconds * 1000;
     for (const [cluster, waiting] of this.#held) {
+      const environment = find(cluster);
+      if (environment && !mustWait(environment)) this.#letGo(cluster, waiting);
       for (const held of waiting) {
         if (held.since > earliest) break;
         this.#forget(cluster, held);
         this.#options.onTooLong(held.visit);
       }
+    }
+  }
+
+  #letGo(cluster: string, waiting: ReadonlySet<Held>) {
+    // As they are now: one that must wait again is not to be met a second time.
+    const leaving = [...waiting];
+    for (const held of leaving) {
+      this.#forget(cluster, held);
+      this.#options.goOn(held.visit);
     }
   }
 

@@ -68,6 +68,7 @@ describe('an environment that comes in', () => {
 
   test('fits when it is whole', () => {
     expect(flawsOf(sound)).toEqual({});
+    expect(flawsOf({ ...sound, state: 'holding', holds_until: 7 })).toEqual({});
   });
 
   test('is refused with every bad field by name', () => {
@@ -89,6 +90,8 @@ describe('an environment that comes in', () => {
     });
     expect(flawsOf({ ...sound, upstreams: {} })).toEqual({ 'routes.0.upstream': 'is not among upstreams' });
     expect(flawsOf({ ...sound, routes: [{ type: 'nothing' }] })).toEqual({ 'routes.0.type': 'must be one of upstream, redirect, proxy' });
+    expect(flawsOf({ ...sound, holds_until: 7 })).toEqual({ holds_until: 'is only for one that is holding' });
+    expect(flawsOf({ ...sound, state: 'holding', holds_until: '7' })).toHaveProperty('holds_until');
     expect(flawsOf(null)).toEqual({ 'The environment': 'must be an object' });
   });
 
@@ -142,17 +145,20 @@ describe('the table on disk', () => {
       const path = newFolder();
       const folder = openTableFolder(path);
       folder.load();
-      const [shop, blog] = [
+      const [shop, blog, wiki] = [
         environmentWith('shop', 3, [instance]),
         { ...environmentWith('blog', 1, [instance]), state: 'paused' as const },
+        { ...environmentWith('wiki', 1, [instance]), state: 'holding' as const, holds_until: Date.now() },
       ];
-      await Promise.all([folder.write(shop), folder.write(blog)]);
+      await Promise.all([folder.write(shop), folder.write(blog), folder.write(wiki)]);
+      expect(folder.read('wiki')).toEqual(wiki);
       isOver(join(path, 'boot'));
       const states = () => Object.fromEntries(folder.load().environments.map(({ cluster, state }) => [cluster, state]));
-      expect(states()).toEqual({ shop: 'holding', blog: 'paused' });
-      expect(states()).toEqual({ shop: 'holding', blog: 'paused' });
+      expect(states()).toEqual({ shop: 'holding', blog: 'paused', wiki: 'holding' });
+      expect(states()).toEqual({ shop: 'holding', blog: 'paused', wiki: 'holding' });
+      expect(folder.read('wiki')?.holds_until).toBeUndefined();
       await folder.write({ ...shop, version: 4 });
-      expect(states()).toEqual({ shop: 'open', blog: 'paused' });
+      expect(states()).toEqual({ shop: 'open', blog: 'paused', wiki: 'holding' });
     }
   });
 

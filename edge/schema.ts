@@ -48,6 +48,12 @@ const simple =
 
 /** An object with exactly these fields. */
 export const fields = <T extends object>(checks: { [K in keyof T]-?: Check }): CheckOf<T> => objectOf(checks, Object.keys(checks));
+/** The same, where some may be missing: what an older version wrote has not got them. */
+export const fieldsBut = <T extends object>(checks: { [K in keyof T]-?: Check }, missing: readonly (keyof T & string)[]): CheckOf<T> =>
+  objectOf(
+    checks,
+    Object.keys(checks).filter((name) => !missing.some((it) => it === name)),
+  );
 /** Any of these, and no other. */
 export const someFields = <T extends object>(checks: { [K in keyof T]-?: Check }): CheckOf<T> => objectOf(checks, []);
 

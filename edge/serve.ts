@@ -10,7 +10,7 @@ import { sizeBytes } from './durations-and-sizes.ts';
 import { elsewhereOf } from './elsewhere.ts';
 import type { Reply } from './exchange.ts';
 import { startScript } from './fastcgi-order.ts';
-import { Hold } from './hold.ts';
+import { Hold, mustWait } from './hold.ts';
 import { mayEnter, refusal } from './http-access.ts';
 import { Instances } from './instances.ts';
 import { VisitsNoted } from './last-visits.ts';
@@ -56,6 +56,7 @@ export class Serving {
     this.#cache = openCache({ bytesMax: limits.cacheBytesMax });
     this.hold = new Hold({
       limits,
+      find: (cluster) => table.get(cluster),
       onWake,
       goOn: (visit) => this.#guide(visit),
       onTooLong: (visit) => this.#show(visit, 'holding-too-long'),
@@ -91,7 +92,7 @@ export class Serving {
     const { state } = environment;
     if (state === 'paused' || state === 'broken' || state === 'full') return this.#show(visit, state);
     this.#note(visit, environment);
-    if (state !== 'open') return this.#wait(visit, environment);
+    if (mustWait(environment)) return this.#wait(visit, environment);
     if (route.type === 'proxy') return this.#deliverElsewhere(visit, environment, route);
     if (route.type === 'upstream') return this.#serveUpstream(visit, environment, route);
     return this.#show(visit, 'not-found');

@@ -46,8 +46,9 @@ export function openTableFolder(folder: string): TableFolder {
     }
   };
   const held = (environment: EdgeEnvironment): EdgeEnvironment => {
-    if (environment.state !== 'open') return environment;
-    const holding = { ...environment, state: 'holding' as const };
+    const { holds_until, ...rest } = environment;
+    if (environment.state !== 'open' && holds_until === undefined) return environment;
+    const holding = { ...rest, state: 'holding' as const };
     writeWhole(fileOf(environment.cluster), JSON.stringify(holding));
     return holding;
   };

@@ -8,6 +8,11 @@ export interface EdgeEnvironment {
   /** A higher one replaces a lower one; the same or a lower one changes nothing. */
   version: number;
   state: EnvironmentState;
+  /**
+   * Of one that is holding, in milliseconds since 1970: from then on it is open all the same. For a hold of what goes on running, which ends also where
+   * whoever asked for it has died; one without it ends when something else is sent.
+   */
+  holds_until?: number;
   /** Changes with each deployment; what the cache kept of another one is forgotten. */
   deployment: string;
   restrict_robots: boolean;
@@ -19,7 +24,7 @@ export interface EdgeEnvironment {
 
 /**
  * - open: requests go to instances.
- * - holding: requests wait, bounded, until it is open again.
+ * - holding: requests wait, bounded, until it is open again, or as long as it holds.
  * - sleeping: the first request asks the control plane to wake it; all wait as when holding.
  * - paused, broken: a page says so.
  * - full: it slept, was asked for, and there is no room for it now; a page says so.

@@ -21,6 +21,7 @@ export interface Runtime {
   exec(name: string, command: Command): Promise<Execution>;
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>;
   stats(name: string): Promise<ContainerStats>;
+  /** Until it is resumed, or this process closes the runtime or ends, also by `kill -9`: nothing stays paused that nobody will resume. */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
   /** Without a restart. */
@@ -31,7 +32,7 @@ export interface Runtime {
   updateFiles(name: string, files: Readonly<Record<string, string>>): Promise<void>;
   /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
-  /** Lets go of watchers and open files; the containers stay. */
+  /** Lets go of watchers, open files and what is paused; the containers stay. */
   close(): Promise<void>;
 }
 

@@ -1,15 +1,15 @@
 /**
  * What an environment keeps, copied for its backup: read-only, all of one moment, and named by the backup, so that whoever finds a copy can tell whether
- * it is needed. Requests may be held at that moment, so that none is half done in what is copied; whatever happens, they are let through afterwards.
+ * it is needed. Requests may be held at that moment, so that none is half done in what is copied; whatever happens, they are let through afterwards (held.ts).
  */
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { allInstancesOf, volumesOf } from './containers.ts';
+import { volumesOf } from './containers.ts';
+import { whileHeld } from './held.ts';
 import { backupOfSnapshot, backupSnapshot, dataVolume, nameInStack, storageVolume } from './names.ts';
 import { asOfOneMoment, putOnDisk } from './one-moment.ts';
 import { currentlyDeployed, keptStack, type Deployed } from './queries.ts';
-import { clusterOf } from './relationships.ts';
 import { slugPart } from './restoring.ts';
 import { storageOwners } from './sizes.ts';
 import type { Stack } from './stack.ts';
@@ -28,7 +28,7 @@ export interface VolumePart {
   volume: string;
 }
 
-/** What should be there; slugs never change, and need no copy. */
+/** What should be there. */
 export function partsOfStack(stack: Stack): VolumePart[] {
   const { id, model, slugs } = stack;
   const services = new Map(Object.values(model.services).map((service) => [dataVolume(id, service.name, service.type), service]));
@@ -56,11 +56,16 @@ export async function snapshotStack(platform: Platform, deployed: Deployed, back
   const machine = await platform.machine();
   await removeSnapshots(machine, backup);
   const parts = await present(machine, partsOfStack(deployed.stack));
-  const copied = parts.map((part) => (part.kind === 'slug' ? part : { ...part, volume: backupSnapshot(backup, part.name) }));
-  const kept = parts.filter(({ kind }) => kind !== 'slug');
+  const copied = parts.map((part) => ({ ...part, volume: backupSnapshot(backup, part.name) }));
+  const [slugs, kept] = [parts.filter(({ kind }) => kind === 'slug'), parts.filter(({ kind }) => kind !== 'slug')];
   await rehearse(machine, deployed, backup, kept);
+  // They never change, so nobody has to wait; but they are removed once no deployment needs them.
+  await copyParts(machine, backup, slugs);
   const take = () => snapshotParts(platform, machine, deployed, backup, kept);
-  if (!manner.safe) return { parts: copied, taken_at: await take(), heldMilliseconds: 0 };
+  const { project, environment } = deployed.stack;
+  // One that stayed asleep, for want of room, has nobody to hold, and must not be opened.
+  const isAsleep = (await keptStack(platform.db, project.id, environment.id))?.is_sleeping ?? false;
+  if (!manner.safe || isAsleep) return { parts: copied, taken_at: await take(), heldMilliseconds: 0 };
   const startedAt = performance.now();
   const taken_at = await whileHeld(machine, deployed, take);
   return { parts: copied, taken_at, heldMilliseconds: Math.round(performance.now() - startedAt) };
@@ -94,21 +99,6 @@ function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed,
     await copyParts(machine, backup, parts);
     return new Date().toISOString();
   });
-}
-
-/** What is under way longer than this is in the copy half done. Those who come meanwhile wait as long. */
-const drainSecondsMax = 3;
-
-async function whileHeld<T>(machine: Machine, deployed: Deployed, take: () => Promise<T>): Promise<T> {
-  const { stack, generations } = deployed;
-  try {
-    await tellEdge(machine, deployed, 'holding');
-    const names = allInstancesOf(stack, generations).map(({ name }) => name);
-    await Promise.all(names.map((name) => machine.edge.drain(clusterOf(stack), name, drainSecondsMax)));
-    return await take();
-  } finally {
-    await tellEdge(machine, deployed, 'open');
-  }
 }
 
 /** Takes all of it back: requests go on, where somebody was killed while they waited, and no copy is left. */

@@ -2,8 +2,8 @@
  * Several volumes as they are at one moment, while they are written to. Services are asked to put on disk what they have acknowledged; where more than
  * one volume is concerned, or where the file system cannot copy what is written to, everything that writes to them is frozen meanwhile.
  *
- * Nothing stays frozen: a lock in PostgreSQL is held as long as somebody here freezes, and goes with the process that holds it. What is found
- * frozen while nobody has the lock was forgotten, and is thawed by whoever finds it.
+ * Nothing stays frozen: the runtime thaws what a process froze that was killed. Should that fail, too: a lock in PostgreSQL is held as long as somebody here
+ * freezes, and goes with the process that holds it. What is found frozen while nobody has the lock was forgotten, and is thawed by whoever finds it.
  */
 import { sql } from 'kysely';
 import type { ServiceCommand } from '../../drivers/images/service.ts';

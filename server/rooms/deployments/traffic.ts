@@ -35,6 +35,11 @@ export async function tellEdge(machine: Machine, deployed: Deployed, state: Envi
   await say(machine.edge, await environmentOf(machine, deployed, state), 0);
 }
 
+/** Of what goes on running: from that time on, in milliseconds since 1970, the edge lets requests through whatever has become of us. */
+export async function holdAtEdge(machine: Machine, deployed: Deployed, holds_until: number): Promise<void> {
+  await say(machine.edge, { ...(await environmentOf(machine, deployed, 'holding')), holds_until }, 0);
+}
+
 /** Says it only where the edge has something else, or may have. `listed` is what `Edge.list` answered. */
 export async function keepEdgeTold(
   machine: Machine,

@@ -1,21 +1,15 @@
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { startActivity } from '../../kernel/activity.ts';
 import { activityRow, workThrough } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { beginPush, loadRunner, makeMachine, openRunning, removeMachine, type Asked } from '../../test-killed-runner.ts';
 import { openTestPlatform } from '../../test-platform.ts';
 import { commitFiles } from '../../test-repository.ts';
 import { sampleProject } from '../../test-samples.ts';
-import { pushActivity } from '../environments/room.ts';
 import { sealGiven } from '../variables/room.ts';
 import { runOf, runTaskActivity } from './run-task.ts';
-import { openRunning, removeMachine, type Asked } from './test-killed-task.ts';
 
 const files = {
   '.upsun/config.yaml': `
@@ -37,10 +31,8 @@ test.runIf(canRunContainers)(
   async () => {
     const home = await openTestPlatform();
     const { projectId: project_id } = await sampleProject(await home.person());
-    const folder = mkdtempSync(join(tmpdir(), 'offshoot-killed-'));
-    chmodSync(folder, 0o711);
-    const { git, config } = home.platform;
-    const asked: Asked = { folder, data: config.data, databaseUrl: home.databaseUrl, key: randomBytes(32).toString('hex') };
+    const { git } = home.platform;
+    const asked = makeMachine(home);
     const lines = async (id: string) => {
       const { rows } = await sql<{ message: string }>`
         select message from activity_log where activity_id = ${id} order by position`.execute(home.platform.db);
@@ -78,17 +70,14 @@ test.runIf(canRunContainers)(
 async function deployed(asked: Asked, project_id: string, commit: string): Promise<string> {
   const { platform, leave } = await openRunning(asked);
   const { db, secrets } = platform;
-  const main = { id: 'main', type: 'production' };
-  await db.updateTable('environments').set({ head_commit: commit }).where('project_id', '=', project_id).execute();
-  const input = { from: null, to: commit, activate: true, deploying: {} };
-  const push = await db.transaction().execute((tx) => startActivity(tx, pushActivity, { project_id, environments: [main], input }));
+  const push = await beginPush(platform, project_id, commit);
   await workThrough(platform);
   expect(await activityRow(platform, push.id)).toMatchObject({ result: 'success' });
   const variables_sealed = sealGiven(secrets, runOf(project_id, 'main', 'counter'), []);
   const { id } = await db.transaction().execute((tx) =>
     startActivity(tx, runTaskActivity, {
       project_id,
-      environments: [main],
+      environments: [{ id: 'main', type: 'production' }],
       beside: 'task counter',
       input: { environment: 'main', task: 'counter', variables_sealed },
     }),
@@ -100,12 +89,8 @@ async function deployed(asked: Asked, project_id: string, commit: string): Promi
 const lookMilliseconds = 50;
 
 async function runAndKill(asked: Asked, until: () => Promise<boolean>) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'test-killed-task.ts'), JSON.stringify(asked)], { stdio: 'pipe' });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  while (child.exitCode === null && !(await until())) await sleep(lookMilliseconds);
-  child.kill('SIGKILL');
-  await ended;
-  expect(said).toBe('');
+  const runner = loadRunner(asked);
+  runner.go();
+  while (runner.isAlive() && !(await until())) await sleep(lookMilliseconds);
+  expect(await runner.kill()).toBe('');
 }

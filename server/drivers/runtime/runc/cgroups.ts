@@ -43,7 +43,8 @@ export const refusedForkCount = (cgroup: string) => countIn(fileOf('pids', cgrou
 export const memoryUsed = (cgroup: string) =>
   numberIn(fileOf('memory', cgroup, hierarchies.unified ? 'memory.current' : 'memory.usage_in_bytes'));
 
-const freezer = (cgroup: string) =>
+/** The file that says so, and what is written into it. */
+export const freezer = (cgroup: string) =>
   hierarchies.unified
     ? { file: fileOf('', cgroup, 'cgroup.freeze'), frozen: '1', thawed: '0' }
     : { file: fileOf('freezer', cgroup, 'freezer.state'), frozen: 'FROZEN', thawed: 'THAWED' };

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
 import { bundleConfig } from './bundle.ts';
-import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup, thaw } from './cgroups.ts';
+import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
+import type { Frozen } from './frozen.ts';
 import { type Attachment, ensureNetwork, isRestricted, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
 import type { Outputs } from './output.ts';
 import {
@@ -41,6 +42,7 @@ export interface Machine {
   volumes: Volumes;
   turns: Turns;
   outputs: Outputs;
+  frozen: Frozen;
 }
 
 export const networksTurn = '/networks';
@@ -133,13 +135,13 @@ function forgetLastEnd(places: Places, name: string) {
 }
 
 /** No process of it is left when this returns, and none will start. */
-export async function stopContainer({ places, programs }: Machine, name: string, stop: Description['stop'] | undefined) {
+export async function stopContainer({ places, programs, frozen }: Machine, name: string, stop: Description['stop'] | undefined) {
   const bundle = bundleOf(places, name);
   rmSync(tokenFile(places, name), { force: true });
   await endRestarter(bundle);
   const running = runningOf(places, name);
   if (running) {
-    thaw(cgroupOf(places, name));
+    frozen.thaw(cgroupOf(places, name));
     const ended = () => processStart(running.pid) === undefined;
     if (stop) signalProcess(running.pid, stop.signal);
     if (!stop || !(await waitUntil(ended, stop.secondsMax * 1000))) signalProcess(running.pid, 'SIGKILL');
@@ -198,7 +200,7 @@ export async function clearContainer(machine: Machine, name: string, stop: Descr
   removeCgroup(cgroupParentOf(places));
   // One that is about to start has its bundle already.
   const isLast = () => entriesOf(places.runContainers).length === 0;
-  if (isLast()) await machine.preparers.close();
+  if (isLast()) await Promise.all([machine.preparers.close(), machine.frozen.close()]);
   if (isLast()) removeCgroup(monitorsOf(places));
   await Promise.all([
     volumes.remove(scratchOf(places, name)),

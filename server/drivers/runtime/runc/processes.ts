@@ -21,6 +21,8 @@ interface Ended {
 export interface Started {
   pid: number | undefined;
   alive(): boolean;
+  /** Something ahead of the rest; it has it, whatever becomes of us, when this is fulfilled. */
+  write(text: string): Promise<void>;
   /** What it is told may come bit by bit; if that fails, its input just ends, and so does this. */
   tell(input: Input): Promise<Ended>;
 }
@@ -30,12 +32,14 @@ export interface Programs {
   run(program: string, args: readonly string[], input?: string): Promise<void>;
   attempt(program: string, args: readonly string[], input?: string): Promise<Ended>;
   start(program: string, args: readonly string[]): Started;
+  /** In a session of its own: what is sent to all processes of the platform does not reach it. */
+  startApart(program: string, args: readonly string[]): Started;
   close(): void;
 }
 
 export async function openPrograms(lockFile: string): Promise<Programs> {
   const lock = openSync(lockFile, 'a', 0o600);
-  const start = (program: string, args: readonly string[]) => startProgram(program, args, lock);
+  const start = (program: string, args: readonly string[]) => startProgram(program, args, { lock });
   const attempt = (program: string, args: readonly string[], input = '') => start(program, args).tell(input);
   const { code } = await attempt('flock', ['--exclusive', '--timeout', String(lockSecondsMax), '3']);
   if (code !== 0) {
@@ -46,6 +50,7 @@ export async function openPrograms(lockFile: string): Promise<Programs> {
   return {
     attempt,
     start,
+    startApart: (program, args) => startProgram(program, args, { lock, detached: true }),
     run: async (program, args, input) => {
       const { code, said } = await attempt(program, args, input);
       if (code !== 0) throw new Error(`${program} ${args.slice(0, 4).join(' ')} ended with ${code}: ${said.trim()}`);
@@ -57,8 +62,8 @@ export async function openPrograms(lockFile: string): Promise<Programs> {
   };
 }
 
-function startProgram(program: string, args: readonly string[], lock: number): Started {
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe', lock] });
+function startProgram(program: string, args: readonly string[], { lock, detached = false }: { lock: number; detached?: boolean }): Started {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe', lock], detached });
   let said = '';
   const listen = (chunk: Buffer) => (said = (said + chunk.toString()).slice(-outputBytesMax));
   child.stdout?.on('data', listen);
@@ -80,7 +85,9 @@ function startProgram(program: string, args: readonly string[], lock: number): S
   };
   // Its end may not have been told to us yet.
   const alive = () => child.exitCode === null && child.signalCode === null && processStart(child.pid ?? 0) !== undefined;
-  return { pid: child.pid, alive, tell };
+  const write = (text: string) =>
+    new Promise<void>((settle, fail) => void child.stdin?.write(text, (error) => (error ? fail(error) : settle())));
+  return { pid: child.pid, alive, write, tell };
 }
 
 /** A failure is kept until the program has ended, or it might go on behind the back of whoever hears of it. */

@@ -8,7 +8,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
 import type { Container, ContainerState, ContainerStats, Limits, OutboundRule, Runtime } from '../runtime.ts';
 import { resourcesOf } from './bundle.ts';
-import { countersOf, freeze, isFrozen, memoryUsed, thaw } from './cgroups.ts';
+import { countersOf, isFrozen, memoryUsed } from './cgroups.ts';
 import {
   type Description,
   checkAddresses,
@@ -21,6 +21,7 @@ import {
 } from './description.ts';
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
 import { writeFiles } from './files.ts';
+import { Frozen } from './frozen.ts';
 import { removeLeftovers } from './leftovers.ts';
 import {
   type Machine,
@@ -69,7 +70,8 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
   const turns = new Turns();
   const preparers = new Preparers(programs, monitorsOf(places));
   const outputs = openOutputs(places);
-  const machine: Machine = { places, programs, preparers, volumes, turns, outputs };
+  const frozen = new Frozen(programs, monitorsOf(places));
+  const machine: Machine = { places, programs, preparers, volumes, turns, outputs, frozen };
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
@@ -88,8 +90,8 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
     exec: async (name, command) => startExecution(places, name, command),
     logs: (name, options) => readLogs(places, name, options),
     stats: (name) => statsOf(machine, name),
-    pause: (name) => turns.take(name, () => pause(places, name)),
-    resume: (name) => turns.take(name, async () => thaw(cgroupOf(places, foundDescription(places, name).name))),
+    pause: (name) => turns.take(name, () => pause(machine, name)),
+    resume: (name) => turns.take(name, async () => frozen.thaw(cgroupOf(places, foundDescription(places, name).name))),
     update: (name, limits) => turns.take(name, () => changeLimits(machine, foundDescription(places, name), limits)),
     updateFiles: (name, files) => turns.take(name, async () => changeFiles(places, foundDescription(places, name), files)),
     updateOutbound: (name, outbound) => turns.take(name, () => changeOutbound(machine, foundDescription(places, name), outbound)),
@@ -100,6 +102,7 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
       await turns.over();
       await outputs.close();
       await preparers.close();
+      await frozen.close();
       programs.close();
     },
   };
@@ -149,7 +152,7 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
       await changeOutbound(machine, stored ?? description, description.outbound);
     if (JSON.stringify(stored?.limits) !== JSON.stringify(description.limits)) await changeLimits(machine, description, description.limits);
     if (JSON.stringify(stored?.files) !== JSON.stringify(description.files)) changeFiles(places, description, description.files);
-    thaw(cgroupOf(places, name));
+    machine.frozen.thaw(cgroupOf(places, name));
     if (readText(tokenFile(places, name)) !== undefined) return;
   }
   try {
@@ -186,11 +189,11 @@ async function removeContainer(machine: Machine, name: string) {
   rmSync(durableOf(places, name), { recursive: true, force: true });
 }
 
-async function pause(places: Places, name: string) {
+async function pause({ places, frozen }: Machine, name: string) {
   foundDescription(places, name);
   if (!runningOf(places, name)) throw new Problem('conflict', `${name} is not running; start it first.`);
   const cgroup = cgroupOf(places, name);
-  freeze(cgroup);
+  await frozen.freeze(cgroup);
   await waitUntil(() => isFrozen(cgroup), freezeMillisecondsMax);
 }
 

@@ -100,11 +100,60 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
   });
 
-  /** What was started ahead to prepare the next container. */
-  const waitingPreparers = () =>
+  const statOf = (pid: number) => readText(`/proc/${pid}/stat`) ?? '';
+  const programsOf = (parent: number | undefined, program: string) =>
     readdirSync('/proc')
       .map(Number)
-      .filter((pid) => pid > 0 && commandOf(pid).includes('prepare.pl') && readText(`/proc/${pid}/stat`)?.includes(`) S ${process.pid} `));
+      .filter((pid) => pid > 0 && commandOf(pid).includes(program) && new RegExp(`\\) [RSD] ${parent} `).test(statOf(pid)));
+  /** What was started ahead to prepare the next container. */
+  const waitingPreparers = () => programsOf(process.pid, 'prepare.pl').filter((pid) => statOf(pid).includes(') S '));
+
+  test('what is paused goes on when the one who paused it is killed, and nobody comes back for it', async () => {
+    const child = await loadElsewhere(`
+      await Promise.all(containers.slice(0, 2).map((container) => runtime.ensure(container)));
+      const { address } = await runtime.state('web');
+      await Promise.all(['web', 'a', 'web'].map((name) => runtime.pause(name)));
+      await runtime.resume('a');
+      const states = await Promise.all(['web', 'a'].map((name) => runtime.state(name)));
+      console.log(JSON.stringify([address, ...states.map(({ status }) => status)]));
+      setInterval(() => {}, 1000);`);
+    go(child);
+    const [said] = await once(child.stdout!, 'data');
+    const [address, ...states] = JSON.parse(String(said));
+    expect(states).toEqual(['paused', 'running']);
+    const guards = programsOf(child.pid, 'thaw.pl');
+    expect(guards).toHaveLength(1);
+    const ask = () => fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(300) }).then((reply) => reply.text(), String);
+    expect(await ask()).toContain('Timeout');
+    // As a terminal does that closes, or a service that is stopped: it is not for it.
+    for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT'] as const) process.kill(guards[0] ?? 0, signal);
+    await killed(child);
+    await expect.poll(ask, waiting).toBe('web');
+    await expect.poll(() => guards.map(commandOf), waiting).toEqual(['']);
+  });
+
+  test('what watches over the paused is out of the way when nothing is, and when the runtime is closed', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    await runtime.ensure(idle('a'));
+    const guards = () => programsOf(process.pid, 'thaw.pl');
+    await runtime.pause('a');
+    const [first] = guards();
+    await expect.poll(() => /^0::(.*)$/m.exec(readText(`/proc/${first}/cgroup`) ?? '')?.[1], waiting).toContain('-monitors');
+    await runtime.resume('a');
+    await runtime.pause('a');
+    await expect.poll(guards, waiting).toHaveLength(1);
+    expect(guards()).not.toContain(first);
+    expect(await runtime.state('a')).toMatchObject({ status: 'paused' });
+    for (const pid of guards()) process.kill(pid, 'SIGKILL');
+    await expect.poll(guards, waiting).toEqual([]);
+    await runtime.ensure(idle('b'));
+    await runtime.pause('b');
+    expect(guards()).toHaveLength(1);
+    await runtime.close();
+    expect(guards()).toEqual([]);
+    runtime = await openRuncRuntime(machine.options);
+    expect((await runtime.list()).map(({ status }) => status)).toEqual(['running', 'running']);
+  });
 
   test('their monitors are not among the processes of the platform, also when what was to start them is killed while it waits', async () => {
     runtime = await openRuncRuntime(machine.options);
