@@ -1,15 +1,15 @@
-/** Backups, for the operator at the machine: what there is, whether it is whole, as one file for elsewhere, and of the platform itself. */
+/** Backups, for the operator at the machine: what there is, whether it is whole, what becomes of a store that is not, as one file for elsewhere, and of the platform itself. */
 import { join } from 'node:path';
 import { backupPlaces, ConfigError, readConfig, type Config } from '../server/config.ts';
 import { shareDataFolder } from '../server/data-folder.ts';
-import type { Blobs } from '../server/drivers/blobs/blobs.ts';
+import type { Blobs, Stored } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import type { BackupPlace } from '../server/drivers/blobs/places.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import { allBackups, type ListedBackup } from '../server/rooms/backups/room.ts';
-import { backUpPlatform, platformBackups, platformRepository } from '../server/rooms/recovery/room.ts';
+import { allBackups, noteVerdict, repairedLine, repairStore, verdictOn, type ListedBackup } from '../server/rooms/backups/room.ts';
+import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from '../server/rooms/recovery/room.ts';
 import { withDatabase } from './database.ts';
 
 export interface Kept {
@@ -50,8 +50,11 @@ export const listBackups = ([project]: string[]) =>
     console.log(`\nThe platform itself: ${newest === undefined ? 'no backup yet; make one with ./offshoot backup platform' : newest}`);
   });
 
-const stateOf = ({ status, restorable }: ListedBackup) =>
-  status === 'DELETING' ? 'being deleted' : restorable ? 'restorable' : 'being made';
+function stateOf({ status, restorable, damaged_at }: ListedBackup): string {
+  if (status === 'DELETING') return 'being deleted';
+  if (damaged_at !== null) return 'damaged';
+  return restorable ? 'restorable' : 'being made';
+}
 
 function table(rows: readonly string[][]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
@@ -67,33 +70,85 @@ function table(rows: readonly string[][]): string {
 
 /** All, those of a project, or one; and of the platform, where all are asked for. */
 export const verifyBackups = ([which]: string[]) =>
-  withBackups(async ({ db, blobs }) => {
-    const wanted = (await allBackups(db)).filter(({ id, project_id }) => which === undefined || id === which || project_id === which);
-    if (which !== undefined && wanted.length === 0)
+  withBackups(async (kept) => {
+    const wanted = (await allBackups(kept.db)).filter(({ id, project_id }) => which === undefined || id === which || project_id === which);
+    if (which !== undefined && which !== platformRepository && wanted.length === 0)
       throw new Problem('not-found', `There is no backup, and no project with backups, of the name ${which}.`);
     let failures = 0;
-    const verify = async (title: string, work: () => Promise<void>) => {
+    for (const backup of wanted) if (!(await verifyBackup(kept, backup))) failures += 1;
+    if (which === undefined || which === platformRepository)
+      for (const backup of await platformBackups(kept.blobs)) if (!(await verifyPlatformBackup(kept, backup))) failures += 1;
+    if (failures > 0)
+      throw new Problem(
+        'unavailable',
+        `${failures} of the backups that were read are not whole in every place; ./offshoot backup repair sees to it that the next ones are.`,
+      );
+  });
+
+/** Says so, and has it offered or not from now on. Whether it is whole, in every place. */
+async function verifyBackup(
+  { db, blobs }: Kept,
+  { id, project_id, environment_id, status, stored, damaged_at }: ListedBackup,
+): Promise<boolean> {
+  // Of one that is being made or deleted some is missing, as it should be.
+  if (!stored || status === 'DELETING') return true;
+  const copies = await blobs.inspect(project_id, stored);
+  const verdict = verdictOn(copies);
+  await noteVerdict(db, id, verdict);
+  const problems = copies.flatMap(({ problem }) => problem?.message ?? []);
+  const ok = damaged_at === null ? 'ok' : 'ok: it is whole again, and can be restored';
+  const ending = {
+    whole: problems.length === 0 ? ok : 'It can be restored from elsewhere.',
+    damaged: 'It cannot be restored any more.',
+    unknown: '',
+  };
+  console.log(`${id}  ${project_id}  ${environment_id}  ${[...problems, ending[verdict]].join(' ').trimEnd()}`);
+  return problems.length === 0;
+}
+
+/** By its name it is found. */
+const storedPlatform = (backup: string): Stored => ({ backup, parts: [], places: {}, bytes: 0, bytesAdded: 0 });
+
+async function verifyPlatformBackup({ blobs }: Kept, backup: string): Promise<boolean> {
+  const problems = (await blobs.inspect(platformRepository, storedPlatform(backup))).flatMap(({ problem }) => problem?.message ?? []);
+  console.log(`${backup}  ${problems.length === 0 ? 'ok' : problems.join(' ')}`);
+  return problems.length === 0;
+}
+
+/** Of all projects and the platform, or of one. What is lost is lost; what is stored from now on is whole. */
+export const repairBackups = ([which]: string[]) =>
+  withBackups(async (kept) => {
+    const projects = new Set((await allBackups(kept.db)).map(({ project_id }) => project_id));
+    if (which !== undefined && which !== platformRepository && !projects.has(which))
+      throw new Problem('not-found', `There is no project ${which} with backups; say platform for those of the platform itself.`);
+    const failed: string[] = [];
+    for (const repository of [...projects, platformRepository]) {
+      if (which !== undefined && which !== repository) continue;
+      console.log(`${repository}:`);
       try {
-        await work();
-        console.log(`${title}  ok`);
+        await (repository === platformRepository ? repairPlatform(kept) : repairStore(kept, repository, (line) => console.log(line)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        failures += 1;
-        console.log(`${title}  ${error.message}`);
+        failed.push(repository);
+        console.log(`  ${error.message}`);
       }
-    };
-    for (const { id, project_id, environment_id, stored } of wanted)
-      if (stored) await verify(`${id}  ${project_id}  ${environment_id}`, () => blobs.verify(project_id, stored));
-    if (which === undefined)
-      for (const backup of await platformBackups(blobs))
-        await verify(backup, () => blobs.verify(platformRepository, { backup, parts: [], places: {}, bytes: 0, bytesAdded: 0 }));
-    if (failures > 0) throw new Problem('unavailable', `${failures} of the copies that were read are not whole.`);
+    }
+    if (failed.length > 0) throw new Problem('unavailable', `Not repaired: ${failed.join(', ')}.`);
   });
+
+async function repairPlatform({ blobs }: Kept): Promise<void> {
+  for (const repaired of await blobs.repair(platformRepository)) console.log(`  ${repairedLine(repaired)}`);
+  const backups = (await platformBackups(blobs)).map(storedPlatform);
+  for (const [backup, copies] of await blobs.survey(platformRepository, backups))
+    if (verdictOn(copies) === 'damaged') console.log(`  W: ${backup} is damaged; it cannot be restored any more`);
+}
 
 export const backUpThePlatform = (to: string | undefined) =>
   withBackups(
     async ({ config, db, blobs }) => {
-      const { backup, bytes, places } = await backUpPlatform({ db, blobs, data: config.data });
+      const { backup, bytes, places } = await backUpPlatform({ db, blobs, data: config.data }, { isElsewhere: to !== undefined });
+      // Where the platform looks every day, it does that itself.
+      if (to !== undefined) await forgetOldPlatformBackups(blobs);
       console.log(`${backup}: ${(bytes / 2 ** 20).toFixed(1)} MB are in ${Object.keys(places).join(', ')}, and were read back.`);
       console.log('Nobody can open it without the key of this installation: ./offshoot backup key shows it. Keep that somewhere else.');
     },

@@ -11,7 +11,7 @@ import { setUsersMax } from '../server/rooms/organizations/room.ts';
 import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/room.ts';
 import { openSessions } from '../server/rooms/ssh/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
-import { backUpThePlatform, listBackups, showKey, verifyBackups } from './backup.ts';
+import { backUpThePlatform, listBackups, repairBackups, showKey, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
 import { withDatabase } from './database.ts';
 import { listDeployments, rollBack } from './deployments.ts';
@@ -33,7 +33,8 @@ const usage = `Usage: ./offshoot <command>
   deployment list <project> <environment>                                  what was deployed there, and what can be gone back to
   rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
   backup list [project]                                                    all backups of environments, oldest first
-  backup verify [backup|project]                                           reads back every byte: of one, of a project's, or of all
+  backup verify [backup|project]                                           reads back every byte: of one, of a project's, or of all; what is damaged is not offered any more
+  backup repair [project]                                                  takes what is damaged out of use, so that the next backups are whole; platform for those of the platform
   backup export <backup> <file>                                            as one file, and the key that opens it
   backup import <file> --project ID --environment NAME                     of another installation; reads the key from standard input
   backup platform [--to PLACE]                                             of the database and the repositories; also made by itself each day
@@ -137,8 +138,9 @@ const commands: Record<string, Command> = {
 
   'backup list': ({ words }) => listBackups(words),
   'backup verify': ({ words }) => verifyBackups(words),
+  'backup repair': ({ words }) => repairBackups(words),
   'backup export': ({ words }) => exportBackup(words),
-  'backup import': ({ words, flags }) => importBackup(words, flags),
+  'backup import': ({ words, flags }) => importBackup(words, flags, standardInput),
   'backup platform': ({ flags }) => backUpThePlatform(flags.to),
   'backup key': showKey,
   'restore platform': ({ flags }) => restorePlatform({ from: flags.from, backup: flags.backup, keyFromInput: flags['key-stdin'] ?? false }),
@@ -158,6 +160,7 @@ const commands: Record<string, Command> = {
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };
 
+const standardInput = () => readFileSync(0, 'utf8');
 const usersMax = 10_000;
 const sessionsMax = 10_000;
 
@@ -171,7 +174,7 @@ async function known(db: Db, email: string) {
 
 function newPassword(flags: Arguments['flags']) {
   if (!flags['password-stdin']) return randomSecret(15);
-  const given = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+  const given = standardInput().replace(/\r?\n$/, '');
   if (given.length < passwordCharactersMin || given.length > passwordCharactersMax) {
     throw new Problem('invalid-request', `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters.`);
   }

@@ -130,6 +130,7 @@ export interface Database {
     orphaned_at: Time | null;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    damaged_at: Time | null;
   };
   connections: {
     user_id: string;

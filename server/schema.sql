@@ -165,15 +165,18 @@ create table backups (
   orphaned_at timestamp with time zone,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  damaged_at timestamp with time zone,
   constraint backups_pkey PRIMARY KEY (id),
   constraint backups_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint backups_check CHECK (((NOT restorable) OR (stored IS NOT NULL))),
   constraint backups_check1 CHECK ((automated OR ((slot_at IS NULL) AND (index IS NULL)))),
+  constraint backups_check2 CHECK (((damaged_at IS NULL) OR ((NOT restorable) AND (stored IS NOT NULL)))),
   constraint backups_environment_type_check CHECK ((environment_type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text]))),
   constraint backups_id_check CHECK ((id ~ '^[0-9A-HJKMNP-TV-Z]{26}$'::text)),
   constraint backups_index_check CHECK ((index > 0)),
   constraint backups_status_check CHECK ((status = ANY (ARRAY['CREATED'::text, 'DELETING'::text, 'ABANDONED'::text])))
 );
+CREATE INDEX backups_being_made ON public.backups USING btree (project_id, environment_id) WHERE ((status = 'CREATED'::text) AND (NOT restorable));
 CREATE INDEX backups_environment ON public.backups USING btree (project_id, environment_id, created_at DESC, id DESC);
 CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (status <> 'CREATED'::text);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);

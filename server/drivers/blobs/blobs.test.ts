@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,6 +11,7 @@ import { blobsConformance, type OpenedBlobs, picture, testMilliseconds } from '.
 import { openBlobs } from './open-blobs.ts';
 import type { BackupPlace } from './places.ts';
 import { recentChanges } from './recent-changes.ts';
+import { openRepositories } from './repositories.ts';
 import { openTestS3, type TestS3, testS3Keys } from './test-s3.ts';
 
 const run = promisify(execFile);
@@ -103,7 +104,7 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
 
   test('a store that fails half way, is full or lies about what it kept is told of, and the next try succeeds', async () => {
     const blobs = blobsAt(folder, [s3Place(s3)]);
-    s3.misbehave('fails', 2);
+    s3.misbehave('fails', 4);
     await expect(blobs.store('faulty', 'one', data(), {})).rejects.toThrow(/does not answer; see that it runs|failed \(500/);
     s3.misbehave('full', 3);
     await expect(blobs.store('faulty', 'one', data(), {})).rejects.toThrow('could not be stored at s3:');
@@ -124,6 +125,7 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     const blobs = blobsAt(folder, [s3Place(s3)]);
     const stored = await blobs.store('away', 'one', data(), {});
     await s3.disappear();
+    expect(await blobs.inspect('away', stored)).toMatchObject([{ state: 'unknown' }]);
     await expect(blobs.verify('away', stored)).rejects.toThrow(
       /^The copy of the backup one at s3:.* could not be read back: the place does not answer/,
     );
@@ -148,8 +150,40 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     await mkdir(restored);
     await blobs.restore('twice', stored, [{ name: 'data', folder: restored }]);
     expect(await picture(restored)).toBe(await picture(join(folder, 'data')));
+    const states = async () => (await blobs.inspect('twice', stored)).map(({ state }) => state);
+    expect(await states()).toEqual(['damaged', 'whole']);
+    expect(await blobs.repair('twice')).toMatchObject([{ damaged: [expect.any(String), expect.any(String)] }, { damaged: [] }]);
+    await blobs.verify('twice', await blobs.store('twice', 'two', data(), { after: stored }));
+    expect(await states()).toEqual(['whole', 'whole']);
     // What was stored before a place had its present name is found by the backup's.
     await blobsAt(folder, [far]).verify('twice', { ...stored, places: {} });
+
+    // A disk that is not there is not one that has nothing, but on a machine that never knew it.
+    await rename(join(folder, 'near'), join(folder, 'unmounted'));
+    for (const refused of [blobs.list('twice'), blobs.forget('twice', ['two']), blobs.removeRepository('twice')])
+      await expect(refused).rejects.toThrow('see that the disk is mounted');
+    const elsewhere = join(folder, 'elsewhere');
+    await mkdir(elsewhere);
+    expect(await blobsAt(elsewhere, [near, far]).list('twice')).toEqual(['one', 'two']);
+    await rename(join(folder, 'unmounted'), join(folder, 'near'));
+    await blobs.removeRepository('twice');
+    expect(await blobs.list('twice')).toEqual([]);
+  });
+
+  test('whoever restores does not wait for who waits to be alone', async () => {
+    const blobs = blobsAt(folder, [{ kind: 'folder', folder: join(folder, 'busy') }]);
+    const stored = await blobs.store('busy', 'one', data(), {});
+    const restored = join(folder, 'ahead');
+    await mkdir(restored);
+    const order: string[] = [];
+    const locks = openRepositories({ folder: join(folder, 'blobs'), attemptsMax }, openSecrets(keys));
+    const inside = Promise.withResolvers<void>();
+    const using = locks.together('busy', undefined, () => inside.promise);
+    const forgetting = blobs.forget('busy', []).then(() => order.push('forgotten'));
+    await blobs.restore('busy', stored, [{ name: 'data', folder: restored }]).then(() => order.push('restored'));
+    inside.resolve();
+    await Promise.all([using, forgetting]);
+    expect(order).toEqual(['restored', 'forgotten']);
   });
 
   test('a disk that is full is named, and there is room again after that', async () => {
@@ -180,6 +214,33 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     await expect(blobs.store('shop', 'two', data(), {})).rejects.toThrow(/does not have the backups that were stored there/);
     await rm(join(folder, 'blobs', 'known'), { recursive: true });
     await expect(blobs.store('shop', 'two', data(), {})).rejects.toThrow('lost the file that describes them');
+  });
+
+  test('what opens a repository cannot be repaired, and that is said; a disk that is not there is no damage', async () => {
+    const place = join(folder, 'unopened');
+    const blobs = blobsAt(folder, [{ kind: 'folder', folder: place }]);
+    const stored = await blobs.store('shop', 'one', data(), {});
+    const state = async () => (await blobs.inspect('shop', stored))[0]?.state;
+    for (const file of ['config', (await filesBelow(join(place, 'shop'))).find((name) => name.startsWith('keys/')) ?? '']) {
+      const path = join(place, 'shop', file);
+      const content = await readFile(path);
+      await rm(path);
+      await writeFile(
+        path,
+        content.map((byte, index) => (index === content.length >> 1 ? byte ^ 1 : byte)),
+      );
+      expect([file, await state()]).toEqual([file, 'damaged']);
+      const sentence = `The backups at ${place} cannot be repaired: without shop/${file}, which is damaged or missing`;
+      await expect(blobs.repair('shop')).rejects.toThrow(sentence);
+      await rm(path);
+      expect([file, await state()]).toEqual([file, 'damaged']);
+      await expect(blobs.repair('shop')).rejects.toThrow('cannot be repaired: without shop/');
+      await writeFile(path, content);
+    }
+    await rename(place, `${place}-away`);
+    expect(await state()).toBe('unknown');
+    await rename(`${place}-away`, place);
+    expect(await state()).toBe('whole');
   });
 
   test('a new key of the installation opens what the old one locked, and the old one can go', async () => {

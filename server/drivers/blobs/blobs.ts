@@ -1,3 +1,5 @@
+import { Problem } from '../../kernel/problem.ts';
+
 /**
  * Where backups are kept, off the pool: compressed, encrypted, and each piece of data once, however many backups have it. Every implementation passes
  * blobs/conformance.ts.
@@ -11,16 +13,31 @@ export interface Blobs {
    * again, because the first call was interrupted, gets the same without reading everything again.
    */
   store(repository: string, backup: string, parts: readonly Part[], bounds: StoreBounds): Promise<Stored>;
-  /** Reads back every byte from every place, and throws a Problem that says what is damaged or missing where. */
+  /** Reads back every byte from every place, and throws a Problem that says what is damaged or missing where: a Damage, if anything is. */
   verify(repository: string, stored: Stored, signal?: AbortSignal): Promise<void>;
+  /** The same, and tells of every place. */
+  inspect(repository: string, stored: Stored, signal?: AbortSignal): Promise<Copy[]>;
+  /**
+   * What of these is all there, as far as one can tell without reading all of it: some of it may be damaged where it is, unless the repository was just repaired.
+   * By the backup's name.
+   */
+  survey(repository: string, backups: readonly Stored[], signal?: AbortSignal): Promise<Map<string, Copy[]>>;
+  /**
+   * Takes what is damaged, or refers to what is not there, out of use, in every place: whatever is stored after that is whole, also where it is the same data again,
+   * and makes backups whole that lack just this. All that is sound stays. It bears being interrupted and called again.
+   */
+  repair(repository: string, signal?: AbortSignal): Promise<Repaired[]>;
   /**
    * Fills empty folders with the parts of those names, from the first place that has them whole. It bears being called again for folders that an
-   * interrupted call left half full.
+   * interrupted call left half full. Throws a Damage where no place has them whole.
    */
   restore(repository: string, stored: Stored, parts: readonly Part[], signal?: AbortSignal): Promise<void>;
-  /** Frees what only these backups held. Those that are not there are forgotten already. */
+  /**
+   * Frees what only these backups held. Those that are not there are forgotten already. As long as another one lacks something, nothing can be told to be unused,
+   * and it is freed with a later call.
+   */
   forget(repository: string, backups: readonly string[], signal?: AbortSignal): Promise<void>;
-  /** The backups that are in all places. */
+  /** The backups that are in any of the places, all of which have to answer. */
   list(repository: string): Promise<string[]>;
   /** With all that is in it. */
   removeRepository(repository: string): Promise<void>;
@@ -65,4 +82,24 @@ export interface PlaceState {
   address: string;
   /** Undefined: it works. */
   problem: string | undefined;
+}
+
+/** What is stored is damaged, or parts of it are missing. A place that could not be looked at is none. */
+export class Damage extends Problem {}
+
+/** A backup at one place. */
+export interface Copy {
+  place: string;
+  /** `unknown`: the place does not answer, does not let us in, is not the one that it was … */
+  state: 'whole' | 'damaged' | 'unknown';
+  /** Of one that is not whole. */
+  problem?: Problem;
+}
+
+export interface Repaired {
+  place: string;
+  /** The files that were taken out of use. */
+  damaged: string[];
+  /** How many sound pieces were in them, and were kept. */
+  piecesKept: number;
 }

@@ -1,9 +1,10 @@
 /** What went wrong with a backup's copy, in a sentence that says what to do. */
 import { Problem } from '../../kernel/problem.ts';
+import { Damage } from './blobs.ts';
 import type { Place } from './places.ts';
 import { type FailureKind, ResticFailure } from './restic.ts';
 
-type Doing = 'store' | 'verify' | 'restore' | 'forget' | 'list';
+type Doing = 'store' | 'verify' | 'restore' | 'forget' | 'list' | 'repair';
 
 const began: Record<Doing, (backup: string, where: string) => string> = {
   store: (backup, where) => `The backup${backup} could not be stored at ${where}`,
@@ -11,6 +12,7 @@ const began: Record<Doing, (backup: string, where: string) => string> = {
   restore: (backup, where) => `The backup${backup} could not be restored from ${where}`,
   forget: (_, where) => `What backups at ${where} no longer need could not be removed`,
   list: (_, where) => `The backups at ${where} could not be listed`,
+  repair: (_, where) => `The backups at ${where} could not be repaired`,
 };
 
 const ended: Record<FailureKind, string> = {
@@ -31,5 +33,6 @@ const ended: Record<FailureKind, string> = {
 export function problemOf(error: unknown, doing: Doing, place: Place, backup?: string): unknown {
   if (!(error instanceof ResticFailure)) return error;
   const sentence = `${began[doing](backup === undefined ? '' : ` ${backup}`, place.name)}: ${ended[error.kind]}.`;
-  return new Problem('unavailable', sentence, { internal: error.message, cause: error });
+  const details = { internal: error.message, cause: error };
+  return error.kind === 'damaged' ? new Damage('unavailable', sentence, details) : new Problem('unavailable', sentence, details);
 }

@@ -7,13 +7,15 @@
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
-import type { Blobs, Part, PlaceState, Stored } from './blobs.ts';
+import { type Blobs, type Copy, Damage, type Part, type PlaceState, type Repaired, type Stored } from './blobs.ts';
 import { problemOf } from './failures.ts';
+import { inspectAt, surveyAt } from './inspect.ts';
 import { openPlace, type BackupPlace, type Place } from './places.ts';
 import { recentChanges } from './recent-changes.ts';
+import { repairAt } from './repair.ts';
 import { openRepositories, type Repositories } from './repositories.ts';
 import { ResticFailure } from './restic.ts';
-import { readSnapshots, readStoring, type Snapshot } from './snapshots.ts';
+import { readSnapshots, readStoring, snapshotOf, type Snapshot } from './snapshots.ts';
 
 export interface BlobsOptions {
   /** For locks, caches and scratch files. */
@@ -31,6 +33,11 @@ const host = 'offshoot';
 export function openBlobs({ folder, places: list, secrets, attemptsMax = attemptsMaxUsual }: BlobsOptions): Blobs {
   const places = list.map(openPlace);
   const repositories = openRepositories({ folder, attemptsMax }, secrets);
+  const inspect: Blobs['inspect'] = async (repository, stored, signal) => {
+    const copies: Copy[] = [];
+    for (const place of places) copies.push(await inspectAt({ repositories, place, repository, signal }, stored));
+    return copies;
+  };
   return {
     async store(repository, backup, parts, { after, takenAt, progress, signal }) {
       refuseNames([repository, backup, ...parts.map(({ name }) => name)]);
@@ -55,30 +62,51 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
       return stored;
     },
     async verify(repository, stored, signal) {
-      for (const place of places) await verifyAt(repositories, place, repository, stored, signal);
+      const copies = await inspect(repository, stored, signal);
+      const failed = copies.find(({ state }) => state === 'damaged') ?? copies.find(({ state }) => state === 'unknown');
+      if (failed) throw failed.problem;
+    },
+    inspect,
+    async survey(repository, backups, signal) {
+      const surveys: Map<string, Copy>[] = [];
+      for (const place of places) surveys.push(await surveyAt({ repositories, place, repository, signal }, backups));
+      return new Map(backups.map(({ backup }) => [backup, surveys.flatMap((copies) => copies.get(backup) ?? [])]));
+    },
+    async repair(repository, signal) {
+      refuseNames([repository]);
+      const repaired: Repaired[] = [];
+      // One that cannot be repaired is no reason to leave the others as they are.
+      const failures: unknown[] = [];
+      for (const place of places)
+        await repairAt({ repositories, place, repository, signal }).then(
+          (result) => void repaired.push(result),
+          (error: unknown) => void failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
+      return repaired;
     },
     async restore(repository, stored, parts, signal) {
       refuseNames(parts.map(({ name }) => name));
       const missing = parts.find(({ name }) => !stored.parts.includes(name));
       if (missing) throw new Problem('conflict', `The backup ${stored.backup} has no ${missing.name}.`);
-      let failure: unknown;
+      const failures: Problem[] = [];
       for (const place of places) {
         try {
           return await restoreFrom(repositories, place, repository, stored, parts, signal);
         } catch (error) {
           if (!(error instanceof Problem)) throw error;
-          failure ??= error;
+          failures.push(error);
         }
       }
-      throw failure;
+      // A place that could not be looked at may have it whole.
+      throw failures.find((failure) => !(failure instanceof Damage)) ?? failures[0];
     },
     async forget(repository, backups, signal) {
       for (const place of places) await forgetAt(repositories, place, repository, backups, signal);
     },
     async list(repository) {
       const lists = await Promise.all(places.map((place) => snapshotsAt(repositories, place, repository)));
-      const [first = new Set<string>(), ...others] = lists.map((snapshots) => new Set(snapshots.flatMap(({ tags }) => tags)));
-      return [...first].filter((backup) => others.every((names) => names.has(backup))).toSorted();
+      return [...new Set(lists.flat().flatMap(({ tags }) => tags))].toSorted();
     },
     async removeRepository(repository) {
       refuseNames([repository]);
@@ -124,17 +152,32 @@ async function storeBeside(repositories: Repositories, place: Place, repository:
   const interrupted = there.findLast(({ tags }) => tags.includes(backup));
   const earlier = there.find(({ id }) => id === after?.places[place.name]);
   const parent = interrupted ?? earlier;
-  // Left to itself restic would compare with whatever had parts of the same names.
-  const compared = parent ? ['--parent', parent.id] : ['--force'];
   const names = parts.map(({ name }) => name);
-  const args = ['backup', '--json', '--verbose=2', '--host', host, '--tag', backup, ...compared, '--', ...names];
-  const result = readStoring(progress);
-  await repositories.run({ place, repository, args, parts: { list: parts, access: 'ro' }, line: result.line, signal });
-  const { shortId, bytes, bytesAdded } = result.summary();
+  const storeComparing = async (compared: readonly string[]) => {
+    const args = ['backup', '--json', '--verbose=2', '--host', host, '--tag', backup, ...compared, '--', ...names];
+    const result = readStoring(progress);
+    await repositories.run({ place, repository, args, parts: { list: parts, access: 'ro' }, line: result.line, signal });
+    return result.summary();
+  };
+  // Left to itself restic would compare with whatever had parts of the same names.
+  const alone = ['--force'];
+  const { shortId, bytes, bytesAdded } = await (parent
+    ? storeComparing(['--parent', parent.id]).catch((error: unknown) => {
+        // Of an earlier backup that lacks something restic says the same as of files that it cannot read.
+        if (error instanceof ResticFailure && (error.kind === 'unread' || error.kind === 'damaged')) return storeComparing(alone);
+        throw error;
+      })
+    : storeComparing(alone));
   const [file] = await place.names(repository, `snapshots/${shortId}`);
   if (file === undefined) throw new ResticFailure('damaged', `snapshot ${shortId} is not there`);
-  const earlierBytes = interrupted ? await bytesOnlyOf(repositories, place, repository, backup, signal) : 0;
+  const earlierBytes = interrupted ? await bytesOnlyOf(repositories, place, repository, backup, signal).catch(unlessDamaged) : 0;
   return { id: file.slice(file.lastIndexOf('/') + 1), bytes, bytesAdded: Math.max(bytesAdded, earlierBytes) };
+}
+
+/** With a damaged backup beside it nobody can tell; then only what this call added is. */
+function unlessDamaged(error: unknown): number {
+  if (error instanceof ResticFailure && error.kind === 'damaged') return 0;
+  throw error;
 }
 
 /** What would be freed without the backup: how much its first, interrupted call added. */
@@ -153,20 +196,6 @@ async function bytesOnlyOf(repositories: Repositories, place: Place, repository:
   return (await sizeOf(all)) - (await sizeOf(all.filter(({ tags }) => !tags.includes(backup))));
 }
 
-async function verifyAt(repositories: Repositories, place: Place, repository: string, stored: Stored, signal: AbortSignal | undefined) {
-  try {
-    await repositories.together(repository, signal, async () => {
-      const id = await idAt(repositories, place, repository, stored, signal);
-      const read = (...args: readonly string[]) => repositories.run({ place, repository, args, withoutCache: true, signal });
-      // A folder whose list of files is damaged would be left out by `dump`, which then ends well.
-      await read('ls', '--no-lock', '--', id);
-      await read('dump', '--no-lock', '--archive', 'tar', '--', id, '/');
-    });
-  } catch (error) {
-    throw problemOf(error, 'verify', place, stored.backup);
-  }
-}
-
 async function restoreFrom(
   repositories: Repositories,
   place: Place,
@@ -176,8 +205,8 @@ async function restoreFrom(
   signal: AbortSignal | undefined,
 ) {
   try {
-    await repositories.together(repository, signal, async () => {
-      const id = await idAt(repositories, place, repository, stored, signal);
+    await repositories.ahead(repository, signal, async () => {
+      const id = await snapshotOf(repositories, place, repository, stored, signal);
       const included = parts.flatMap(({ name }) => ['--include', `/${name}`]);
       const args = ['restore', '--no-lock', '--target', '.', ...included, '--', id];
       await repositories.run({ place, repository, args, parts: { list: parts, access: 'rw' }, isUrgent: true, signal });
@@ -187,18 +216,9 @@ async function restoreFrom(
   }
 }
 
-/** A place that was added or moved since is looked through. */
-async function idAt(repositories: Repositories, place: Place, repository: string, stored: Stored, signal: AbortSignal | undefined) {
-  const known = stored.places[place.name];
-  if (known !== undefined) return known;
-  const found = (await readSnapshots(repositories, place, repository, signal)).findLast(({ tags }) => tags.includes(stored.backup));
-  if (!found) throw new ResticFailure('damaged', `no snapshot found with the tag ${stored.backup}`);
-  return found.id;
-}
-
 async function snapshotsAt(repositories: Repositories, place: Place, repository: string): Promise<Snapshot[]> {
   refuseNames([repository]);
-  if (!(await repositories.exists(place, repository))) return [];
+  if (!(await repositories.exists(place, repository))) return repositories.refuseLost(place, repository).then(() => []);
   try {
     return await repositories.together(repository, undefined, () => readSnapshots(repositories, place, repository, undefined));
   } catch (error) {
@@ -214,7 +234,7 @@ async function forgetAt(
   signal: AbortSignal | undefined,
 ) {
   refuseNames([repository, ...backups]);
-  if (!(await repositories.exists(place, repository))) return;
+  if (!(await repositories.exists(place, repository))) return repositories.refuseLost(place, repository);
   try {
     await repositories.alone(repository, signal, async () => {
       const run = (args: readonly string[]) => repositories.run({ place, repository, args, signal });
@@ -225,21 +245,25 @@ async function forgetAt(
         await run(['forget', '--', ...ids.slice(from, from + snapshotsAtOnce)]);
       await removeScratch(place, repository);
       // Also where nothing was left to forget: a call before may have been interrupted here.
-      await run(['prune', '--max-unused', '10%']);
+      await run(['prune', '--max-unused', '10%']).catch((error: unknown) => {
+        if (!lacksSomething(error)) throw error;
+      });
     });
   } catch (error) {
     throw problemOf(error, 'forget', place);
   }
 }
 
-/** What restic was writing when it was killed; it never looks at it again. */
+/** Of a backup that was there when something of it was lost: until it is forgotten itself, restic does not say what is unused. */
+const lacksSomething = (error: unknown) =>
+  error instanceof ResticFailure && /not found in (?:the )?(?:index|repository)|index is not complete/i.test(error.message);
+
+/** What restic was writing when it was killed, and never looks at again; and what was damaged. */
 async function removeScratch(place: Place, repository: string) {
   if (place.isFar) return;
   const names = await place.names(repository);
-  await place.remove(
-    repository,
-    names.filter((name) => /-tmp-\d+$/.test(name)),
-  );
+  const unfinished = names.filter((name) => /-tmp-\d+$/.test(name));
+  await place.remove(repository, [...unfinished, ...(await place.asideNoLonger(repository))]);
 }
 
 export const blobsFolder = (data: string) => join(data, 'blobs');

@@ -1,8 +1,9 @@
 /**
- * The places that backups are kept in, as far as restic does not see to it itself: what a place is called, what is there, and how all of it is removed.
+ * The places that backups are kept in, as far as restic does not see to it itself: what a place is called, what is there, and how a file of it is read, written
+ * and removed.
  */
 import { constants, existsSync } from 'node:fs';
-import { access, readdir, rm } from 'node:fs/promises';
+import { access, chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { openS3 } from './s3.ts';
@@ -22,6 +23,14 @@ export interface Place {
   options: readonly string[];
   /** What there is of a repository below a prefix, as paths in it. Throws a Problem where the place cannot be reached. */
   names(repository: string, prefix?: string): Promise<string[]>;
+  /** All of a file, with zeros for what its disk does not give any more; undefined where there is none. */
+  read(repository: string, name: string): Promise<Buffer | undefined>;
+  /** Whole or not at all. */
+  write(repository: string, name: string, content: Buffer): Promise<void>;
+  /** Takes a damaged file out of use; where the disk may be what erred, it is kept beside the others for some days. */
+  setAside(repository: string, name: string): Promise<void>;
+  /** What was set aside, and long enough ago. */
+  asideNoLonger(repository: string): Promise<string[]>;
   remove(repository: string, names: readonly string[]): Promise<void>;
   removeAll(repository: string): Promise<void>;
   /** Throws a Problem that says what is wrong; leaves nothing behind. */
@@ -40,15 +49,27 @@ function folderPlace(folder: string): Place {
     names: async (repository, prefix = '') => {
       const root = join(folder, repository);
       // Of the many files only those next to what was asked for.
-      const within = prefix === '' ? root : dirname(join(root, prefix));
+      const within = prefix === '' || prefix.endsWith('/') ? join(root, prefix) : dirname(join(root, prefix));
       const entries = await readdir(within, { recursive: prefix === '', withFileTypes: true }).catch((error: unknown) =>
         unlessMissing(folder, error),
       );
       const files = entries.filter((entry) => !entry.isDirectory()).map((entry) => relative(root, join(entry.parentPath, entry.name)));
       return files.filter((name) => name.startsWith(prefix));
     },
+    read: (repository, name) => readWhatIsReadable(join(folder, repository, name)).catch((error: unknown) => unlessGone(folder, error)),
+    write: (repository, name, content) =>
+      writeWhole(join(folder, repository, name), content).catch((error: unknown) => Promise.reject(cannotUse(folder, error))),
+    setAside: async (repository, name) => {
+      const to = join(folder, repository, asideFolder, today());
+      await mkdir(to, { recursive: true, mode: 0o700 });
+      await rename(join(folder, repository, name), join(to, name.replaceAll('/', '-')));
+    },
+    asideNoLonger: async (repository) => {
+      const days = await readdir(join(folder, repository, asideFolder)).catch(() => []);
+      return days.filter((day) => Date.now() - Date.parse(day) > asideDays * 86_400_000).map((day) => join(asideFolder, day));
+    },
     remove: async (repository, names) => {
-      for (const name of names) await rm(join(folder, repository, name), { force: true });
+      for (const name of names) await rm(join(folder, repository, name), { force: true, recursive: true });
     },
     removeAll: (repository) => rm(join(folder, repository), { recursive: true, force: true }),
     tryOut: () =>
@@ -56,10 +77,59 @@ function folderPlace(folder: string): Place {
   };
 }
 
+const asideFolder = 'damaged';
+const asideDays = 14;
+const today = () => new Date().toISOString().slice(0, 10);
+
+/** A sector of the smallest kind that disks lose. */
+const blockBytes = 4096;
+
+async function readWhatIsReadable(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (!hasCode(error, 'EIO')) throw error;
+  }
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const content = Buffer.alloc(size);
+    for (let at = 0; at < size; at += blockBytes)
+      await file.read(content, at, Math.min(blockBytes, size - at), at).catch((error: unknown) => {
+        if (!hasCode(error, 'EIO')) throw error;
+      });
+    return content;
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeWhole(path: string, content: Buffer): Promise<void> {
+  // As restic calls what it is writing, so that what a kill leaves is removed with the rest of such files.
+  const unfinished = `${path}-tmp-${process.pid}`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(unfinished, 'w', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await chmod(unfinished, 0o400);
+  await rename(unfinished, path);
+}
+
+const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code;
+
+function unlessGone(folder: string, error: unknown): undefined {
+  if (hasCode(error, 'ENOENT')) return undefined;
+  throw cannotUse(folder, error);
+}
+
 const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
 function unlessMissing(folder: string, error: unknown): [] {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+  if (hasCode(error, 'ENOENT')) return [];
   throw cannotUse(folder, error);
 }
 
@@ -87,6 +157,11 @@ function s3Place({ endpoint, bucket, prefix, region, accessKey, secretKey }: Ext
     // restic tries again by itself; that the client below it does, too, would make minutes of seconds.
     options: ['-o', 's3.retries=1', '-o', 's3.bucket-lookup=path'],
     names,
+    read: (repository, path) => s3.read(below(repository) + path),
+    write: (repository, path, content) => s3.write(below(repository) + path, content),
+    // It was given to us whole, and is wrong: a bucket has no sectors.
+    setAside: (repository, path) => s3.remove(below(repository) + path),
+    asideNoLonger: () => Promise.resolve([]),
     remove,
     removeAll: async (repository) => remove(repository, await names(repository)),
     tryOut: () => s3.tryOut(below('probe')),

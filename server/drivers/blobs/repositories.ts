@@ -4,7 +4,7 @@
  * Our own locks decide who uses a repository, among all processes of the installation. They end with their process; restic's, which do not, can be
  * removed by whoever is alone.
  */
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
@@ -12,41 +12,54 @@ import { withFileLock, withSharedFileLock } from '../file-lock.ts';
 import { problemOf } from './failures.ts';
 import { openKnownRepositories } from './known-repositories.ts';
 import type { Place } from './places.ts';
+import { writeKey } from './restic-key.ts';
 import { type Call, type Restic, ResticFailure, runRestic } from './restic.ts';
 
 export interface Repositories {
   /** Beside others who use it. */
   together<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+  /** The same, and before those who want to be alone with it: somebody waits for it. */
+  ahead<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** When nobody else uses it. */
   alone<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** Throws a Problem where the place cannot be reached. */
   exists(place: Place, repository: string): Promise<boolean>;
+  /** For one that is not there: throws a Problem where it once was, or where nothing is that was there before. */
+  refuseLost(place: Place, repository: string): Promise<void>;
   /** Makes it where there is none. */
   ensure(place: Place, repository: string, signal?: AbortSignal): Promise<void>;
   /** With all that is in it. */
   remove(place: Place, repository: string): Promise<void>;
   /** One command of restic, with the key that opens the repository. */
   run(call: Omit<Call, 'password'>): Promise<void>;
+  /** What all of it is encrypted with. */
+  masterKey(place: Place, repository: string, signal: AbortSignal | undefined): Promise<string>;
 }
 
 export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived'>): Repositories {
   const passwordsOf = (repository: string) => secrets.derived(`blobs ${repository}`);
-  const { together, alone } = openLocks(join(restic.folder, 'locks'));
+  const { together, ahead, alone } = openLocks(join(restic.folder, 'locks'));
   const exists = async (place: Place, repository: string) => (await place.names(repository, 'config')).length > 0;
 
+  const { begin, letIn } = openKeys(restic, passwordsOf);
   const run: Repositories['run'] = async (call) => {
-    const [newest, ...older] = passwordsOf(call.repository);
+    const [password] = passwordsOf(call.repository);
+    const where = { place: call.place, repository: call.repository, signal: call.signal };
     try {
-      await runRestic(restic, { ...call, password: newest });
+      await runRestic(restic, { ...call, password });
     } catch (error) {
-      if (!isOfKind(error, 'wrong-password') || !(await addKey(restic, call, newest, older))) throw error;
-      await runRestic(restic, { ...call, password: newest });
+      // Who lives would have waited for us, by our locks: this one is of somebody who was killed.
+      if (isOfKind(error, 'locked')) await runRestic(restic, { ...where, password, args: ['unlock'] });
+      else if (!isOfKind(error, 'wrong-password') || !(await letIn(where))) throw error;
+      await runRestic(restic, { ...call, password });
     }
   };
   const known = openKnownRepositories(join(restic.folder, 'known'));
+  const refuseLost: Repositories['refuseLost'] = (place, repository) =>
+    known.refuseLost(place, repository, (other) => exists(place, other));
   const ensure: Repositories['ensure'] = async (place, repository, signal) => {
     if (await exists(place, repository)) return known.note(place, repository);
-    await known.refuseLost(place, repository, (other) => exists(place, other));
+    await refuseLost(place, repository);
     await alone(repository, signal, async () => {
       const left = await place.names(repository);
       if (left.includes('config')) return;
@@ -58,54 +71,58 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
         );
       // A key without the rest is what an interrupted beginning left, and would be tried later instead of the right one.
       await place.remove(repository, left);
-      const [newest] = passwordsOf(repository);
-      try {
-        await runRestic(restic, { place, repository, password: newest, args: ['init', '--repository-version', '2'], signal });
-      } catch (error) {
-        throw problemOf(error, 'store', place);
-      }
+      await begin({ place, repository, signal }).catch((error: unknown) => Promise.reject(problemOf(error, 'store', place)));
     });
     await known.note(place, repository);
   };
   const remove: Repositories['remove'] = (place, repository) =>
     alone(repository, undefined, async () => {
-      await place.removeAll(repository);
+      if (!(await exists(place, repository))) await refuseLost(place, repository);
       await known.forget(place, repository);
+      await place.removeAll(repository);
     });
-  return { together, alone, exists, ensure, remove, run };
+  const masterKey: Repositories['masterKey'] = (place, repository, signal) => masterKeyBy(run, { place, repository, signal });
+  return { together, ahead, alone, exists, refuseLost, ensure, remove, run, masterKey };
+}
+
+type Where = Pick<Call, 'place' | 'repository' | 'signal'>;
+
+function openKeys(restic: Restic, passwordsOf: (repository: string) => [string, ...string[]]) {
+  const masterKeyWith = (password: string, where: Where) => masterKeyBy((call) => runRestic(restic, { ...call, password }), where);
+  return {
+    async begin(where: Where) {
+      const { place, repository } = where;
+      const [password] = passwordsOf(repository);
+      await runRestic(restic, { ...where, password, args: ['init', '--repository-version', '2'] });
+      const dear = await place.names(repository, 'keys/');
+      await writeKey(place, repository, await masterKeyWith(password, where), password);
+      await place.remove(repository, dear);
+    },
+    /** After the installation got a new key: what an older one opens, the newest opens from now on. */
+    async letIn(where: Where): Promise<boolean> {
+      const [newest, ...older] = passwordsOf(where.repository);
+      for (const password of older)
+        try {
+          await writeKey(where.place, where.repository, await masterKeyWith(password, where), newest);
+          return true;
+        } catch (error) {
+          if (!isOfKind(error, 'wrong-password')) throw error;
+        }
+      return false;
+    },
+  };
+}
+
+async function masterKeyBy(run: Repositories['run'], where: Where): Promise<string> {
+  const lines: string[] = [];
+  await run({ ...where, args: ['cat', '--no-lock', 'masterkey'], line: (line) => void lines.push(line), withoutCache: true });
+  return lines.join('\n');
 }
 
 const isOfKind = (error: unknown, kind: ResticFailure['kind']) => error instanceof ResticFailure && error.kind === kind;
 
-/** After the installation got a new key: what an older one opens, the newest opens from now on. */
-async function addKey(restic: Restic, { place, repository, signal }: Omit<Call, 'password'>, newest: string, older: readonly string[]) {
-  for (const password of older) {
-    const file = await unnamedFile(join(restic.folder, 'scratch'), newest);
-    try {
-      const args = ['key', '--new-password-file', '/dev/fd/3', 'add'];
-      await runRestic(restic, { place, repository, password, args, input: file.fd, signal });
-      return true;
-    } catch (error) {
-      if (!isOfKind(error, 'wrong-password')) throw error;
-    } finally {
-      await file.close();
-    }
-  }
-  return false;
-}
-
-/** Nobody can find it; it is gone when it is closed. */
-async function unnamedFile(folder: string, text: string) {
-  const path = join(folder, `key-${process.pid}`);
-  await writeFile(path, '', { mode: 0o600 });
-  const file = await open(path, 'r+');
-  await rm(path);
-  await file.writeFile(text);
-  return file;
-}
-
-/** Whoever wants to be alone lets nobody in any more, and waits for those who are inside. */
-function openLocks(folder: string): Pick<Repositories, 'together' | 'alone'> {
+/** Whoever wants to be alone lets nobody in any more but who is ahead of all, and waits for those who are inside. */
+function openLocks(folder: string): Pick<Repositories, 'together' | 'ahead' | 'alone'> {
   const never = new AbortController().signal;
   const files = async (repository: string) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -115,6 +132,10 @@ function openLocks(folder: string): Pick<Repositories, 'together' | 'alone'> {
     together: async (repository, signal = never, work) => {
       const [door, room] = await files(repository);
       await withSharedFileLock(door, signal, () => Promise.resolve());
+      return withSharedFileLock(room, signal, work);
+    },
+    ahead: async (repository, signal = never, work) => {
+      const [, room] = await files(repository);
       return withSharedFileLock(room, signal, work);
     },
     alone: async (repository, signal = never, work) => {

@@ -20,6 +20,9 @@ export interface Restic {
   attemptsMax: number;
 }
 
+/** Of a folder, which has nothing to get over. */
+const attemptsNearMax = 3;
+
 export interface Call {
   place: Place;
   repository: string;
@@ -33,8 +36,6 @@ export interface Call {
   withoutCache?: boolean;
   /** What it prints; without it, that is thrown away. */
   line?: (line: string) => void;
-  /** The descriptor of a file that restic finds at /dev/fd/3. */
-  input?: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -74,7 +75,7 @@ const kinds: readonly [RegExp, FailureKind][] = [
   ],
   [/unable to open config file|config cannot be loaded/i, 'not-open'],
   [
-    /ciphertext verification failed|hash does not match|invalid data returned|wrong data returned|unexpected hash|not found in (?:index|repository)|does not exist|no such file|no matching ID|no snapshot found|not match id|invalid|truncated|unexpected EOF|returned error|file too short|load\(|errors? while|decompress|input\/output error/i,
+    /ciphertext verification failed|hash does not match|invalid data returned|wrong data returned|unexpected hash|not found in (?:index|repository)|blob \S+ not found|does not exist|no such file|no matching ID|no snapshot found|not match id|invalid|truncated|unexpected EOF|returned error|file too short|load\(|errors? while|decompress|input\/output error|missing (?:in repo|from the repository)|index is not complete|size does not match|does not match real size/i,
     'damaged',
   ],
 ];
@@ -95,9 +96,9 @@ export async function runRestic(restic: Restic, call: Call): Promise<void> {
   call.signal?.throwIfAborted();
   const [program = '', ...args] = commandOf(restic, call);
   const env = environmentOf(restic, call);
-  const child = spawn(program, args, { cwd: '/', env, stdio: ['ignore', call.line ? 'pipe' : 'ignore', 'pipe', call.input ?? 'ignore'] });
+  const child = spawn(program, args, { cwd: '/', env, stdio: ['ignore', call.line ? 'pipe' : 'ignore', 'pipe'] });
   const said: string[] = [];
-  const patience = patienceFor(restic.attemptsMax);
+  const patience = patienceFor(call.place.isFar ? restic.attemptsMax : Math.min(restic.attemptsMax, attemptsNearMax));
   let isAway = false;
   if (child.stdout && call.line) createInterface({ input: child.stdout }).on('line', call.line);
   if (child.stderr)

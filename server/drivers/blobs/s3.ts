@@ -1,6 +1,6 @@
 /**
- * The little of S3 that restic does not do for us: to see what is there, to remove it, and to find out whether a bucket can be used at all. Requests
- * are signed with version 4 of the signature that S3 asks for.
+ * The little of S3 that restic does not do for us: to see what is there, to look at it, to replace and remove it, and to find out whether a bucket can be used
+ * at all. Requests are signed with version 4 of the signature that S3 asks for.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { Problem } from '../../kernel/problem.ts';
@@ -18,12 +18,17 @@ export interface S3Bucket {
 export interface S3 {
   /** All keys below a prefix. */
   list(prefix: string): Promise<string[]>;
+  /** Undefined where there is no such key. */
+  read(key: string): Promise<Buffer | undefined>;
+  write(key: string, content: Buffer): Promise<void>;
   remove(key: string): Promise<void>;
   /** Writes, reads and removes something below the prefix. Throws a Problem that says what is wrong. */
   tryOut(prefix: string): Promise<void>;
 }
 
 const requestSecondsMax = 20;
+/** Of one with all that is in a file. */
+const contentSecondsMax = 600;
 const triesMax = 3;
 /** A thousand keys each. */
 const pagesMax = 10_000;
@@ -35,7 +40,7 @@ export function openS3(bucket: S3Bucket): S3 {
     let token: string | undefined;
     for (let page = 0; page < pagesMax; page += 1) {
       const query = { 'encoding-type': 'url', 'list-type': '2', prefix, ...(token !== undefined && { 'continuation-token': token }) };
-      const text = await ask(bucket, 'GET', '', { query });
+      const text = (await ask(bucket, 'GET', '', { query })).toString();
       // Not every store knows how to encode keys; ours need it only where the operator's prefix does.
       const isEncoded = text.includes('<EncodingType>url</EncodingType>');
       const plain = (key: string) => (isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key);
@@ -47,11 +52,17 @@ export function openS3(bucket: S3Bucket): S3 {
   };
   return {
     list,
+    read: (key) =>
+      ask(bucket, 'GET', key, { secondsMax: contentSecondsMax }).catch((error: unknown) => {
+        if (error instanceof Problem && error.internal?.startsWith('404')) return undefined;
+        throw error;
+      }),
+    write: async (key, content) => void (await ask(bucket, 'PUT', key, { body: content, secondsMax: contentSecondsMax })),
     remove: async (key) => void (await ask(bucket, 'DELETE', key, {})),
     tryOut: async (prefix) => {
       const [key, body] = [`${prefix}offshoot`, new Date().toISOString()];
       await ask(bucket, 'PUT', key, { body });
-      const kept = await ask(bucket, 'GET', key, {});
+      const kept = (await ask(bucket, 'GET', key, {})).toString();
       await ask(bucket, 'DELETE', key, {});
       if (kept !== body) throw new Problem('unavailable', `${bucket.name} does not give back what was stored there.`);
     },
@@ -60,25 +71,27 @@ export function openS3(bucket: S3Bucket): S3 {
 
 interface Asked {
   query?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
+  secondsMax?: number;
 }
 
-/** The text of the answer. What the other side's trouble may be over soon is tried again. */
-async function ask(bucket: S3Bucket, method: string, key: string, { query = {}, body = '' }: Asked): Promise<string> {
+/** What the answer is made of. What the other side's trouble may be over soon is tried again. */
+async function ask(bucket: S3Bucket, method: string, key: string, asked: Asked): Promise<Buffer> {
   for (let attempt = 1; ; attempt += 1) {
-    const reply = await send(bucket, method, key, query, body).catch((cause: unknown) => {
+    const reply = await send(bucket, method, key, asked).catch((cause: unknown) => {
       if (attempt < triesMax) return undefined;
       throw new Problem('unavailable', `${bucket.name} cannot be reached; see that it runs and that the address is right.`, { cause });
     });
     if (reply && (reply.status < 500 || attempt === triesMax)) {
-      if (reply.status < 300 || (method === 'DELETE' && reply.status === 404)) return reply.text;
+      if (reply.status < 300 || (method === 'DELETE' && reply.status === 404)) return reply.content;
       throw refusal(bucket, reply);
     }
     await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** attempt));
   }
 }
 
-function refusal({ name }: S3Bucket, { status, text }: { status: number; text: string }): Problem {
+function refusal({ name }: S3Bucket, { status, content }: { status: number; content: Buffer }): Problem {
+  const text = content.toString();
   const code = /<Code>([^<]*)<\/Code>/.exec(text)?.[1] ?? '';
   const internal = `${status} ${text.slice(0, saidCharactersMax)}`;
   if (status === 403) return new Problem('unavailable', `${name} does not accept the access key, or does not let it in.`, { internal });
@@ -86,7 +99,7 @@ function refusal({ name }: S3Bucket, { status, text }: { status: number; text: s
   return new Problem('unavailable', `${name} failed (${status}${code === '' ? '' : ` ${code}`}).`, { internal });
 }
 
-async function send(bucket: S3Bucket, method: string, key: string, query: Record<string, string>, body: string) {
+async function send(bucket: S3Bucket, method: string, key: string, { query = {}, body = '', secondsMax = requestSecondsMax }: Asked) {
   const url = new URL(bucket.endpoint);
   url.pathname = `/${escaped(bucket.bucket)}${key === '' ? '' : `/${key.split('/').map(escaped).join('/')}`}`;
   // In the order, and with the escapes, that the signature is about.
@@ -95,15 +108,15 @@ async function send(bucket: S3Bucket, method: string, key: string, query: Record
     .map((pair) => pair.map(escaped).join('='))
     .join('&');
   const headers = signed(bucket, method, url, body, new Date());
-  const signal = AbortSignal.timeout(requestSecondsMax * 1000);
+  const signal = AbortSignal.timeout(secondsMax * 1000);
   const reply = await fetch(url, { method, headers, signal, redirect: 'error', ...(method === 'PUT' && { body }) });
-  return { status: reply.status, text: await reply.text() };
+  return { status: reply.status, content: Buffer.from(await reply.arrayBuffer()) };
 }
 
 const escaped = (text: string) =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
 
 /** The headers of a request that is signed as of now. */
@@ -111,7 +124,7 @@ export function signed(
   { region, accessKey, secretKey }: S3Bucket,
   method: string,
   url: URL,
-  body: string,
+  body: string | Buffer,
   now: Date,
 ): Record<string, string> {
   const time = now.toISOString().replaceAll(/[-:]|\.\d+/g, '');

@@ -1,8 +1,10 @@
 /** What restic tells programs, as far as we listen. */
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import type { Stored } from './blobs.ts';
 import type { Place } from './places.ts';
 import type { Repositories } from './repositories.ts';
+import { ResticFailure } from './restic.ts';
 
 export interface Snapshot {
   id: string;
@@ -24,6 +26,21 @@ export async function readSnapshots(
   return list.map(({ id, tags = [] }) => ({ id, tags }));
 }
 
+/** A place that was added or moved since is looked through. */
+export async function snapshotOf(
+  repositories: Repositories,
+  place: Place,
+  repository: string,
+  stored: Stored,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const known = stored.places[place.name];
+  if (known !== undefined) return known;
+  const found = (await readSnapshots(repositories, place, repository, signal)).findLast(({ tags }) => tags.includes(stored.backup));
+  if (!found) throw new ResticFailure('damaged', `no snapshot found with the tag ${stored.backup}`);
+  return found.id;
+}
+
 const message = Type.Object({
   message_type: Type.String(),
   percent_done: Type.Optional(Type.Number()),
@@ -33,12 +50,21 @@ const message = Type.Object({
   snapshot_id: Type.Optional(Type.String()),
 });
 
+/** A line may be cut off where restic was killed. */
+function heardIn(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Listens to `restic backup --json --verbose=2`, which says of each file what it added. */
 export function readStoring(progress: (share: number) => void) {
   let [shortId, bytes, bytesAdded] = ['', 0, 0];
   return {
     line: (line: string) => {
-      const heard: unknown = line.startsWith('{') ? JSON.parse(line) : undefined;
+      const heard = heardIn(line);
       if (!Value.Check(message, heard)) return;
       bytesAdded += (heard.data_size_in_repo ?? 0) + (heard.metadata_size_in_repo ?? 0);
       if (heard.percent_done !== undefined) progress(Math.min(heard.percent_done, 1));

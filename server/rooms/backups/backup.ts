@@ -22,7 +22,7 @@ export const BackupEntity = entity({
       Type.String({
         format: 'date-time',
         description:
-          'Of an automated backup: when newer ones take its place, as the project has it now (`settings.data_retention`); it stays longer where they do not come. Null: it stays until it is deleted or replaced.',
+          'Of an automated backup: when newer ones take its place, as the project has it now (`settings.data_retention`); it stays longer where they do not come. Of one that was found damaged: when it is removed. Null: it stays until it is deleted or replaced.',
       }),
     ),
     index: nullable(Type.Integer({ description: 'Of an automated backup: they are counted in each environment, from 1.' })),
@@ -33,7 +33,9 @@ export const BackupEntity = entity({
     size_used: Megabytes('What was on them'),
     size_object_storage: Megabytes('How much object storage its apps had: none, here'),
     deployment: nullable(Type.String({ description: 'What ran, as `earlier-deployments` names it.' })),
-    restorable: Type.Boolean({ description: 'Whether it can be restored: all of it is in the store, and was read back from there.' }),
+    restorable: Type.Boolean({
+      description: 'Whether it can be restored: all of it is in the store, was read back from there, and was not found damaged since.',
+    }),
     automated: Type.Boolean(),
   }),
   address: ({ id, project_id, environment }: Backup) => ({ projectId: project_id, environmentId: environment, backupId: id }),

@@ -161,6 +161,21 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
     expect(await project.ids()).toHaveLength(4);
   });
 
+  test('where what the store had is damaged, it is repaired, and the backup is whole', { timeout }, async () => {
+    const folder = join(all.home.platform.config.data, 'backups', project.projectId, 'data');
+    for (const name of globSync('*/*', { cwd: folder })) {
+      const bytes = readFileSync(join(folder, name));
+      bytes.set(randomBytes(64), Math.floor(bytes.length / 3));
+      writeFileSync(join(folder, name), bytes);
+    }
+    const made = await backUp({ safe: false });
+    expect(made).toMatchObject({ result: 'success' });
+    expect(made.log).toMatch(/W: .* damaged .* The store is repaired, and the backup stored once more\./);
+    const [newest] = await project.list();
+    expect(newest).toMatchObject({ id: (await project.activity(made.id)).payload.backup_name, restorable: true });
+    expect((await project.act('DELETE', `/backups/${newest?.id}`)).result).toBe('success');
+  });
+
   test('where no copy can be made, those who wait are let through, and nothing is left', { timeout }, async () => {
     const before = await project.ids();
     const { volumes } = all.machine;
@@ -196,8 +211,13 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
   test('what would change the environment waits for the copies, not for the store', { timeout }, async () => {
     const { platform } = all.home;
     const slow: Blobs['store'] = async (...given) => {
+      // Whatever becomes of the environment, and of what was built for it, these are the backup's.
+      const [, backup, parts] = given;
+      expect(parts.map(({ folder }) => folder.includes(`backup-${backup.toLowerCase()}-`))).toEqual([true, true, true, true]);
       expect((await project.environment()).is_dirty).toBe(false);
       const redeployment = await project.begin('POST', '/redeploy', {});
+      expect((await project.environment())._links).not.toHaveProperty('#backup');
+      expect((await project.send('POST', '/backup', {})).status).toBe(409);
       const stateNow = async () => (await project.activity(redeployment.id)).state;
       await expect.poll(stateNow, { timeout: 60_000 }).toBe('complete');
       return project.blobs.store(...given);

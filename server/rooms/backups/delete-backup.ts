@@ -3,12 +3,14 @@
  * again until it is gone (tidy.ts).
  */
 import { Type } from 'typebox';
+import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
 import { environmentById, lockTree, shortly } from '../environments/room.ts';
 import { markDeleting, noteDeletion, removeRows, type Backup } from './queries.ts';
+import { repairStore } from './repair-store.ts';
 
 const keptDays = 30;
 
@@ -19,17 +21,25 @@ export const deleteBackupActivity = activity({
   cancellable: false,
   keptDays,
   input: Type.Object({ backup: Type.String() }),
-  run: async ({ activity: self, input: { backup }, step, record, log }, { blobs }) => {
+  run: async ({ activity: self, input: { backup }, step, record, log }, { db, blobs }) => {
     log(`Deleting backup ${backup}`);
-    await step('forget', (signal) => blobs.forget(self.project_id, [backup], signal));
+    await step('forget', (signal) =>
+      repairingOnce(
+        () => blobs.forget(self.project_id, [backup], signal),
+        async ({ message }) => {
+          log(`  W: ${message} It is repaired first`);
+          await repairStore({ db, blobs }, self.project_id, log, signal);
+        },
+      ),
+    );
     await record('remove', (tx) => removeRows(tx, [backup]));
     log('Its place in the store is free');
   },
 });
 
 /** While it is made, deleted or restored it cannot be deleted; where deleting it failed, it is tried again. */
-export const mayDelete = ({ status, restorable, is_being_deleted, is_being_restored }: Backup) =>
-  (restorable || status === 'DELETING') && !is_being_deleted && !is_being_restored;
+export const mayDelete = ({ status, restorable, is_damaged, is_being_deleted, is_being_restored }: Backup) =>
+  (restorable || is_damaged || status === 'DELETING') && !is_being_deleted && !is_being_restored;
 export const noDeletion = 'A backup that is being made, deleted or restored cannot be deleted; cancel its activity, or wait for its end.';
 
 export const startDeletion = (

@@ -18,22 +18,30 @@ export const hasBackups = async (db: Db): Promise<boolean> => {
   return rows.length > 0;
 };
 
-/** Where a branch of the same name comes back, they are its own again. */
-export async function noteOrphans(db: Db, days: number): Promise<void> {
-  await sql`update backups set orphaned_at = now(), expires_at = now() + make_interval(days => ${days}::integer), updated_at = clock_timestamp()
-    where orphaned_at is null and status = 'CREATED' and restorable and not ${hasEnvironment}`.execute(db);
-  await sql`update backups set orphaned_at = null, expires_at = null, updated_at = clock_timestamp()
+export const orphanDays = 14;
+
+/** Where a branch of the same name comes back, they are its own again. One that was damaged before goes when it was to. */
+export async function noteOrphans(db: Db): Promise<void> {
+  await sql`update backups set orphaned_at = now(), updated_at = clock_timestamp(),
+      expires_at = least(case when damaged_at is not null then expires_at end, now() + make_interval(days => ${orphanDays}::integer))
+    where orphaned_at is null and status = 'CREATED' and (restorable or damaged_at is not null) and not ${hasEnvironment}`.execute(db);
+  await sql`update backups set orphaned_at = null, expires_at = case when damaged_at is not null then expires_at end, updated_at = clock_timestamp()
     where orphaned_at is not null and status = 'CREATED' and ${hasEnvironment}`.execute(db);
 }
 
-export const expireOrphans = (db: Db) =>
+/** Those without an environment, and damaged ones. */
+export const letExpire = (db: Db) =>
   sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-    where orphaned_at is not null and status = 'CREATED' and expires_at <= now() and not ${isRestored}`.execute(db);
+    where (orphaned_at is not null or damaged_at is not null) and status = 'CREATED' and expires_at <= now() and not ${isRestored}`.execute(
+    db,
+  );
 
 /** One that nobody makes any more came to nothing; one whose deletion was cancelled before it began stays. */
 export async function settleForgotten(db: Db): Promise<void> {
   await sql`update backups set status = 'ABANDONED', updated_at = clock_timestamp()
-    where status = 'CREATED' and not restorable and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
+    where status = 'CREATED' and not restorable and damaged_at is null and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(
+    db,
+  );
   await sql`update backups set status = 'CREATED', deletion_id = null, updated_at = clock_timestamp()
     from activities where activities.id = backups.deletion_id and activities.state = 'cancelled' and activities.started_at is null
       and backups.status = 'DELETING'`.execute(db);
@@ -54,7 +62,7 @@ export interface KeptRow {
 
 export const keptBackups = async (db: Db): Promise<KeptRow[]> => {
   const { rows } = await sql<KeptRow>`
-    select backups.id, backups.project_id, backups.environment_id, backups.automated, coalesce(slot_at, backups.created_at) as at, expires_at,
+    select backups.id, backups.project_id, backups.environment_id, backups.automated, coalesce(slot_at, (backups.origin ->> 'imported_at')::timestamptz, backups.created_at) as at, expires_at,
       environments.type, projects.timezone, projects.settings -> 'data_retention' as data_retention
     from backups join projects on projects.id = backups.project_id and projects.status = 'active'
     join environments on environments.project_id = backups.project_id and environments.id = backups.environment_id
@@ -73,7 +81,8 @@ export const tellExpiry = (db: Db, changes: readonly { id: string; expires_at: s
 
 /** Those that may have a copy on the pool. */
 export const beingMade = async (db: Db): Promise<Set<string>> => {
-  const { rows } = await sql<{ id: string }>`select id from backups where status = 'CREATED' and not restorable`.execute(db);
+  const { rows } = await sql<{ id: string }>`
+    select id from backups where status = 'CREATED' and not restorable and damaged_at is null`.execute(db);
   return new Set(rows.map(({ id }) => id));
 };
 

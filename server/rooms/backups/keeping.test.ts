@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Blobs } from '../../drivers/blobs/blobs.ts';
+import { type Blobs, type Copy, Damage } from '../../drivers/blobs/blobs.ts';
 import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
@@ -9,7 +9,10 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { sampleProject } from '../../test-samples.ts';
 import { backupSnapshot } from '../deployments/room.ts';
 import { startDueBackups, startIfDue } from './due.ts';
-import { insertBackup, makeRestorable } from './queries.ts';
+import { allBackups } from './listed.ts';
+import { insertBackup, makeRestorable, storedBefore } from './queries.ts';
+import { newestBackup } from './recover-environments.ts';
+import { repairStore } from './repair-store.ts';
 import { candidates } from './slots.ts';
 import { tidyBackups } from './tidy.ts';
 
@@ -73,7 +76,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
       made,
       send: (method: string, path: string, body?: unknown) => owner.send(method, `${at}${path}`, body),
       retain: (data_retention: unknown) => owner.send('PATCH', `/projects/${projectId}/settings`, { data_retention }),
-      list: async (): Promise<{ id: string; expires_at: string | null; status: string }[]> =>
+      list: async (): Promise<{ id: string; expires_at: string | null; status: string; restorable: boolean }[]> =>
         (await owner.send('GET', `${at}/backups`)).json,
       activities: async (): Promise<{ id: string; text: string; payload: Record<string, unknown> }[]> =>
         (await owner.send('GET', `${at}/activities?type=environment.backup`)).json,
@@ -181,6 +184,116 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     await project.retain({ production: { max_backups: 1, default_config: {} } });
     await tidy();
     expect((await project.list()).map(({ id }) => id)).toEqual([automated.at(-1)]);
+  });
+
+  /** With a store that has these states of a backup, in its places; the number of times that it was asked for them. */
+  async function withStates<T>(states: Record<string, Copy['state'][]>, work: () => Promise<T>): Promise<number> {
+    const { platform } = all.home;
+    const { blobs } = platform;
+    let surveys = 0;
+    const copies = (id: string) => (states[id] ?? ['whole' as const]).map((state, n) => ({ place: `place ${n}`, state }));
+    platform.blobs = {
+      ...blobs,
+      repair: async () => [{ place: 'place 0', damaged: ['data/00/0'], piecesKept: 3 }],
+      survey: async (_, backups) => {
+        surveys += 1;
+        return new Map(backups.map(({ backup }) => [backup, copies(backup)]));
+      },
+      inspect: async (_, { backup }) => copies(backup),
+    };
+    await work().finally(() => (platform.blobs = blobs));
+    return surveys;
+  }
+
+  test('one that is damaged wherever it is stored is not offered, and nothing relies on it; whoever wants may delete it', async () => {
+    const project = await openProject();
+    const [older, newer, newest] = [await project.made(3), await project.made(2), await project.made(1)];
+    const told = async (id: string) => (await project.send('GET', `/backups/${id}`)).json;
+    const lines: string[] = [];
+    const repair = () => repairStore(all.home.platform, project.projectId, (line) => lines.push(line));
+    await withStates({ [newest]: ['damaged', 'damaged'], [newer]: ['damaged', 'whole'], [older]: ['damaged', 'unknown'] }, repair);
+    expect(lines).toEqual([
+      '  Damaged or missing at place 0, and out of use now: data/00/0, and 3 pieces of data that were sound in them are kept',
+      `  W: Backup ${newest} of main is damaged; it cannot be restored any more`,
+    ]);
+    expect(await Promise.all([older, newer, newest].map(told))).toMatchObject([
+      { restorable: true, expires_at: null },
+      { restorable: true, expires_at: null },
+      { restorable: false, status: 'CREATED' },
+    ]);
+    expect((Date.parse((await told(newest)).expires_at) - Date.now()) / day).toBeCloseTo(14, 1);
+    expect(Object.keys((await told(newest))._links)).toContain('#delete');
+    expect(Object.keys((await told(newest))._links)).not.toContain('#restore');
+    expect(await project.send('POST', `/backups/${newest}/restore`, {})).toMatchObject({
+      status: 409,
+      json: { message: expect.stringContaining(`The backup ${newest} was found damaged`) },
+    });
+    expect((await allBackups(db(), project.projectId)).map(({ damaged_at }) => damaged_at !== null)).toEqual([false, false, true]);
+    expect((await project.send('GET', '')).json.last_backup_at).toBe((await told(newer)).created_at);
+    expect((await newestBackup(db(), project.projectId, 'main'))?.id).toBe(newer);
+    expect((await storedBefore(db(), project.projectId, 'main'))?.backup).toBe(newer);
+
+    // It takes nobody's place.
+    await project.retain({ production: { max_backups: 1, default_config: {} } });
+    await tidy();
+    expect((await project.list()).map(({ id, status }) => [id, status])).toEqual([
+      [newest, 'CREATED'],
+      [newer, 'CREATED'],
+    ]);
+    expect(project.asked()).toEqual([`forget ${older}`]);
+    expect((await project.send('DELETE', `/backups/${newest}`)).json._embedded.activities).toHaveLength(1);
+    expect(await told(newest)).toMatchObject({ status: 'DELETING' });
+  });
+
+  test('one that was damaged and is whole again is offered again; one that stays so goes after two weeks', async () => {
+    const project = await openProject();
+    const [automated, manual] = [await project.made(2, true), await project.made(1)];
+    const damaged: Record<string, Copy['state'][]> = { [automated]: ['damaged'], [manual]: ['damaged'] };
+    await withStates(damaged, () => repairStore(all.home.platform, project.projectId, () => {}));
+    const states = async () => (await project.list()).map(({ id, status, restorable }) => [id, status, restorable]);
+    // Nothing was stored since that they could lack.
+    expect(await withStates({}, tidy)).toBe(0);
+    expect(await states()).toEqual([
+      [manual, 'CREATED', false],
+      [automated, 'CREATED', false],
+    ]);
+    expect((await project.send('GET', '')).json.last_backup_at).toBeNull();
+    const newest = await project.made(0.5);
+    const found = { ...damaged, [manual]: ['unknown' as const, 'whole' as const] };
+    expect([await withStates(found, tidy), await withStates(found, tidy)]).toEqual([1, 0]);
+    expect(await states()).toEqual([
+      [newest, 'CREATED', true],
+      [manual, 'CREATED', true],
+      [automated, 'CREATED', false],
+    ]);
+    expect((await project.list()).map(({ expires_at }) => expires_at)).toEqual([null, null, expect.any(String)]);
+    await sql`update backups set expires_at = now() - interval '1 second' where id = ${automated}`.execute(db());
+    await tidy();
+    expect([project.asked(), (await project.list()).map(({ id }) => id)]).toEqual([[`forget ${automated}`], [newest, manual]]);
+  });
+
+  test('a store that is too damaged to forget anything is repaired first', async () => {
+    const project = await openProject();
+    const [older, newest] = [await project.made(2), await project.made(1)];
+    const { platform } = all.home;
+    const { blobs } = platform;
+    let isDamaged = true;
+    platform.blobs = {
+      ...blobs,
+      forget: async (...given) => {
+        if (isDamaged) throw new Damage('unavailable', 'What backups no longer need could not be removed.');
+        return blobs.forget(...given);
+      },
+      repair: async () => {
+        isDamaged = false;
+        return [];
+      },
+      survey: async () => new Map([[newest, [{ place: 'place', state: 'damaged' as const }]]]),
+    };
+    await project.retain({ production: { max_backups: 1, default_config: {} } });
+    await tidy().finally(() => (platform.blobs = blobs));
+    expect(project.asked()).toEqual([`forget ${older}`]);
+    expect(await project.list()).toMatchObject([{ id: newest, restorable: false }]);
   });
 
   test('backups outlive their environment and their project for two weeks; a branch of the same name has them back', async () => {

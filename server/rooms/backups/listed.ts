@@ -10,6 +10,8 @@ export interface ListedBackup {
   created_at: string;
   status: 'CREATED' | 'DELETING';
   restorable: boolean;
+  /** Since when it is known to be damaged, wherever it is stored. */
+  damaged_at: string | null;
   automated: boolean;
   safe: boolean;
   /** MB. */
@@ -24,7 +26,7 @@ const backupsMax = 100_000;
 /** The newest last. */
 export async function allBackups(db: Db, projectId?: string): Promise<ListedBackup[]> {
   const { rows } = await sql<Omit<ListedBackup, 'places'>>`
-    select id, project_id, environment_id, created_at, status, restorable, automated, safe, size_used, stored from backups
+    select id, project_id, environment_id, created_at, status, restorable, damaged_at, automated, safe, size_used, stored from backups
     where status <> 'ABANDONED' and (${projectId ?? null}::text is null or project_id = ${projectId ?? null})
     order by created_at, id limit ${backupsMax}`.execute(db);
   return rows.map((row) => ({ ...row, places: Object.keys(row.stored?.places ?? {}) }));

@@ -6,7 +6,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import type { Part, Stored } from '../../drivers/blobs/blobs.ts';
+import type { Damage, Part, Stored } from '../../drivers/blobs/blobs.ts';
+import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { holding } from '../../kernel/holding.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -24,6 +25,7 @@ import {
 } from '../deployments/room.ts';
 import { manifestOf, manifestPart } from './manifest.ts';
 import { abandonBackup, insertBackup, makeRestorable, storedBefore, type BackupPart } from './queries.ts';
+import { repairStore } from './repair-store.ts';
 import { finishSlot, indexInSlots } from './slots.ts';
 import { tidyBackups } from './tidy.ts';
 
@@ -50,13 +52,11 @@ export const backupActivity = activity({
   input: BackupInput,
   run: async (work, platform) => {
     const { input, log } = work;
-    await wakeForWork(work, platform, [input.environment]);
-    const deployed = await begin(work, platform);
-    const snapshots = await takeSnapshots(work, platform, deployed);
+    await begin(work, platform);
+    const snapshots = await takeSnapshots(work, platform);
     await work.letOthersPass();
     work.progress(percent.taken);
-    const { stored, parts } = await storeParts(work, platform, snapshots);
-    await verify(work, platform, stored);
+    const { stored, parts } = await storeWhole(work, platform, snapshots);
     await work.step('remove copies', async () => removeSnapshots(await platform.machine(), input.backup));
     await work.record('make restorable', async (tx) => {
       await makeRestorable(tx, { id: input.backup, stored, parts, ...sizesOf(parts), taken_at: snapshots.taken_at });
@@ -68,17 +68,12 @@ export const backupActivity = activity({
 });
 
 /** From here on whatever is found of it has an owner. */
-async function begin({ activity: self, input, record }: BackupWork, platform: Platform): Promise<Deployed> {
+async function begin({ activity: self, input, record }: BackupWork, platform: Platform): Promise<void> {
   const { db, secrets } = platform;
-  const find = async () => {
-    const deployed = await currentlyDeployed(db, secrets, self.project_id, input.environment);
-    if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${input.environment}; there is nothing to back up.`);
-    return deployed;
-  };
   await record(
     'begin backup',
     async (tx) => {
-      const { stack } = await find();
+      const { stack } = await deployedIn(platform, self.project_id, input.environment);
       const index = input.slot === null ? null : await indexInSlots(tx, self.project_id, input.environment);
       const slot = input.slot === null || index === null ? null : { at: input.slot, index };
       await insertBackup(tx, secrets, { id: input.backup, stack, safe: input.safe, slot, activity_id: self.id });
@@ -88,14 +83,23 @@ async function begin({ activity: self, input, record }: BackupWork, platform: Pl
       await nudge(db, tidyBackups);
     },
   );
-  return find();
 }
 
-const takeSnapshots = ({ activity: self, input, step, log }: BackupWork, platform: Platform, deployed: Deployed): Promise<Snapshots> =>
-  step(
+async function deployedIn({ db, secrets }: Platform, projectId: string, environment: string): Promise<Deployed> {
+  const deployed = await currentlyDeployed(db, secrets, projectId, environment);
+  if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${environment}; there is nothing to back up.`);
+  return deployed;
+}
+
+/** All that is done in the environment: once they are taken it may be in the hands of others, or gone. */
+const takeSnapshots = (work: BackupWork, platform: Platform): Promise<Snapshots> => {
+  const { activity: self, input, step, log } = work;
+  const { environment, backup, safe } = input;
+  return step(
     'take copies',
     async () => {
-      const { environment, backup, safe } = input;
+      await wakeForWork(work, platform, [environment]);
+      const deployed = await deployedIn(platform, self.project_id, environment);
       log(`Backing up ${environment} (commit ${deployed.stack.commit_id.slice(0, 7)}) as ${backup}`);
       const snapshots = await snapshotStack(platform, deployed, backup, { safe });
       const copied = snapshots.parts.filter(({ kind }) => kind !== 'slug').map(({ name }) => name);
@@ -103,16 +107,35 @@ const takeSnapshots = ({ activity: self, input, step, log }: BackupWork, platfor
       log(safe ? `  Requests waited for ${seconds(snapshots.heldMilliseconds)} meanwhile` : '  No request had to wait');
       return snapshots;
     },
-    // Once they are taken the environment may be in the hands of others.
     async (taken) =>
-      taken
-        ? removeSnapshots(await platform.machine(), input.backup)
-        : forgetSnapshots(platform, self.project_id, input.environment, input.backup),
+      taken ? removeSnapshots(await platform.machine(), backup) : forgetSnapshots(platform, self.project_id, environment, backup),
   );
+};
 
 interface InStore {
   stored: Stored;
   parts: BackupPart[];
+}
+
+/**
+ * What the store has already is not stored again: where that was damaged since, so is the new backup. Then it is taken out of use, and everything is stored once
+ * more.
+ */
+function storeWhole(work: BackupWork, platform: Platform, snapshots: Snapshots): Promise<InStore> {
+  let again = '';
+  const storeAndVerify = async () => {
+    const inStore = await storeParts(work, platform, snapshots, `store${again}`);
+    await verify(work, platform, inStore.stored, `verify${again}`);
+    return inStore;
+  };
+  const repair = async ({ message }: Damage) => {
+    await work.step('repair the store', async (signal) => {
+      work.log(`W: ${message} The store is repaired, and the backup stored once more.`);
+      await repairStore(platform, work.activity.project_id, work.log, signal);
+    });
+    again = ' again';
+  };
+  return repairingOnce(storeAndVerify, repair);
 }
 
 /** What a failure leaves in the store is found by the row, and forgotten (tidy.ts): the store may be what fails. */
@@ -120,8 +143,9 @@ const storeParts = (
   { activity: self, input, step, log, progress }: BackupWork,
   platform: Platform,
   snapshots: Snapshots,
+  name: string,
 ): Promise<InStore> =>
-  step('store', async (signal) => {
+  step(name, async (signal) => {
     const { db, blobs } = platform;
     const machine = await platform.machine();
     const parts = await measured(machine, snapshots);
@@ -173,8 +197,8 @@ async function writeManifest({ volumes }: Machine, { db }: Platform, backup: str
   return { name: manifestPart.name, folder: path };
 }
 
-const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: Platform, stored: Stored): Promise<void> =>
-  step('verify', (signal) =>
+const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: Platform, stored: Stored, name: string): Promise<void> =>
+  step(name, (signal) =>
     inTurn(signal, log, async () => {
       const startedAt = performance.now();
       await blobs.verify(self.project_id, stored, signal);

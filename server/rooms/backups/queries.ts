@@ -33,6 +33,8 @@ export interface Backup {
   /** Of the environment: when it was made, and now. */
   environment_type: EnvironmentType;
   environment_type_now: EnvironmentType;
+  /** It was found damaged, wherever it is stored. */
+  is_damaged: boolean;
   /** An activity is about to delete it, or to restore it. */
   is_being_deleted: boolean;
   is_being_restored: boolean;
@@ -73,7 +75,7 @@ async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilde
     select backups.id, backups.created_at, backups.updated_at, backups.attributes, backups.status, backups.expires_at, backups.index,
       backups.commit_id, backups.environment_id as environment, backups.safe, backups.size_of_volumes, backups.size_used,
       backups.size_object_storage, backups.deployment, backups.restorable, backups.automated, backups.project_id,
-      projects.organization_id, backups.environment_type, environments.type as environment_type_now,
+      projects.organization_id, backups.environment_type, environments.type as environment_type_now, backups.damaged_at is not null as is_damaged,
       backups.id in (select id from worked_on where type = 'environment.backup.delete' and id is not null) as is_being_deleted,
       backups.id in (select id from worked_on where type = 'environment.restore' and id is not null) as is_being_restored
     from backups join projects on projects.id = backups.project_id and projects.status <> 'deleted'
@@ -156,7 +158,7 @@ export async function makeRestorable(tx: Tx, { id, stored, parts, size_of_volume
         size_of_volumes = ${size_of_volumes}, size_used = ${size_used}, size_object_storage = 0, created_at = ${taken_at}::timestamptz,
         updated_at = clock_timestamp()
       where id = ${id} and status = 'CREATED' returning project_id, environment_id, created_at)
-    update environments set last_backup_at = made.created_at from made
+    update environments set last_backup_at = greatest(last_backup_at, made.created_at) from made
     where environments.project_id = made.project_id and environments.id = made.environment_id`.execute(tx);
 }
 
@@ -178,7 +180,7 @@ export async function storedBefore(db: Db | Tx, projectId: string, environmentId
 /** Guarded: false where it is being deleted or restored, or is not whole yet. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
   const { rows } = await sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-    where project_id = ${projectId} and id = ${id} and (status = 'DELETING' or restorable) and status <> 'ABANDONED'
+    where project_id = ${projectId} and id = ${id} and (status = 'DELETING' or restorable or damaged_at is not null) and status <> 'ABANDONED'
       and not exists (select from activities where activities.project_id = ${projectId} and state in ${openState}
         and type in ('environment.backup.delete', 'environment.restore') and payload ->> 'backup_name' = ${id})
     returning id`.execute(tx);

@@ -41,8 +41,8 @@ export const candidates = async (db: Db): Promise<Candidate[]> => {
       and (environments.type = 'production' or jsonb_typeof(projects.settings -> 'data_retention') = 'object')
       and not exists (select from activity_lanes
         where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)
-      and not exists (select from activities where activities.project_id = environments.project_id and activities.type = 'environment.backup'
-        and state in ('pending', 'in_progress') and environments.id = any(activities.environments))
+      and not exists (select from backups where backups.project_id = environments.project_id and backups.environment_id = environments.id
+        and backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null)
     order by environments.project_id, environments.id`.execute(db);
   return rows;
 };

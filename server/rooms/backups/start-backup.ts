@@ -7,9 +7,10 @@ import { environment as named, person, sentence, type Actor } from '../activitie
 import { environmentById, lockTree, shortly, type Environment } from '../environments/room.ts';
 import { backupActivity } from './make-backup.ts';
 
-/** Also one that sleeps, which is woken for it. One that is paused has to be resumed first. */
-export const mayBackUp = ({ status, is_dirty, has_deployment }: Environment) => status === 'active' && !is_dirty && has_deployment;
-export const noBackup = 'Only an active environment to which nothing is happening can be backed up.';
+/** Also one that sleeps, which is woken for it. One that is paused has to be resumed first. One at a time: each takes room on the pool until it is stored. */
+export const mayBackUp = ({ status, is_dirty, has_deployment, is_being_backed_up }: Environment) =>
+  status === 'active' && !is_dirty && has_deployment && !is_being_backed_up;
+export const noBackup = 'Only an active environment to which nothing is happening, and of which no backup is being made, can be backed up.';
 
 interface Asked {
   safe: boolean;

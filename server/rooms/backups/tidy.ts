@@ -2,18 +2,21 @@
  * Keeps no backup longer than anybody wants it, and nothing of one that is gone: neither on the pool nor in the store. What was begun and killed, or failed
  * because the store did not answer, is finished here, again and again until it is.
  *
- * Backups outlive their environment, and their project, for two weeks: whoever deletes one by mistake has that long to notice.
+ * Backups outlive their environment, and their project, for two weeks: whoever deletes one by mistake has that long to notice. So do those that were found
+ * damaged.
  */
+import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
 import { backupsWithSnapshots, removeSnapshots } from '../deployments/room.ts';
 import { retentionFor } from '../projects/room.ts';
+import { projectsToReview } from './damage.ts';
 import {
   beingMade,
-  expireOrphans,
   goingBackups,
   hasBackups,
   keptBackups,
+  letExpire,
   letGo,
   noteOrphans,
   settleForgotten,
@@ -22,10 +25,9 @@ import {
   type KeptRow,
 } from './going.ts';
 import { removeRows } from './queries.ts';
+import { repairStore, reviewDamaged } from './repair-store.ts';
 import { retain, type Retained } from './retention.ts';
 import { calendarOf } from './schedule.ts';
-
-const orphanDays = 14;
 
 export const tidyBackups: Reconciler = {
   name: 'tidy backups',
@@ -34,11 +36,12 @@ export const tidyBackups: Reconciler = {
   run: async (platform, signal) => {
     const { db } = platform;
     if (!(await hasBackups(db))) return;
-    await noteOrphans(db, orphanDays);
-    await expireOrphans(db);
+    await noteOrphans(db);
+    await letExpire(db);
     await settleForgotten(db);
     await applyPolicies(platform);
     await removeCopies(platform);
+    for (const project of await projectsToReview(db)) if (!signal.aborted) await review(platform, project, signal);
     for (const going of await goingBackups(db)) {
       if (signal.aborted) return;
       await forget(platform, going, signal);
@@ -80,11 +83,24 @@ async function removeCopies(platform: Platform) {
   for (const backup of found) if (!needed.has(backup)) await removeSnapshots(machine, backup);
 }
 
+/** What was stored since may be what damaged ones lack. */
+async function review({ db, blobs, log }: Platform, project: string, signal: AbortSignal) {
+  try {
+    await reviewDamaged({ db, blobs }, project, (line) => log.info({ project }, line), signal);
+  } catch (error) {
+    if (!signal.aborted) log.warn({ project, error }, 'damaged backups could not be looked at; it is tried again');
+  }
+}
+
 /** In the store; a store that does not answer is asked again next time. */
 async function forget({ db, blobs, log }: Platform, { project_id, ids, is_last_of_deleted }: GoingBackups, signal: AbortSignal) {
   try {
     if (is_last_of_deleted) await blobs.removeRepository(project_id);
-    else await blobs.forget(project_id, ids, signal);
+    else
+      await repairingOnce(
+        () => blobs.forget(project_id, ids, signal),
+        () => repairStore({ db, blobs }, project_id, (line) => log.warn({ project: project_id }, line.trim()), signal),
+      );
     await removeRows(db, ids);
     log.info({ project: project_id, backups: ids }, 'backups that nobody needs any more are gone');
   } catch (error) {

@@ -1,0 +1,64 @@
+/**
+ * A store that was found damaged is repaired: what is stored from then on is whole. Backups that lost something by the damage are not offered any more; those that
+ * have it back, because the same data was stored anew, are.
+ */
+import type { Blobs, Repaired } from '../../drivers/blobs/blobs.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { knownBackups, noteReviewed, noteVerdict, verdictOn } from './damage.ts';
+
+interface Kept {
+  db: Db;
+  blobs: Blobs;
+}
+
+type Log = (line: string) => void;
+
+/** It bears being interrupted at any moment and called again. */
+export async function repairStore({ db, blobs }: Kept, projectId: string, log: Log, signal?: AbortSignal): Promise<void> {
+  for (const repaired of await blobs.repair(projectId, signal)) log(`  ${repairedLine(repaired)}`);
+  const known = await knownBackups(db, projectId);
+  // All that is there was just read.
+  const survey = await blobs.survey(
+    projectId,
+    known.map(({ stored }) => stored),
+    signal,
+  );
+  for (const { id, environment_id } of known) {
+    const verdict = verdictOn(survey.get(id) ?? []);
+    if (!(await noteVerdict(db, id, verdict))) continue;
+    log(
+      verdict === 'damaged'
+        ? `  W: Backup ${id} of ${environment_id} is damaged; it cannot be restored any more`
+        : `  Backup ${id} of ${environment_id} is whole again, and can be restored`,
+    );
+  }
+}
+
+const filesNamedMax = 5;
+
+export function repairedLine({ place, damaged, piecesKept }: Repaired): string {
+  if (damaged.length === 0) return `Nothing is damaged at ${place}`;
+  const kept = piecesKept === 0 ? '' : `, and ${piecesKept} pieces of data that were sound in them are kept`;
+  const more = damaged.length > filesNamedMax ? ` and ${damaged.length - filesNamedMax} more` : '';
+  return `Damaged or missing at ${place}, and out of use now: ${damaged.slice(0, filesNamedMax).join(', ')}${more}${kept}`;
+}
+
+/** Those that were found damaged, and of which all is there again: they can be restored once they were read back. */
+export async function reviewDamaged({ db, blobs }: Kept, projectId: string, log: Log, signal?: AbortSignal): Promise<void> {
+  const damaged = (await knownBackups(db, projectId)).filter(({ is_damaged }) => is_damaged);
+  if (damaged.length === 0) return;
+  const survey = await blobs.survey(
+    projectId,
+    damaged.map(({ stored }) => stored),
+    signal,
+  );
+  for (const { id, environment_id, stored } of damaged) {
+    if (verdictOn(survey.get(id) ?? []) !== 'whole') continue;
+    if (!(await noteVerdict(db, id, verdictOn(await blobs.inspect(projectId, stored, signal))))) continue;
+    log(`Backup ${id} of ${environment_id}, which was damaged, is whole again, and can be restored`);
+  }
+  await noteReviewed(
+    db,
+    damaged.map(({ id }) => id),
+  );
+}
