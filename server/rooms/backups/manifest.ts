@@ -26,6 +26,15 @@ export interface Manifest {
   /** With variables and passwords, for whoever has the installation's key. */
   stack_sealed: string;
   parts: readonly BackupPart[];
+  /** Of one that was made elsewhere, and brought here as a file. */
+  origin?: Origin;
+}
+
+export interface Origin {
+  backup: string;
+  project: string;
+  environment: string;
+  imported_at: string;
 }
 
 export async function manifestOf(db: Db, backup: string, parts: readonly BackupPart[]): Promise<Manifest> {

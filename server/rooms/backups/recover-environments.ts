@@ -6,12 +6,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Blobs, Stored } from '../../drivers/blobs/blobs.ts';
-import { startActivity } from '../../kernel/activity.ts';
+import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
 import { environmentById } from '../environments/room.ts';
+import { verdictOn } from './damage.ts';
 import { manifestPart, type Manifest } from './manifest.ts';
 import { openedStack } from './queries.ts';
 import { restoreActivity } from './restore-backup.ts';
@@ -20,6 +21,8 @@ export interface Adopted {
   found: string[];
   damaged: string[];
   missing: string[];
+  /** None of what the project should have is there: it may be kept elsewhere. */
+  away: string[];
 }
 
 interface Kept {
@@ -30,10 +33,11 @@ interface Kept {
 
 /** Those that the database does not know were made after it was backed up. */
 export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: string): Promise<Adopted> {
-  const adopted: Adopted = { found: [], damaged: [], missing: [] };
+  const adopted: Adopted = { found: [], damaged: [], missing: [], away: [] };
   const there = new Set(await blobs.list(projectId));
-  const { rows } = await sql<{ id: string }>`select id from backups where project_id = ${projectId}`.execute(db);
+  const { rows } = await sql<{ id: string; status: string }>`select id, status from backups where project_id = ${projectId}`.execute(db);
   const known = new Set(rows.map(({ id }) => id));
+  if (there.size === 0) return { ...adopted, away: rows.filter(({ status }) => status === 'CREATED').map(({ id }) => id) };
   for (const id of there) {
     if (known.has(id)) continue;
     const isWhole = await adopt({ db, blobs, secrets }, projectId, id);
@@ -51,7 +55,7 @@ async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
   try {
     const unread: Stored = { backup: id, parts: [manifestPart.name], places: {}, bytes: 0, bytesAdded: 0 };
-    await blobs.verify(projectId, unread);
+    if (verdictOn(await blobs.inspect(projectId, unread)) !== 'whole') return false;
     await blobs.restore(projectId, unread, [{ name: manifestPart.name, folder }]);
     const manifest: Manifest = JSON.parse(await readFile(join(folder, manifestPart.file), 'utf8'));
     openedStack(secrets, id, manifest.stack_sealed);
@@ -71,39 +75,73 @@ const bytesOf = ({ parts }: Manifest) => parts.reduce((sum, { bytes }) => sum + 
 const megabyte = 2 ** 20;
 
 /** One that was made elsewhere, or that nobody remembers; all of it is in the store, and was read back. */
-export async function insertFound(db: Db, manifest: Manifest, stored: Stored, origin: object | null = null): Promise<void> {
-  const { backup, project, parts, environment, environment_type, safe, automated, commit_id, deployment, stack_sealed, created_at } =
-    manifest;
+export async function insertFound(db: Db, manifest: Manifest, stored: Stored): Promise<void> {
+  const {
+    backup,
+    project,
+    parts,
+    environment,
+    environment_type,
+    safe,
+    automated,
+    commit_id,
+    deployment,
+    stack_sealed,
+    created_at,
+    origin,
+  } = manifest;
   const total = (count: (part: Manifest['parts'][number]) => number) =>
     Math.ceil(parts.filter(({ kind }) => kind === 'data' || kind === 'storage').reduce((sum, part) => sum + count(part), 0) / megabyte);
   await sql`insert into backups (id, project_id, environment_id, environment_type, restorable, safe, automated, commit_id, deployment, stack_sealed, parts,
       stored, size_of_volumes, size_used, size_object_storage, created_at, origin)
     values (${backup}, ${project}, ${environment}, ${environment_type}, true, ${safe}, ${automated}, ${commit_id}, ${deployment}, ${stack_sealed},
       ${JSON.stringify(parts)}::jsonb, ${JSON.stringify(stored)}::jsonb, ${total(({ bytes_max }) => bytes_max)}, ${total(({ bytes }) => bytes)}, 0,
-      ${created_at}::timestamptz, ${origin === null ? null : JSON.stringify(origin)}::jsonb)
+      ${created_at}::timestamptz, ${origin ? JSON.stringify(origin) : null}::jsonb)
     on conflict (id) do nothing`.execute(db);
 }
 
-export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<string | undefined> {
-  const { rows } = await sql<{ id: string }>`
-    select id from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
-    order by created_at desc, id desc limit 1`.execute(db);
-  return rows[0]?.id;
+export interface NewestBackup {
+  id: string;
+  created_at: string;
+}
+
+/** Of the environment itself; what was brought from elsewhere only where it has none of its own. */
+export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<NewestBackup | undefined> {
+  const { rows } = await sql<NewestBackup>`
+    select id, created_at from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
+    order by origin is null desc, created_at desc, id desc limit 1`.execute(db);
+  return rows[0];
+}
+
+export interface Recovery {
+  project_id: string;
+  environment_id: string;
+  backup: string;
+  /** What it was, and is to be afterwards. */
+  state: 'active' | 'paused' | 'asleep';
 }
 
 /** As if somebody had asked for it. */
-export async function startRecovery(tx: Tx, domain: string, projectId: string, environmentId: string, backup: string): Promise<void> {
-  const target = await environmentById(tx, domain, projectId, environmentId);
-  if (!target) return;
+export async function startRecovery(tx: Tx, domain: string, { project_id, environment_id, backup, state }: Recovery): Promise<Activity> {
+  const target = await environmentById(tx, domain, project_id, environment_id);
+  if (!target) throw new Problem('not-found', `There is no environment ${environment_id} to restore.`);
   const actor = await actorById(tx, null);
   const { rows } = await sql<{ commit_id: string }>`select commit_id from backups where id = ${backup}`.execute(tx);
   const wanted = { restore_code: true, restore_resources: true, resources: { init: 'backup' } };
-  await startActivity(tx, restoreActivity, {
-    project_id: projectId,
+  return startActivity(tx, restoreActivity, {
+    project_id,
     environments: [target],
-    input: { backup, origin: environmentId, environment: environmentId, restoresCode: true, restoresSizes: true, init: 'backup' },
-    parameters: { user: actor.id, environment: environmentId, backup_name: backup, ...wanted },
-    payload: { user: actor, environment: environmentId, backup_name: backup, commit: rows[0]?.commit_id },
+    input: {
+      backup,
+      origin: environment_id,
+      environment: environment_id,
+      restoresCode: true,
+      restoresSizes: true,
+      init: 'backup',
+      ...(state !== 'active' && { rest: state }),
+    },
+    parameters: { user: actor.id, environment: environment_id, backup_name: backup, ...wanted },
+    payload: { user: actor, environment: environment_id, backup_name: backup, commit: rows[0]?.commit_id },
     sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(backup)}`,
   });
 }

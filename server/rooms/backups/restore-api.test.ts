@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { activityRow } from '../../test-activities.ts';
+import { deploySample } from '../../test-deployment.ts';
 import { sampleBackup } from '../../test-samples.ts';
+import { database, shop } from '../../test-stack.ts';
 import { openTestPlatform } from '../../test-platform.ts';
-import { machineName } from '../environments/room.ts';
+import { commitFiles } from '../../test-repository.ts';
+import { setQuota } from '../deployments/room.ts';
+import { environments, machineName } from '../environments/room.ts';
 
 const home = await openTestPlatform();
 const { db } = home.platform;
@@ -135,4 +139,85 @@ test('data goes only where whoever restores it administers both sides, or may br
   expect([await both('shown'), await both('preview')]).toEqual([403, 200]);
   // As with a branch: whoever sees both types may make one.
   expect([await viewing('preview'), await viewing('brand-new')]).toEqual([403, 200]);
+});
+
+test('what would get more than there is, or has data that means nothing there, is refused with the reply, and nothing is begun', async () => {
+  const { restore, projectId, owner, addEnvironment, changeEnvironment } = await sample();
+  await changeEnvironment({ head_commit: 'a'.repeat(40) });
+  const config = 'applications: { app: { type: "nodejs:22", web: { commands: { start: "exec node server.js" } } } }\nroutes: {}';
+  const head_commit = commitFiles(home.platform.git.path(projectId), undefined, { '.upsun/config.yaml': config });
+  await addEnvironment('idle', 'development', { head_commit });
+  const refusals = async (...bodies: object[]) => {
+    const replies = [];
+    for (const body of bodies) replies.push(await restore(body));
+    return replies.map(({ status, json }) => [status, json.message]);
+  };
+  const [fresh, idle] = [{ environment_name: 'fresh' }, { environment_name: 'idle' }];
+  await setQuota(db, { project_id: projectId, organization_id: null }, { memory: 100 });
+  const quota = expect.stringMatching(/^The project .* has no more than its quota\. memory: \d+ MB are needed/);
+  expect(await refusals(fresh, idle, { ...idle, restore_code: false })).toEqual([
+    [402, quota],
+    [402, quota],
+    [402, quota],
+  ]);
+  await setQuota(db, { project_id: projectId, organization_id: null }, { memory: null });
+  await db.insertInto('machine_amounts').values({ cpu: 0.01, memory: 100_000, disk: 100_000 }).execute();
+  const full = expect.stringMatching(/^This machine is full\. processors: /);
+  expect(await refusals(fresh, idle)).toEqual([
+    [409, full],
+    [409, full],
+  ]);
+  await db.deleteFrom('machine_amounts').execute();
+  const model = shop();
+  await addEnvironment('newer', 'development');
+  await deploySample(
+    home.platform,
+    { projectId, environmentId: 'newer' },
+    {
+      model: { ...model, services: { ...model.services, db: database('db', { type: 'postgresql:18' }) } },
+    },
+  );
+  expect(await refusals({ environment_name: 'newer' }, { environment_name: 'newer', restore_code: false })).toEqual([
+    [409, expect.stringContaining("its service 'db' is postgresql:17, and the environment has postgresql:18")],
+    [409, expect.stringContaining("its service 'db' is postgresql:17, and the environment has postgresql:18")],
+  ]);
+  const { json } = await owner.send('GET', `/projects/${projectId}/environments`);
+  expect(json.map(({ id, is_dirty }: { id: string; is_dirty: boolean }) => [id, is_dirty])).not.toContainEqual([
+    'fresh',
+    expect.anything(),
+  ]);
+  expect(json.some(({ is_dirty }: { is_dirty: boolean }) => is_dirty)).toBe(false);
+  // What it has already it may have again; one that rests has given it back.
+  await setQuota(db, { project_id: projectId, organization_id: null }, { memory: 100 });
+  await changeEnvironment({ status: 'paused' });
+  expect(await refusals({})).toEqual([[402, quota]]);
+  await changeEnvironment({ status: 'active', sleeping_since: new Date().toISOString() });
+  expect(await refusals({})).toEqual([[402, quota]]);
+  await changeEnvironment({ sleeping_since: null });
+  expect((await restore()).status).toBe(200);
+});
+
+test('of a new environment that is cancelled before anything began, the name is free again', async () => {
+  const { owner, projectId, restore, changeEnvironment, environmentId } = await sample();
+  await changeEnvironment({ head_commit: 'a'.repeat(40) });
+  const forget = () =>
+    environments.reconcilers
+      ?.find(({ name }) => name === 'forget environments that were never made')
+      ?.run(home.platform, new AbortController().signal);
+  const ids = async (): Promise<string[]> =>
+    (await owner.send('GET', `/projects/${projectId}/environments`)).json.map(({ id }: { id: string }) => id).toSorted();
+  const before = await ids();
+  const { json } = await restore({ environment_name: 'brief' });
+  const { json: branched } = await owner.send('POST', `/projects/${projectId}/environments/${encodeURIComponent(environmentId)}/branch`, {
+    name: 'short',
+    title: 'Short',
+  });
+  const begun = [...json._embedded.activities, ...branched._embedded.activities];
+  await forget();
+  expect(await ids()).toEqual([...before, 'brief', 'short'].toSorted());
+  for (const { id } of begun)
+    expect((await owner.send('POST', `/projects/${projectId}/activities/${id}/cancel`)).json._embedded.entity.state).toBe('cancelled');
+  await forget();
+  expect(await ids()).toEqual(before);
+  expect((await restore({ environment_name: 'brief' })).status).toBe(200);
 });

@@ -1,14 +1,16 @@
 /**
- * Restoring: an environment gets the data of a backup and, unless somebody wants only that, runs what ran when it was made. The repository stays as it
- * is, so the next deployment that follows from anything but a restart is of the branch's head again.
+ * Restoring: an environment gets the data of a backup and, unless somebody wants only that, runs what ran when it was made; also one that was paused or
+ * not active runs then. It does not wait where deployments are manual, and what is staged stays so. The repository stays as it is, and the next deployment
+ * is of the branch's head again; only resuming, and redeploying where deployments are manual, start what was restored.
  */
 import { Type, type Static } from 'typebox';
-import type { Stored } from '../../drivers/blobs/blobs.ts';
+import { Damage, type Stored } from '../../drivers/blobs/blobs.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { currentStack, deployEnvironment, type DeployRequest, type Restoring } from '../deployments/room.ts';
+import { currentStack, deployEnvironment, restoreAtRest, type DeployRequest, type Restoring } from '../deployments/room.ts';
 import { environmentById, makeBranch } from '../environments/room.ts';
+import { noteUnrestorable } from './damage.ts';
 import { openedStack, type BackupPart } from './queries.ts';
 import { restorableContent } from './restore-queries.ts';
 
@@ -22,6 +24,8 @@ const Input = Type.Object({
   restoresCode: Type.Boolean(),
   restoresSizes: Type.Boolean(),
   init: Type.Union([Type.Literal('backup'), Type.Literal('default'), Type.Literal('minimum'), Type.Literal('parent')]),
+  /** Of one that did not run when it was lost: nothing is started. */
+  rest: Type.Optional(Type.Union([Type.Literal('paused'), Type.Literal('asleep')])),
 });
 type Input = Static<typeof Input>;
 
@@ -31,21 +35,26 @@ export const restoreActivity = activity({
   usesMachine: true,
   input: Input,
   run: async (work, platform) => {
-    const { environment, branchFrom } = work.input;
+    const { environment, branchFrom, rest } = work.input;
     if (branchFrom !== undefined) await makeBranch(work, platform, environment, branchFrom);
     const restoring = await findBackup(work, platform);
-    await deployEnvironment(work, platform, await requestFor(work, platform, restoring));
+    const request = await requestFor(work, platform, restoring);
+    if (rest === undefined) await deployEnvironment(work, platform, request);
+    else await restoreAtRest(work, platform, { ...request, restoring }, rest);
   },
 });
+
+/** As people know it. */
+export const titleOf = (backup: string, origin: string) => `backup ${backup} of ${origin}`;
 
 /** What it takes is kept, sealed, with the step: whatever happens to the backup, what was begun can be taken back. */
 async function findBackup({ input, activity: { project_id }, step }: Work<Input>, platform: Platform): Promise<Restoring> {
   const { db, secrets } = platform;
   const { backup, origin, environment, restoresCode, restoresSizes, init } = input;
-  const title = `backup ${backup} of ${origin}`;
+  const title = titleOf(backup, origin);
   const { stack_sealed, stored, parts } = await step('find backup', async () => {
     const found = await restorableContent(db, project_id, backup);
-    if (!found) throw new Problem('conflict', `The ${title} was deleted meanwhile; restore another one.`);
+    if (!found) throw new Problem('conflict', `The ${title} was deleted, or found damaged, meanwhile; restore another one.`);
     return found;
   });
   return {
@@ -57,7 +66,11 @@ async function findBackup({ input, activity: { project_id }, step }: Work<Input>
     restoresSizes,
     parts,
     bytesWithoutHoles: bytesWithoutHoles(stored, parts),
-    fetch: (folders, signal) => platform.blobs.restore(project_id, stored, folders, signal),
+    fetch: (folders, signal) =>
+      platform.blobs.restore(project_id, stored, folders, signal).catch(async (error: unknown) => {
+        if (error instanceof Damage) await noteUnrestorable(platform, project_id, stored, signal);
+        throw error;
+      }),
   };
 }
 

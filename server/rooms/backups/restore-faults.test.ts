@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
@@ -7,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
+import { fetchingOnce, openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
@@ -47,20 +46,6 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
     const { volumes } = all.machine;
     all.machine.volumes = { ...volumes, capacity: async () => ({ bytes: 2 ** 40, freeBytes: freeBytes() }) };
     return work().finally(() => (all.machine.volumes = volumes));
-  };
-
-  /** From the store once, and then from a copy: what the store does is tried elsewhere. */
-  const fetchingOnce = (): Blobs['restore'] => {
-    const folder = mkdtempSync(join(all.home.platform.config.data, 'fetched-'));
-    return async (repository, stored, parts, signal) => {
-      for (const { name, folder: to } of parts) {
-        const copy = join(folder, name);
-        const isThere = existsSync(copy);
-        if (!isThere) mkdirSync(copy);
-        if (!isThere) await blobs.restore(repository, stored, [{ name, folder: copy }], signal);
-        execFileSync('cp', ['--archive', '--', `${copy}/.`, to]);
-      }
-    };
   };
 
   test('without room for the data it is refused with numbers, and if the pool fills meanwhile all is as it was', { timeout }, async () => {
@@ -128,7 +113,7 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
       expect([step, version, word]).toMatchObject([step, { version: serving.version }, serving.word]);
       expect([step, (await project.found()).volumes]).toEqual([step, serving.volumes]);
     };
-    const failed = await withBlobs({ restore: fetchingOnce() }, () =>
+    const failed = await withBlobs({ restore: fetchingOnce(platform) }, () =>
       failAtEachStep(platform, () => project.beginRestore(backup), unchanged),
     );
     const steps = [
@@ -193,5 +178,12 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
     const { result, log } = await project.tryToRestore(backup);
     expect([result, log]).toEqual(['failure', expect.stringContaining('damaged')]);
     expect(await state()).toEqual(before);
+    // It is not offered a second time.
+    const at = `${project.at('main')}/backups/${backup}`;
+    expect((await project.owner.send('GET', at)).json).toMatchObject({ restorable: false, status: 'CREATED' });
+    expect(await project.owner.send('POST', `${at}/restore`, {})).toMatchObject({
+      status: 409,
+      json: { message: expect.stringContaining('was found damaged') },
+    });
   });
 });

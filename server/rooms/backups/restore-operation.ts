@@ -16,7 +16,9 @@ export const restoreBackup = operation({
   allowedWhen: mayRestore,
   otherwise: noRestore,
   body: closed({
-    environment_name: Name('Where to; without it, what the backup was made of. One that does not exist is made.'),
+    environment_name: Name(
+      'Where to; without it, what the backup was made of. One that does not exist is made; one that is paused or inactive runs afterwards. What is staged there stays staged.',
+    ),
     branch_from: Name('Of an environment that is made: what it is branched off; without it, what the backup was made of.'),
     restore_code: Type.Optional(
       Type.Boolean({

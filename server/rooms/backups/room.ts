@@ -9,9 +9,11 @@ import * as restoreOperations from './restore-operation.ts';
 import { tidyBackups } from './tidy.ts';
 
 export { BackupEntity } from './backup.ts';
+export { noteVerdict, verdictOn } from './damage.ts';
 export { allBackups, type ListedBackup } from './listed.ts';
 export { manifestPart, type Manifest } from './manifest.ts';
-export { adoptBackups, insertFound, newestBackup, startRecovery, type Adopted } from './recover-environments.ts';
+export { adoptBackups, insertFound, newestBackup, startRecovery, type Adopted, type NewestBackup } from './recover-environments.ts';
+export { repairedLine, repairStore } from './repair-store.ts';
 export {
   backupById,
   backupContent,

@@ -10,10 +10,14 @@ import type { Caller, Permission, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
 import { createEnvironment, environmentById, isBranchName, lockTree, type Environment } from '../environments/room.ts';
 import { backupById, type Backup } from './queries.ts';
+import { restoreAhead } from './restore-ahead.ts';
 import { restoreActivity } from './restore-backup.ts';
 
 export const mayRestore = ({ status, restorable, is_being_deleted }: Backup) => status === 'CREATED' && restorable && !is_being_deleted;
-export const noRestore = 'Only a backup that is complete, and that nobody deletes, can be restored.';
+export const noRestore = ({ id, is_damaged }: Backup) =>
+  is_damaged
+    ? `The backup ${id} was found damaged where it is stored, so it cannot be restored; restore another one.`
+    : 'Only a backup that is complete, and that nobody deletes, can be restored.';
 
 export interface WantedRestore {
   environment_name?: string | null;
@@ -26,15 +30,23 @@ export interface WantedRestore {
 export async function startRestore(platform: Platform, backup: Backup, wanted: WantedRestore, caller: Caller): Promise<Changed<Backup>> {
   const { project_id, organization_id, environment: origin, id } = backup;
   const { restore_code = true, restore_resources = true } = wanted;
+  const init = wanted.resources?.init ?? 'backup';
   const actor = actorOf(caller.user);
+  const refuse = await restoreAhead(platform, backup, {
+    environment: wanted.environment_name ?? origin,
+    branchFrom: wanted.branch_from ?? origin,
+    restoresCode: restore_code,
+    restoresSizes: restore_resources,
+    init,
+  });
   return platform.db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const now = await backupById(tx, project_id, origin, id);
-    if (!now || !mayRestore(now)) throw new Problem('conflict', noRestore);
+    if (!now || !mayRestore(now)) throw new Problem('conflict', noRestore(now ?? backup));
     const { target, branchFrom } = await targetOf(tx, platform, now, wanted, caller);
-    if (!restore_code && !target.has_code && branchFrom === undefined)
+    if (!restore_code && !target.has_code && !target.has_deployment && branchFrom === undefined)
       throw new Problem('conflict', `There is no code in ${target.id}; push some, or restore the code of the backup, too.`);
-    const init = wanted.resources?.init ?? 'backup';
+    await refuse(tx, target);
     const activity = await startActivity(tx, restoreActivity, {
       project_id,
       environments: [target],

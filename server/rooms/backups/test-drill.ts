@@ -7,9 +7,11 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -19,6 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import type { Platform } from '../../platform.ts';
@@ -97,6 +100,20 @@ routes:
 `,
   'server.js': server(version),
 });
+
+/** From the store once, and then from a copy: for what is restored many times, where the store is tried elsewhere. */
+export function fetchingOnce({ blobs, config }: Platform): Blobs['restore'] {
+  const fetched = mkdtempSync(join(config.data, 'fetched-'));
+  return async (repository, stored, parts, signal) => {
+    for (const { name, folder } of parts) {
+      const copy = join(fetched, stored.backup, name);
+      const isThere = existsSync(copy);
+      if (!isThere) mkdirSync(copy, { recursive: true });
+      if (!isThere) await blobs.restore(repository, stored, [{ name, folder: copy }], signal);
+      execFileSync('cp', ['--archive', '--', `${copy}/.`, folder]);
+    }
+  };
+}
 
 const workSecondsMax = 120;
 const lookMilliseconds = 20;

@@ -61,6 +61,8 @@ export interface DeployRequest {
   keepsVolumes?: boolean;
   /** Also services start anew, where their images are newer than what they run on. */
   renewsImages?: boolean;
+  /** Nothing of it runs for now: whether there is room for that is asked when somebody wants it to. */
+  startsNothing?: boolean;
 }
 
 export interface Again {
@@ -73,8 +75,8 @@ export interface Again {
 export async function deployEnvironment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
   const work = withProgress(given);
   const onFailure = () => noteFailure(work, platform, request);
-  await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
   if (request.restoring) await checkRestoring(work, platform, request.environment, request.restoring);
+  await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
   const built = await findOrBuild(work, platform, request, onFailure);
   if (!built) return;
   const deploying = await prepareDeployment(work, platform, request, built);
@@ -186,11 +188,12 @@ async function validateConfiguration(
   return isThere ? (found ?? (await read()))?.model : undefined;
 }
 
-async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, { environment }: DeployRequest) {
+/** Also data that was to be restored is not given up in silence. */
+async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, { environment, restoring }: DeployRequest) {
   const { status } = await environmentFor(db, activity.project_id, environment);
   const missing =
     'No configuration was found, and nothing in the files tells what to run: add .upsun/config.yaml with at least one application.';
-  if (status === 'active' || status === 'paused') throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
+  if (status === 'active' || status === 'paused' || restoring) throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
   log(`  ${missing}\n  Nothing is built or deployed.`);
 }
 

@@ -29,7 +29,7 @@ import {
   type Deployed,
   type Subject,
 } from './queries.ts';
-import { refuseUnfit, restoredVolumes, sizesBefore } from './restoring.ts';
+import { refuseUnfit, restoredVolumes, sizesBefore, type RestorePlan } from './restoring.ts';
 import { sizesFor, type SizesFrom } from './sizes.ts';
 import { cloningsOf, type Cloning } from './stack-volumes.ts';
 import type { Sizes, Stack } from './stack.ts';
@@ -93,18 +93,18 @@ async function prepare(
   { model, slugs, base }: Built,
 ): Promise<Prepared> {
   const { secrets } = platform;
-  const { restoring } = request;
-  const then = request.again?.settings === 'then' ? base : undefined;
-  const subject = await environmentFor(tx, project_id, request.environment);
-  const current = await currentlyDeployed(tx, secrets, project_id, request.environment);
+  const { restoring, environment } = request;
+  const subject = await environmentFor(tx, project_id, environment);
+  const current = await currentlyDeployed(tx, secrets, project_id, environment);
   const donor = request.replaceData ?? (current ? undefined : request.cloneFrom);
   const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
   if (request.replaceData !== undefined && !source)
     throw new Problem('conflict', `${request.replaceData} has no data to take over: it is not deployed.`);
-  const { http_access, enable_smtp, restrict_robots } = then?.settings ?? subject;
+  const standing = standingStack(subject, current, request);
+  const { http_access, enable_smtp, restrict_robots } = settingsThen(base, request) ?? standing?.settings ?? subject;
   const wanted: Stack = {
     id: subject.stack_id ?? shortId(),
-    deployment: newDeployment(await nextNumber(tx, project_id, request.environment)),
+    deployment: newDeployment(await nextNumber(tx, project_id, environment)),
     project: {
       id: project_id,
       title: subject.project_title,
@@ -119,15 +119,16 @@ async function prepare(
     routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
     settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
-      variables: variablesThen(base, request) ?? (await effectiveVariables(tx, secrets, project_id, request.environment)),
-      accounts: accountsFor(model.services, current?.stack.secrets.accounts),
+      variables:
+        variablesThen(base, request) ?? standing?.secrets.variables ?? (await effectiveVariables(tx, secrets, project_id, environment)),
+      accounts: accountsFor(model.services, (current?.stack ?? cameBack(project_id, base, request))?.secrets.accounts),
     },
   };
   if (source) checkVersions(wanted, source.stack);
   if (restoring) refuseUnfit(restoring, model, current?.stack);
   const { generations } = planDeployment(wanted, current, request);
   await holdCapacity(tx);
-  await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
+  if (!request.startsNothing) await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
   await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
   return {
     deployment: wanted.deployment.id,
@@ -136,6 +137,19 @@ async function prepare(
     wasPaused: subject.status === 'paused',
   };
 }
+
+/** What is staged is neither deployed nor lost by it. */
+export const leavesStaged = ({ again, restoring }: DeployRequest): boolean => again !== undefined || restoring !== undefined;
+
+/** Where changes wait for somebody to deploy them, whatever leaves them staged has the variables and settings of what runs. */
+const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
+  enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
+
+const settingsThen = (base: Stack | undefined, { again }: DeployRequest) => (again?.settings === 'then' ? base?.settings : undefined);
+
+/** What is lost and comes back where it was keeps its passwords: what it is restored from knows them. */
+const cameBack = (projectId: string, base: Stack | undefined, { restoring }: DeployRequest): Stack | undefined =>
+  restoring?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
 
 /** Those of a deployment that is made again as it was. Secrets of an environment are not for another, whatever it restores. */
 function variablesThen(base: Stack | undefined, { again, restoring }: DeployRequest): Stack['secrets']['variables'] | undefined {
@@ -154,7 +168,9 @@ export async function sizesOf(
   return request.restoring ? withDisksOf(await currentSizes(tx, subject.project_id, subject.environment_id), sizes) : sizes;
 }
 
-export type SizesRequest = Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom' | 'restoring'>;
+export interface SizesRequest extends Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom'> {
+  restoring?: RestorePlan;
+}
 
 export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Subject, request: SizesRequest): Promise<SizesFrom> {
   const { project_id, environment_id, parent } = subject;

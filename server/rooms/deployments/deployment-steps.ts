@@ -1,7 +1,7 @@
 /** The steps of a deployment, in their order. What has nothing to do is no step. */
 import { bringBack } from './bring-back.ts';
 import { servicesOf, volumesOf, type WantedVolume } from './containers.ts';
-import { replacesData, unlessSettled, type Deploying } from './deploying.ts';
+import { leavesStaged, replacesData, unlessSettled, type Deploying } from './deploying.ts';
 import { releaseStaged } from '../../kernel/activity-queries.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
 import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
@@ -195,7 +195,7 @@ export const settle = ({ work, wanted: { stack }, request }: Deploying, commands
     await makeCurrent(tx, stack);
     if (request.pin !== undefined) await pinCommit(tx, project, environment, request.pin);
     if (request.renewsImages) await noteMaintenance(tx, project, environment);
-    if (!request.again && !request.restoring) await releaseStaged(tx, project, environment);
+    if (!leavesStaged(request)) await releaseStaged(tx, project, environment);
     await noteOutcome(tx, project, environment, outcomeOf(commands));
   });
 

@@ -2,6 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { releaseStaged } from '../../kernel/activity-queries.ts';
 import { shortId } from '../../kernel/id.ts';
+import { Problem } from '../../kernel/problem.ts';
 import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
@@ -39,13 +40,16 @@ export interface Subject {
   http_access: HttpAccess;
   enable_smtp: boolean;
   restrict_robots: boolean;
+  /** What is changed waits until somebody deploys it. */
+  enable_manual_deployments: boolean;
 }
 
 export async function subjectOf(db: Db | Tx, projectId: string, environmentId: string): Promise<Subject | undefined> {
   const { rows } = await sql<Subject>`
     select projects.id as project_id, projects.title as project_title, projects.organization_id, environments.id as environment_id, machine_name,
       environments.type, projects.default_branch = environments.id as is_main, environments.status, parent,
-      clone_parent_on_create, head_commit, pinned_commit, environments.created_at, stack_id, http_access, enable_smtp, restrict_robots
+      clone_parent_on_create, head_commit, pinned_commit, environments.created_at, stack_id, http_access, enable_smtp, restrict_robots,
+      enable_manual_deployments
     from environments join projects on projects.id = environments.project_id
     where environments.project_id = ${projectId} and environments.id = ${environmentId}`.execute(db);
   return rows[0];
@@ -189,15 +193,17 @@ export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, genera
 
 export const newDeployment = (number: number): Stack['deployment'] => ({ id: shortId(), number, created_at: new Date().toISOString() });
 
-/** From here on it is what the environment runs; the one before is history. */
+/** From here on it is what the environment runs; the one before is history. Of one that is deleted meanwhile nothing may be left that nobody would remove. */
 export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   const { id, deployment, project, environment } = stack;
   await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
     where project_id = ${project.id} and environment_id = ${environment.id} and status = 'current' and id <> ${deployment.id}`.execute(tx);
   await sql`update deployments set status = 'current', updated_at = clock_timestamp() where id = ${deployment.id}`.execute(tx);
-  await sql`update environments set status = 'active', stack_id = ${id}, sleeping_since = null, is_waking = false, start_failure = null, last_active_at = clock_timestamp(),
+  const { rows } =
+    await sql`update environments set status = 'active', stack_id = ${id}, sleeping_since = null, is_waking = false, start_failure = null, last_active_at = clock_timestamp(),
       updated_at = clock_timestamp()
-    where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting'`.execute(tx);
+    where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting' returning id`.execute(tx);
+  if (rows.length === 0) throw new Problem('conflict', `The environment ${environment.id} is being deleted.`);
   await settleSizes(tx, stack);
 }
 

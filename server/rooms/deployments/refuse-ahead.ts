@@ -6,10 +6,11 @@ import type { Platform } from '../../platform.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { ProjectModel } from '../builds/room.ts';
 import { amountsOf, refuseMoreThanThereIs, refuseToRunAgain } from './capacity.ts';
-import { sizesFrom, type SizesRequest } from './deploying.ts';
+import { sizesFrom, sizesOf, type SizesRequest } from './deploying.ts';
 import { notedAmounts } from './machine-amounts.ts';
 import { modelOf, nextCommitOf, usualSizes } from './next-stack.ts';
-import { currentlyDeployed, subjectOf } from './queries.ts';
+import { currentlyDeployed, currentStack, subjectOf } from './queries.ts';
+import { refuseUnfit, type RestorePlan } from './restoring.ts';
 import { sizesAsFarAs } from './sizes.ts';
 
 interface Address {
@@ -46,4 +47,22 @@ export async function refuseAhead(
 export async function refuseResumeAhead(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
   const subject = await subjectOf(tx, address.project_id, address.id);
   if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
+}
+
+/** The same for a backup, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
+export async function refuseRestoreAhead(
+  tx: Tx,
+  { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
+  address: Address,
+  restoring: RestorePlan,
+  model: ProjectModel | undefined,
+): Promise<void> {
+  const subject = await subjectOf(tx, address.project_id, address.id);
+  if (!subject) return;
+  const current = await currentStack(tx, secrets, address.project_id, address.id);
+  const wanted = restoring.restoresCode ? restoring.stack.model : (current?.model ?? model);
+  if (!wanted) return;
+  refuseUnfit(restoring, wanted, current);
+  const sizes = await sizesOf(tx, subject, wanted, { init: restoring.init, restoring });
+  await refuseMoreThanThereIs(tx, config, subject, amountsOf(wanted, sizes), await notedAmounts(tx));
 }

@@ -16,7 +16,8 @@ import { nameOfType, type SizesInit } from './sizes.ts';
 import { cloningsOf, fetchVolumes, type Cloning, type Source } from './stack-volumes.ts';
 import type { Sizes, Stack } from './stack.ts';
 
-export interface Restoring extends Source {
+/** What is wanted of a backup, and of which. */
+export interface RestorePlan {
   /** As people know it: `backup abcdefghij234 of main`. */
   title: string;
   /** What ran when it was made. */
@@ -29,6 +30,9 @@ export interface Restoring extends Source {
   init: SizesInit;
   /** Whether containers that are there get the sizes of the backup. */
   restoresSizes: boolean;
+}
+
+export interface Restoring extends RestorePlan, Source {
   /** What it has: volumes, as they are called in every stack, and slugs. */
   parts: readonly { name: string; bytes: number }[];
 }
@@ -51,7 +55,7 @@ export const checkRestoring = (work: Work<unknown>, platform: Platform, environm
   });
 
 /** A Problem names what is not available any more, or has data that means nothing to what would run on it. */
-export function refuseUnfit({ stack, restoresCode, title }: Restoring, model: ProjectModel, current: Stack | undefined): void {
+export function refuseUnfit({ stack, restoresCode, title }: RestorePlan, model: ProjectModel, current: Stack | undefined): void {
   const containers = [
     ...Object.values(model.services).map(({ name, type }) => ({ what: `service '${name}'`, type })),
     ...Object.values(model.applications).map(({ name, type }) => ({ what: `application '${name}'`, type })),
@@ -172,7 +176,7 @@ export async function findBackedUp(
 }
 
 /** What is there and is not in the backup keeps its size; elsewhere all the rest is as good as new. */
-export function sizesBefore(now: Sizes | undefined, { stack, isElsewhere, restoresSizes }: Restoring): Sizes | undefined {
+export function sizesBefore(now: Sizes | undefined, { stack, isElsewhere, restoresSizes }: RestorePlan): Sizes | undefined {
   if (!now || !restoresSizes) return now;
   const group = (key: keyof Sizes) =>
     Object.fromEntries(

@@ -22,7 +22,7 @@ export {
   type Snapshots,
   type VolumePart,
 } from './backup-volumes.ts';
-export { backupSnapshot } from './names.ts';
+export { backupSnapshot, stackOfVolume } from './names.ts';
 export { earlierDeployments, rollbackTarget, type EarlierDeployment } from './earlier-deployments.ts';
 export { deployEnvironment, stageDeployment, type DeployRequest } from './deploy.ts';
 export { imageLimits } from './image-upkeep.ts';
@@ -30,6 +30,7 @@ export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './mach
 export { nextStackOf, type NextStack } from './next-stack.ts';
 export { endpointsFrom, fileTransferCommand, instanceName, shellCommand, typedCommand } from './enter.ts';
 export {
+  changeStatus,
   currentlyDeployed,
   forgetStack,
   currentStack,
@@ -41,8 +42,9 @@ export {
   type LastDeployment,
 } from './queries.ts';
 export { allQuotas, noFurtherProject, refuseFurtherProject, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
-export { modelAhead, refuseAhead, refuseResumeAhead } from './refuse-ahead.ts';
-export { slugPart, type Restoring } from './restoring.ts';
+export { modelAhead, refuseAhead, refuseRestoreAhead, refuseResumeAhead } from './refuse-ahead.ts';
+export { slugPart, type RestorePlan, type Restoring } from './restoring.ts';
+export { restoreAtRest, type Rest } from './restore-at-rest.ts';
 export { shellScript } from './lasting-command.ts';
 export { runLasting, type LastingRun } from './run-lasting.ts';
 export { activityOfTask, taskContainer } from './names.ts';

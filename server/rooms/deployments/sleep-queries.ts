@@ -48,6 +48,11 @@ export async function markAsleep(db: Db, { project_id, environment_id, stack_id 
   return rows.length > 0;
 }
 
+/** It was asleep when it was lost, and nothing was started when it was brought back. */
+export const markRestoredAsleep = (tx: Tx, projectId: string, environmentId: string) =>
+  sql`update environments set sleeping_since = clock_timestamp()
+    where project_id = ${projectId} and id = ${environmentId} and status = 'active' and type <> 'production'`.execute(tx);
+
 /** Whoever asks has it for themselves. */
 export const markWaking = (db: Db | Tx, projectId: string, environmentId: string) =>
   sql`update environments set sleeping_since = null, is_waking = true

@@ -55,6 +55,10 @@ describe.runIf(canRunContainers)(`manual deployments${whyNoContainers}`, () => {
     expect(await project.ask()).toMatchObject({ version: 'one' });
     expect(await project.ask()).not.toEqual(before);
     expect([await project.staged(), await project.instances()]).toMatchObject([{ length: 4 }, { length: 1 }]);
+    expect(await project.act('POST', '/rollback', {})).toMatchObject({ result: 'success' });
+    expect(await project.ask()).not.toHaveProperty('color');
+    expect((await project.table())?.http_access).not.toHaveProperty('basic_auth.ada');
+    expect([await project.staged(), await project.instances()]).toMatchObject([{ length: 4 }, { length: 1 }]);
 
     const deployed = await project.act('POST', '/deploy', { strategy: 'stopstart' });
     expect(deployed).toMatchObject({ type: 'environment.deploy', state: 'complete', result: 'success' });

@@ -13,6 +13,7 @@ interface Circumstances {
   parent_type: EnvironmentType | null;
   parent_head: string | null;
   is_dirty: boolean;
+  is_being_backed_up: boolean;
   has_staged_activities: boolean;
   /** Something that ran before can run again. */
   can_rollback: boolean;
@@ -116,6 +117,8 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id
         and earlier.environment_id = environments.id and earlier.status = 'replaced' and ${areSlugsKept('earlier')}) as can_rollback,
+      exists (select from backups where backups.project_id = environments.project_id and backups.environment_id = environments.id
+        and backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null) as is_being_backed_up,
       exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
       deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
@@ -164,6 +167,21 @@ export async function deleteEnvironment(tx: Tx, projectId: string, id: string): 
     where gone.project_id = ${projectId} and gone.id = ${id}
       and environments.project_id = gone.project_id and environments.parent = gone.id`.execute(tx);
   await tx.deleteFrom('environments').where('project_id', '=', projectId).where('id', '=', id).execute();
+}
+
+/** Without a branch, and all that was ever asked of them was to be made, which was cancelled before it began. */
+export async function unmadeEnvironments(db: Db | Tx): Promise<{ project_id: string; id: string }[]> {
+  const { rows } = await sql<{ project_id: string; id: string }>`
+    select environments.project_id, environments.id
+    from environments
+    join projects on projects.id = environments.project_id and projects.default_branch <> environments.id
+    join activity_lanes on activity_lanes.project_id = environments.project_id and activity_lanes.lane = environments.id
+    join activities on activities.id = activity_lanes.activity_id and activities.created_at >= environments.created_at
+    where environments.head_commit is null and environments.stack_id is null
+    group by environments.project_id, environments.id
+    having bool_and(activities.state = 'cancelled' and activities.started_at is null
+      and activities.type in ('environment.branch', 'environment.restore'))`.execute(db);
+  return rows;
 }
 
 /** Whether one is the other, or hangs below it. */

@@ -5,6 +5,7 @@ import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { actorById } from '../activities/room.ts';
 import { projectById } from '../projects/room.ts';
+import { deleteEnvironment, lockTree, unmadeEnvironments } from './queries.ts';
 import { recordPush, recordUpdate, type RecordedUpdate } from './record-push.ts';
 
 /** A push between its two halves takes milliseconds; one this old was cut off. */
@@ -74,3 +75,17 @@ async function adopt(platform: Platform, projectId: string, updates: readonly Re
     for (const update of updates) await recordUpdate(tx, platform, { project, update, actor, options: {} });
   });
 }
+
+/** Environments that an activity was to make and that was cancelled before it began: their names are free again. */
+export const forgetUnmade: Reconciler = {
+  name: 'forget environments that were never made',
+  everySeconds: 10,
+  run: async ({ db }) => {
+    for (const { project_id, id } of await unmadeEnvironments(db))
+      await db.transaction().execute(async (tx) => {
+        await lockTree(tx, project_id);
+        const isStill = (await unmadeEnvironments(tx)).some((unmade) => unmade.project_id === project_id && unmade.id === id);
+        if (isStill) await deleteEnvironment(tx, project_id, id);
+      });
+  },
+};

@@ -13,7 +13,7 @@ import * as runningOperations from './operations/running.ts';
 import * as settingsOperations from './operations/settings.ts';
 import { pauseForgottenPreviews } from './pause-forgotten.ts';
 import * as running from './running-activities.ts';
-import { adoptBranches, finishPushes } from './reconcilers.ts';
+import { adoptBranches, finishPushes, forgetUnmade } from './reconcilers.ts';
 
 export { initializeActivity, pushActivity } from './activities.ts';
 export { concernedBy, deployBranch } from './deploy-branch.ts';
@@ -24,6 +24,7 @@ export { isBranchName, machineName } from './names.ts';
 export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';
 export { readSshName, sshDestinations, sshPermission, type SshDestination } from './ssh-names.ts';
 export { pushCommits } from './push-commits.ts';
+export { startRebuild } from './start-rebuild.ts';
 export { startRollback } from './start-rollback.ts';
 export { announcePush, recordPush, shortly, type AnnouncedPush, type BranchUpdate } from './record-push.ts';
 
@@ -41,5 +42,5 @@ export const environments: Room = {
     ...activityOperations,
   },
   activities: { ...work, ...running },
-  reconcilers: [finishPushes, adoptBranches, pauseForgottenPreviews],
+  reconcilers: [finishPushes, adoptBranches, forgetUnmade, pauseForgottenPreviews],
 };

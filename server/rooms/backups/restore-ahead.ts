@@ -1,0 +1,42 @@
+/**
+ * What a restore would be, as far as it can be told when somebody asks for it: where it would get more than there is, or where its data means nothing to
+ * what would run on it, that is refused with the reply. Whether the pool has room for the data is for the activity to find out, before it touches anything.
+ */
+import type { Tx } from '../../kernel/sql.ts';
+import type { Platform } from '../../platform.ts';
+import { modelAhead, refuseRestoreAhead, type RestorePlan } from '../deployments/room.ts';
+import { environmentById, type Environment } from '../environments/room.ts';
+import { openedStack, type Backup } from './queries.ts';
+import { titleOf } from './restore-backup.ts';
+import { restorableContent } from './restore-queries.ts';
+
+export interface AskedRestore extends Pick<RestorePlan, 'restoresCode' | 'restoresSizes' | 'init'> {
+  environment: string;
+  /** Where there is no such environment yet: what it is branched off. */
+  branchFrom: string;
+}
+
+export type Refuse = (tx: Tx, target: Environment) => Promise<void>;
+
+/** Reads the backup, and the repository where only data is wanted: ask before the transaction, and have it refused within. */
+export async function restoreAhead(platform: Platform, backup: Backup, asked: AskedRestore): Promise<Refuse> {
+  const { project_id, id, environment: origin } = backup;
+  const { environment, restoresCode, restoresSizes, init } = asked;
+  const content = await restorableContent(platform.db, project_id, id);
+  if (!content) return async () => {};
+  const plan: RestorePlan = {
+    title: titleOf(id, origin),
+    stack: openedStack(platform.secrets, id, content.stack_sealed),
+    restoresCode,
+    restoresSizes,
+    init,
+    isElsewhere: environment !== origin,
+  };
+  const model = restoresCode ? undefined : await modelAhead(platform, { project_id, id: await branchOf(platform, project_id, asked) });
+  return (tx, target) => refuseRestoreAhead(tx, platform, target, plan, model);
+}
+
+/** Where the code is, or will come from. */
+async function branchOf({ db, config }: Platform, projectId: string, { environment, branchFrom }: AskedRestore): Promise<string> {
+  return (await environmentById(db, config.domain, projectId, environment)) ? environment : branchFrom;
+}

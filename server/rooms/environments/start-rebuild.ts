@@ -1,0 +1,21 @@
+import { startActivity } from '../../kernel/activity.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import { actorById, environment as named, person, sentence } from '../activities/room.ts';
+import { environmentById } from './queries.ts';
+import { shortly } from './record-push.ts';
+import { redeployActivity } from './running-activities.ts';
+
+/** As if somebody had redeployed it: what was built for it is not on the machine any more. */
+export async function startRebuild(tx: Tx, domain: string, projectId: string, environmentId: string): Promise<void> {
+  const target = await environmentById(tx, domain, projectId, environmentId);
+  if (!target) return;
+  const actor = await actorById(tx, null);
+  await startActivity(tx, redeployActivity, {
+    project_id: projectId,
+    environments: [target],
+    input: { environment: environmentId, deploying: {} },
+    parameters: { user: actor.id, environment: environmentId },
+    payload: { user: actor, environment: shortly(target) },
+    sentence: sentence`${person(actor)} redeployed environment ${named(target)}, as what was built for it is gone`,
+  });
+}
