@@ -4,18 +4,17 @@
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { readConfig } from '../server/config.ts';
 import type { Blobs, Part, Stored } from '../server/drivers/blobs/blobs.ts';
 import { openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import { ulid } from '../server/kernel/id.ts';
 import { Problem } from '../server/kernel/problem.ts';
-import { openSecrets } from '../server/kernel/secrets.ts';
+import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
 import {
   allBackups,
   backupContent,
@@ -26,8 +25,8 @@ import {
   type BackupPart,
   type Manifest,
 } from '../server/rooms/backups/room.ts';
-import { environmentById } from '../server/rooms/environments/room.ts';
-import { scratchFolder } from '../server/rooms/recovery/room.ts';
+import { environmentById, type Environment } from '../server/rooms/environments/room.ts';
+import { inScratch, noteStoring, removeLeftScratch } from '../server/rooms/recovery/room.ts';
 import { type Kept, withBackups } from './backup.ts';
 
 const run = promisify(execFile);
@@ -43,17 +42,17 @@ const About = Type.Object({
   environment: Type.String(),
   created_at: Type.String(),
   safe: Type.Boolean(),
-  // As the platform wrote them, here or elsewhere.
-  parts: Type.Unsafe<BackupPart[]>(Type.Array(Type.Object({ name: Type.String() }))),
+  // As the platform wrote them, here or elsewhere. Their names become folders.
+  parts: Type.Unsafe<BackupPart[]>(Type.Array(Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,99}$' }) }))),
   stack: Type.Unsafe<BackupContent['stack']>(Type.Object({ commit_id: Type.String() })),
 });
 type About = Static<typeof About>;
 
 export const exportBackup = ([id = '', file = '']: string[]) =>
-  withBackups(async ({ config, db, secrets, blobs }) => {
-    const target = resolve(file);
+  withBackups(async (kept) => {
+    const { db, secrets, blobs } = kept;
     if (file === '') throw new Problem('invalid-request', 'Give the backup and a file: ./offshoot backup export <backup> shop.backup');
-    if (existsSync(target)) throw new Problem('conflict', `${target} is there already; choose another name.`);
+    const target = freeFile(file);
     const row = (await allBackups(db)).find((backup) => backup.id === id);
     const content = await backupContent(db, secrets, id);
     if (!row?.restorable || !content?.stored) throw new Problem('not-found', `There is no backup ${id} that could be restored.`);
@@ -61,7 +60,7 @@ export const exportBackup = ([id = '', file = '']: string[]) =>
     const { stored, parts: backedUp, stack } = content;
     const about: About = { version: 1, backup: id, project, environment, created_at, safe: row.safe, parts: backedUp, stack };
     const key = randomBytes(keyBytes);
-    await inScratch(config.data, async (scratch) => {
+    await inOwnScratch(kept, async (scratch) => {
       const parts = await emptyFolders(scratch, stored.parts);
       await blobs.restore(project, stored, parts);
       const [described] = await emptyFolders(scratch, [aboutPart]);
@@ -69,53 +68,101 @@ export const exportBackup = ([id = '', file = '']: string[]) =>
       await writeFile(join(described.folder, aboutFile), JSON.stringify(about));
       const exported = fileBlobs(scratch, key);
       await exported.verify(repository, await exported.store(repository, id, [...parts, described], {}));
-      await run('tar', ['--create', '--file', `${target}.new`, '--directory', join(scratch, 'file'), '.']);
-      await rename(`${target}.new`, target);
+      await packInto(target, join(scratch, 'file'));
     });
     console.log(`${target} holds the backup, and this key opens it (shown this once): ${key.toString('base64')}`);
   });
 
-export const importBackup = ([file = '']: string[], wanted: { project?: string; environment?: string }) =>
+function freeFile(file: string): string {
+  const target = resolve(file);
+  if (existsSync(target)) throw new Problem('conflict', `${target} is there already; choose another name.`);
+  if (!existsSync(dirname(target))) throw new Problem('not-found', `There is no folder ${dirname(target)}; make it first.`);
+  return target;
+}
+
+/** Whole, or not there. */
+async function packInto(target: string, folder: string) {
+  const scratch = `${target}.new`;
+  try {
+    await run('tar', ['--create', '--file', scratch, '--directory', folder, '.']);
+    await rename(scratch, target);
+  } catch (cause) {
+    await rm(scratch, { force: true });
+    throw new Problem('unavailable', `${target} could not be written; see that there is room, and that this user may write there.`, {
+      cause,
+    });
+  }
+}
+
+/** `input` gives what is on standard input: the key. */
+export const importBackup = ([file = '']: string[], wanted: { project?: string; environment?: string }, input: () => string) =>
   withBackups(async (kept) => {
-    const { config, db, secrets, blobs } = kept;
+    const { db, secrets, blobs } = kept;
     if (!existsSync(file)) throw new Problem('not-found', `There is no file ${file}.`);
     const target = await targetOf(kept, wanted);
-    const key = readKey();
-    await inScratch(config.data, async (scratch) => {
-      await mkdir(join(scratch, 'file'));
-      await run('tar', ['--extract', '--no-same-owner', '--file', resolve(file), '--directory', join(scratch, 'file')]).catch(() =>
-        Promise.reject(unreadable(file)),
-      );
-      const exported = fileBlobs(scratch, key);
-      const { about, from } = await readAbout(exported, scratch, file);
-      const id = ulid();
-      const { stack, parts: backedUp, safe, created_at } = about;
-      const parts = await emptyFolders(scratch, [...backedUp.map(({ name }) => name), manifestPart.name]);
-      await exported.restore(repository, { ...from, parts: parts.map(({ name }) => name) }, parts);
-      const manifest: Manifest = {
-        version: 1,
-        backup: id,
-        project: target.project_id,
-        environment: target.id,
-        environment_type: target.type,
-        commit_id: stack.commit_id,
-        deployment: null,
-        safe,
-        automated: false,
-        created_at,
-        stack_sealed: sealedStack(secrets, id, stack),
-        parts: backedUp,
-      };
-      await writeFile(join(scratch, 'parts', manifestPart.name, manifestPart.file), JSON.stringify(manifest), { mode: 0o600 });
-      const stored = await blobs.store(target.project_id, id, parts, {});
-      await blobs.verify(target.project_id, stored);
-      const { backup, project, environment } = about;
-      await insertFound(db, manifest, stored, { backup, project, environment });
-      console.log(
-        `${id} is a backup of ${target.id} now, made of ${environment} of ${project} at ${created_at.slice(0, 19)}; it can be restored.`,
-      );
+    const key = readKey(input());
+    await inOwnScratch(kept, async (scratch) => {
+      const { about, parts } = await unpack(file, key, scratch);
+      const manifest = manifestFor(about, target, secrets);
+      const [described] = await emptyFolders(scratch, [manifestPart.name]);
+      if (!described) return;
+      await writeFile(join(described.folder, manifestPart.file), JSON.stringify(manifest), { mode: 0o600 });
+      const { backup: id, project } = manifest;
+      await noteStoring(scratch, { project, backup: id });
+      const stored = await blobs.store(project, id, [...parts, described], {});
+      await blobs.verify(project, stored);
+      await insertFound(db, manifest, stored);
+      const made = `made of ${about.environment} of ${about.project} at ${about.created_at.slice(0, 19)}`;
+      console.log(`${id} is a backup of ${target.id} now, ${made}; it can be restored.`);
     });
   });
+
+/** What the file says, and all that is in it, as folders. */
+async function unpack(file: string, key: Buffer, scratch: string): Promise<{ about: About; parts: Part[] }> {
+  try {
+    const packed = join(scratch, 'file');
+    await mkdir(packed);
+    await run('tar', ['--extract', '--no-same-owner', '--file', resolve(file), '--directory', packed]);
+    const exported = fileBlobs(scratch, key);
+    const { about, from } = await readAbout(exported, scratch);
+    const names = about.parts.map(({ name }) => name);
+    const parts = await emptyFolders(scratch, names);
+    await exported.restore(repository, { ...from, parts: names }, parts);
+    return { about, parts };
+  } catch (cause) {
+    throw new Problem('invalid-request', `${file} is not a backup, is damaged, or has another key.`, { cause });
+  }
+}
+
+async function readAbout(exported: Blobs, scratch: string): Promise<{ about: About; from: Stored }> {
+  const [backup = ''] = await exported.list(repository);
+  const from: Stored = { backup, parts: [aboutPart], places: {}, bytes: 0, bytesAdded: 0 };
+  const folders = await emptyFolders(scratch, [aboutPart]);
+  await exported.restore(repository, from, folders);
+  const text = await readFile(join(scratch, 'parts', aboutPart, aboutFile), 'utf8');
+  return { about: Value.Parse(About, JSON.parse(text)), from };
+}
+
+/** The same backup, as one of the environment that it belongs to from now on. */
+function manifestFor(about: About, target: Environment, secrets: Secrets): Manifest {
+  const id = ulid();
+  const { backup, project, environment, stack, parts, safe, created_at } = about;
+  return {
+    version: 1,
+    backup: id,
+    project: target.project_id,
+    environment: target.id,
+    environment_type: target.type,
+    commit_id: stack.commit_id,
+    deployment: null,
+    safe,
+    automated: false,
+    created_at,
+    stack_sealed: sealedStack(secrets, id, stack),
+    parts,
+    origin: { backup, project, environment, imported_at: new Date().toISOString() },
+  };
+}
 
 /** Where people who restore it look for it. */
 async function targetOf({ config, db }: Kept, { project = '', environment = '' }: { project?: string; environment?: string }) {
@@ -128,25 +175,11 @@ async function targetOf({ config, db }: Kept, { project = '', environment = '' }
   return found;
 }
 
-function readKey(): Buffer {
-  const [key] = readConfig({ OFFSHOOT_SECRET_KEY: readFileSync(0, 'utf8').trim() }).secretKeys ?? [];
-  if (!key) throw new Problem('invalid-request', 'Give the key of the file, as it was shown when it was made, to standard input.');
+function readKey(text: string): Buffer {
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length !== keyBytes)
+    throw new Problem('invalid-request', 'Give the key of the file, as it was shown when it was made, to standard input.');
   return key;
-}
-
-const unreadable = (file: string) => new Problem('invalid-request', `${file} is not a backup, is damaged, or has another key.`);
-
-async function readAbout(exported: Blobs, scratch: string, file: string): Promise<{ about: About; from: Stored }> {
-  try {
-    const [backup = ''] = await exported.list(repository);
-    const from: Stored = { backup, parts: [aboutPart], places: {}, bytes: 0, bytesAdded: 0 };
-    const [described] = await emptyFolders(scratch, [aboutPart]);
-    if (!described) throw unreadable(file);
-    await exported.restore(repository, from, [described]);
-    return { about: Value.Parse(About, JSON.parse(await readFile(join(described.folder, aboutFile), 'utf8'))), from };
-  } catch (cause) {
-    throw new Problem('invalid-request', unreadable(file).message, { cause });
-  }
 }
 
 const fileBlobs = (scratch: string, key: Buffer): Blobs =>
@@ -161,13 +194,8 @@ const emptyFolders = (scratch: string, names: readonly string[]): Promise<Part[]
     }),
   );
 
-/** On the disk of the data folder, which has room for what environments keep. */
-async function inScratch(data: string, work: (scratch: string) => Promise<void>) {
-  await mkdir(join(data, scratchFolder), { recursive: true, mode: 0o700 });
-  const scratch = await mkdtemp(join(data, scratchFolder, 'file-'));
-  try {
-    await work(scratch);
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+/** After what an earlier command left that was killed. */
+async function inOwnScratch({ config: { data }, db, blobs }: Kept, work: (scratch: string) => Promise<void>) {
+  await removeLeftScratch({ db, blobs, data });
+  await inScratch({ db, blobs, data }, work);
 }

@@ -1,12 +1,13 @@
 /**
  * An installation from a backup of itself, on a machine that has none: database, repositories, and what environments kept. It can be begun again when it was
- * interrupted, and refuses to touch an installation that is there.
+ * interrupted, and refuses to touch an installation that is there, or a database that is not empty. Volumes that are there are used as they are.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type pg from 'pg';
 import { readConfig, type Config } from '../server/config.ts';
-import { openDataFolder, type DataFolder } from '../server/data-folder.ts';
+import { openDataFolder, restoringFolder, type DataFolder } from '../server/data-folder.ts';
 import type { Blobs, Part } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import type { BackupPlace } from '../server/drivers/blobs/places.ts';
@@ -14,15 +15,22 @@ import { openEmbeddedPostgres } from '../server/drivers/postgres/embedded.ts';
 import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
-import { openDatabase, openPool } from '../server/kernel/sql.ts';
+import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
 import {
+  beginRestoring,
   databasePart,
+  endRestoring,
   folderParts,
   loadDatabase,
   platformBackups,
   platformRepository,
+  scratchFolder,
+  settleRepositories,
   settleRestored,
+  stateOfDatabase,
+  type Outcome,
   type Settled,
+  type State,
 } from '../server/rooms/recovery/room.ts';
 import { placesOf } from './backup.ts';
 
@@ -36,38 +44,52 @@ export async function restorePlatform({ from, backup, keyFromInput }: Wanted): P
   const config = readConfig(process.env);
   const data = openDataFolder(config.data);
   try {
-    // Whoever finds it knows that what is beside it is not an installation yet.
-    const scratch = join(config.data, 'restoring');
-    if (!existsSync(scratch)) await refuseInstallation(config);
+    const scratch = restoringFolder(config.data);
+    await refuseInstallation(config, scratch);
+    // What was interrupted after that is tidied up, and no more.
+    const isDone = existsSync(join(scratch, doneFile));
     const keys = keyFromInput ? givenKeys() : (config.secretKeys ?? fileKeys(data));
     const secrets = openSecrets(keys);
-    const places = from === undefined ? config.backups : placesOf(from);
-    await fetchBackup(blobsAt(config, places, secrets), backup, scratch);
-    if (keyFromInput) data.keepSecretKeys(keys);
-    await bringBack(config, secrets, scratch);
-    await rm(scratch, { recursive: true });
-    console.log('The platform is restored. ./offshoot start brings it up.');
+    if (!isDone) {
+      const places = from === undefined ? config.backups : placesOf(from);
+      await fetchOrLeave(blobsAt(config, places, secrets), backup, scratch);
+      if (keyFromInput) data.keepSecretKeys(keys);
+    }
+    await withRestoredDatabase(config, async (pool, db) => {
+      if (!isDone) await bringBack(config, { pool, db, secrets, scratch });
+      await endRestoring(db);
+    });
+    await discard(config, scratch);
+    console.log(
+      'The platform is restored. ./offshoot start brings it up. What was pushed after that backup was made has to be pushed again.\n' +
+        'If this is a rehearsal, and the installation that made the backup still runs, first set OFFSHOOT_BACKUPS to other places: two must not write to the same.',
+    );
   } finally {
     data.close();
   }
 }
 
+/** In the folder of what is being restored: all of it is in its place. */
+const doneFile = 'done';
+
 const blobsAt = ({ data }: Config, places: readonly BackupPlace[], secrets: Secrets) =>
   openBlobs({ folder: blobsFolder(data), places, secrets });
 
-async function refuseInstallation({ data, databaseUrl }: Config) {
-  const there = new Problem(
-    'conflict',
-    `There is an installation in ${data} already; set OFFSHOOT_DATA to an empty folder, or move that one away.`,
-  );
-  if (existsSync(join(data, 'postgres', 'cluster')) || existsSync(join(data, 'repositories'))) throw there;
-  if (databaseUrl === undefined) return;
-  const pool = openPool(databaseUrl);
+/** Where an attempt was interrupted, what is in the data folder is its own; what is in a database is if that says so. */
+async function refuseInstallation({ data, databaseUrl }: Config, scratch: string) {
+  const isThere = existsSync(join(data, 'postgres', 'cluster')) || existsSync(join(data, 'repositories'));
+  if (isThere && !existsSync(scratch))
+    throw new Problem(
+      'conflict',
+      `There is an installation in ${data} already; set OFFSHOOT_DATA to an empty folder, or move that one away. To use its volumes with what is restored, move only its postgres and repositories away.`,
+    );
+  if (databaseUrl === undefined || existsSync(join(scratch, doneFile))) return;
+  const db = openDatabase(openPool(databaseUrl));
   try {
-    const { rows } = await pool.query("select to_regclass('public.migrations') as found");
-    if (rows[0]?.found) throw new Problem('conflict', 'The database of DATABASE_URL is not empty; give an empty one.');
+    if ((await stateOfDatabase(db)) === 'in use')
+      throw new Problem('conflict', 'The database of DATABASE_URL is not empty; give an empty one. Nothing was changed.');
   } finally {
-    await pool.end();
+    await db.destroy();
   }
 }
 
@@ -86,38 +108,75 @@ function fileKeys(data: DataFolder): Buffer[] {
   return data.secretKeys();
 }
 
+/** Where the first attempt gets no further, nothing of it is left. */
+async function fetchOrLeave(blobs: Blobs, wanted: string | undefined, scratch: string) {
+  const isFirst = !existsSync(scratch);
+  try {
+    await fetchBackup(blobs, wanted, scratch);
+  } catch (error) {
+    if (isFirst) await rm(scratch, { recursive: true, force: true });
+    throw error;
+  }
+}
+
 async function fetchBackup(blobs: Blobs, wanted: string | undefined, scratch: string) {
   const there = await platformBackups(blobs);
   const name = wanted ?? there[0];
   if (name === undefined || !there.includes(name))
     throw new Problem('not-found', `There is no ${wanted ?? 'backup of a platform'} in the places of OFFSHOOT_BACKUPS, or of --from.`);
   console.log(`Restoring ${name}`);
-  await rm(scratch, { recursive: true, force: true });
   const parts: Part[] = [databasePart, ...folderParts].map((part) => ({ name: part, folder: join(scratch, part) }));
-  for (const { folder } of parts) await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Emptied, not removed: without it, what is beside it would look like an installation.
+  await mkdir(scratch, { recursive: true, mode: 0o700 });
+  for (const left of await readdir(scratch)) await rm(join(scratch, left), { recursive: true });
+  for (const { folder } of parts) await mkdir(folder);
   const stored = { backup: name, parts: parts.map((part) => part.name), places: {}, bytes: 0, bytesAdded: 0 };
   await blobs.restore(platformRepository, stored, parts);
 }
 
-async function bringBack(config: Config, secrets: Secrets, scratch: string) {
+async function withRestoredDatabase(config: Config, work: (pool: pg.Pool, db: Db) => Promise<void>) {
   const postgres = config.databaseUrl === undefined ? await openEmbeddedPostgres(join(config.data, 'postgres')) : undefined;
   const pool = openPool(config.databaseUrl ?? postgres?.url ?? '');
   const db = openDatabase(pool);
   try {
-    await loadDatabase(pool, db, join(scratch, databasePart), join(import.meta.dirname, '..', 'server', 'migrations'));
-    for (const folder of folderParts) {
-      await rm(join(config.data, folder), { recursive: true, force: true });
-      await rename(join(scratch, folder), join(config.data, folder));
-      await mkdir(join(scratch, folder));
-    }
-    const volumes = await volumesHere(config);
-    const blobs = blobsAt(config, config.backups, secrets);
-    const settled = await settleRestored({ db, secrets, blobs, config, volumes, say: (line) => console.log(line) });
-    for (const environment of settled) console.log(lineOf(environment));
+    await work(pool, db);
   } finally {
     await db.destroy();
     await postgres?.stop();
   }
+}
+
+interface Restoring {
+  pool: pg.Pool;
+  db: Db;
+  secrets: Secrets;
+  scratch: string;
+}
+
+async function bringBack(config: Config, { pool, db, secrets, scratch }: Restoring) {
+  const volumes = await volumesHere(config);
+  await beginRestoring(db);
+  await loadDatabase(pool, db, join(scratch, databasePart), join(import.meta.dirname, '..', 'server', 'migrations'));
+  for (const folder of folderParts) {
+    await rm(join(config.data, folder), { recursive: true, force: true });
+    await rename(join(scratch, folder), join(config.data, folder));
+    await mkdir(join(scratch, folder));
+  }
+  await settleRepositories(config.data, join(scratch, databasePart));
+  const blobs = blobsAt(config, config.backups, secrets);
+  const settled = await settleRestored({ db, secrets, blobs, config, volumes, say: (line) => console.log(line) });
+  for (const environment of settled) console.log(lineOf(environment));
+  await writeFile(join(scratch, doneFile), '', { flush: true });
+}
+
+/** In one move: half of it would look like an attempt that was interrupted. */
+async function discard({ data }: Config, scratch: string) {
+  // What is left there is removed by the platform.
+  await mkdir(scratchFolder(data), { recursive: true, mode: 0o700 });
+  const over = join(scratchFolder(data), 'restored');
+  await rm(over, { recursive: true, force: true });
+  await rename(scratch, over);
+  await rm(over, { recursive: true });
 }
 
 /** Volumes may be on a disk of their own, which survived. */
@@ -129,14 +188,24 @@ async function volumesHere(config: Config): Promise<ReadonlySet<string>> {
   return new Set(names);
 }
 
-function lineOf({ project_id, environment_id, outcome, backup }: Settled): string {
-  const outcomes = {
-    kept: 'its volumes are on this machine',
-    restoring: `its data is gone with the machine, and comes back from backup ${backup} when the platform starts`,
-    empty:
-      backup === undefined
-        ? 'its data is gone with the machine, and there is no backup; it is inactive, and starts empty when somebody activates it'
-        : `its data is gone with the machine; it is inactive, and backup ${backup} can be restored`,
-  };
-  return `${project_id} ${environment_id}: ${outcomes[outcome]}`;
-}
+const gone = 'its data is gone with the machine';
+
+const lines: Record<Outcome, (settled: Settled) => string> = {
+  kept: ({ backup, state }) => `its volumes are on this machine, and are used as they are${then[state]}${beside(backup)}`,
+  rebuilding: () => 'what was built for it is gone, and is built anew when the platform starts; all that it kept is on this machine',
+  unbuilt: () =>
+    'all that it kept is on this machine, and it stays paused; what was built for it is gone, so redeploy it instead of resuming it',
+  incomplete: ({ missing, backup }) =>
+    `some of its volumes are on this machine, but not ${missing.join(', ')}; nothing of it is touched, and it is paused. ` +
+    `Put back what is missing and resume it, push what it runs now${backup ? `, or restore backup ${backup.id}, which replaces all of it` : ''}`,
+  restoring: ({ backup, state }) =>
+    `${gone}, and comes back from backup ${backup?.id} of ${timeOf(backup)} when the platform starts${then[state]}`,
+  empty: () => `${gone}, and there is no backup; it is inactive, and starts empty when somebody activates it`,
+};
+
+const beside = (backup: Settled['backup']) => (backup ? `; its newest backup is ${backup.id} of ${timeOf(backup)}` : '');
+const timeOf = (backup: Settled['backup']) => backup?.created_at.slice(0, 19) ?? '';
+
+const then: Record<State, string> = { active: '', asleep: '; it sleeps until it is visited', paused: '; it stays paused' };
+
+const lineOf = (settled: Settled): string => `${settled.project_id} ${settled.environment_id}: ${lines[settled.outcome](settled)}`;

@@ -23,6 +23,13 @@ const postgresEndSecondsMax = 10;
 
 export type Settings = Record<string, string>;
 
+export interface RunOptions {
+  settings?: Settings;
+  input?: string;
+  secondsMax?: number;
+  killWhen?: () => boolean;
+}
+
 export interface Installation extends AsyncDisposable {
   readonly data: string;
   readonly port: number;
@@ -39,8 +46,8 @@ export interface Installation extends AsyncDisposable {
   kill(): Promise<void>;
   /** Of another version of the program, in a folder of its own; answers when it is ready. */
   startVersion(folder: string): Promise<RunningPlatform>;
-  /** Any command of `./offshoot`, to its end; `kill -9` ends it after so many seconds. */
-  run(args: string[], options?: { settings?: Settings; input?: string; secondsMax?: number }): Promise<Ended>;
+  /** Any command of `./offshoot`, to its end; `kill -9` ends it after so many seconds, or in a moment that is waited for. */
+  run(args: string[], options?: RunOptions): Promise<Ended>;
 }
 
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
@@ -82,8 +89,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     kill: async () => {
       for (const platform of launched) await platform.killAll();
     },
-    run: (args, { settings = {}, input, secondsMax = commandSecondsMax } = {}) =>
-      runProgram(command, args, { env: env(settings), secondsMax, ...(input !== undefined && { input }) }),
+    run: (args, { settings = {}, secondsMax = commandSecondsMax, ...others } = {}) =>
+      runProgram(command, args, { env: env(settings), secondsMax, ...others }),
     [Symbol.asyncDispose]: async () => {
       for (const platform of launched) await platform.killAll();
       const isGone = () => postgresIn(data).length === 0;

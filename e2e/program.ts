@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 
+const lookMilliseconds = 5;
+
 export interface Ended {
   code: number | null;
   stdout: string;
@@ -11,6 +13,8 @@ export interface Ended {
 export interface ProgramOptions {
   env: Record<string, string>;
   secondsMax: number;
+  /** `kill -9` ends it in the moment that this is so. */
+  killWhen?: () => boolean;
   input?: string;
   /** Where it runs; the temporary folder, unless told. */
   folder?: string;
@@ -19,7 +23,7 @@ export interface ProgramOptions {
 export function runProgram(
   program: string,
   args: string[],
-  { env, secondsMax, input = '', folder = tmpdir() }: ProgramOptions,
+  { env, secondsMax, killWhen, input = '', folder = tmpdir() }: ProgramOptions,
 ): Promise<Ended> {
   return new Promise((settle, fail) => {
     const child = spawn(program, args, { cwd: folder, env, timeout: secondsMax * 1000, killSignal: 'SIGKILL' });
@@ -27,7 +31,11 @@ export function runProgram(
     child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
     child.stdin.on('error', () => undefined).end(input);
+    const looking = killWhen && setInterval(() => killWhen() && child.kill('SIGKILL'), lookMilliseconds);
     child.once('error', fail);
-    child.once('close', (code) => settle({ code, ...said }));
+    child.once('close', (code) => {
+      clearInterval(looking);
+      settle({ code, ...said });
+    });
   });
 }

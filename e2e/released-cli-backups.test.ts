@@ -1,3 +1,5 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createInstallation } from './installation.ts';
 import { firstPerson, openProject, read, successful } from './open-project.ts';
@@ -63,8 +65,20 @@ createServer(async (request, response) => {
 `,
 };
 
+/** All that is stored, in many places; done twice, it is as before. */
+async function spoilAll(folder: string) {
+  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  expect(entries).not.toEqual([]);
+  for (const { parentPath, name } of entries) {
+    const path = join(parentPath, name);
+    const content = (await readFile(path)).map((byte, at) => (at % 100 === 0 ? byte ^ 0xff : byte));
+    await rm(path);
+    await writeFile(path, content);
+  }
+}
+
 test(
-  'the released CLI backs up, restores and deletes; runs tasks, operations and source operations; and shows crons',
+  'the released CLI backs up, restores and deletes; runs tasks, operations and source operations; shows crons; and knows what the operator found damaged',
   { timeout: flowMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -114,5 +128,36 @@ test(
     expect((await run('repo:cat', ...onMain, 'stamp')).stdout.trim()).toBe('approved');
 
     expect((await run('app:config-get', ...onMain, '-A', 'ledger', '-P', 'crons')).stdout).toMatch(/tidy:.*echo tidy/s);
+
+    const packs = join(installation.data, 'backups', ledger.project, 'data');
+    await spoilAll(packs);
+    const operate = (...args: string[]) => installation.run(['backup', ...args]);
+    const line = `${safe}  ${ledger.project}  main  `;
+    expect(await operate('verify', ledger.project)).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(new RegExp(`^${line}The copy of the backup .* damaged .* It cannot be restored any more\\.$`, 'm')),
+    });
+    expect(await table('backup:list', ...onMain, '-c', 'id,restorable')).toEqual([`${safe}\tfalse`]);
+    expect(await cli.run(['backup:restore', '-p', ledger.project, ...onMain, safe, '--yes'], person.apiToken)).not.toMatchObject({
+      code: 0,
+    });
+    expect((await operate('list', ledger.project)).stdout).toMatch(new RegExp(`^${safe} .* damaged `, 'm'));
+    await spoilAll(packs);
+    expect(await operate('verify', safe)).toMatchObject({ code: 0, stdout: `${line}ok: it is whole again, and can be restored\n` });
+    expect(await ledger.api('GET', `/environments/main/backups/${safe}`)).toMatchObject({ restorable: true });
+    await spoilAll(packs);
+    const repaired = await operate('repair');
+    expect(repaired).toMatchObject({ code: 0, stdout: expect.stringMatching(/^platform:\n {2}Nothing is damaged at /m) });
+    expect(repaired.stdout).toMatch(
+      new RegExp(
+        `^${ledger.project}:\n  Damaged or missing at .*, and out of use now: data/.*\n  W: Backup ${safe} of main is damaged`,
+        'm',
+      ),
+    );
+    await ledger.act('/environments/main/backup', { safe: false });
+    const [fresh, ...others] = await ledger.api('GET', '/environments/main/backups');
+    expect([fresh, others]).toMatchObject([{ restorable: true }, [{ id: safe, restorable: false }]]);
+    await run('backup:delete', ...onMain, safe, '--yes');
+    expect(await operate('verify')).toMatchObject({ code: 0, stdout: `${fresh.id}  ${ledger.project}  main  ok\n` });
   },
 );

@@ -49,6 +49,17 @@ export function shareDataFolder(path: string): DataFolder {
   return { path: folder, ...keysIn(folder), close: () => {} };
 }
 
+/** Where `./offshoot restore platform` works: while it is there, what is beside it is no installation yet. */
+export const restoringFolder = (path: string): string => join(resolve(path), 'restoring');
+
+/** Throws a sentence for the operator. */
+export function refuseHalfRestored(path: string): void {
+  if (existsSync(restoringFolder(path)))
+    throw new Error(
+      `The platform is being restored into ${resolve(path)}, or that was interrupted; run ./offshoot restore platform again until it is through.`,
+    );
+}
+
 function keysIn(folder: string): Pick<DataFolder, 'secretKeys' | 'hasSecretKeys' | 'keepSecretKeys'> {
   const file = join(folder, 'secret-key');
   return {

@@ -1,7 +1,7 @@
 /** The control plane: `./offshoot start`. Composition root; reads as the architecture. */
 import { join } from 'node:path';
 import { readConfig } from './config.ts';
-import { openDataFolder, shareDataFolder } from './data-folder.ts';
+import { openDataFolder, refuseHalfRestored, shareDataFolder } from './data-folder.ts';
 import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
@@ -34,6 +34,7 @@ const log = openLog(config.logLevel);
 
 const data = isWhole ? openDataFolder(config.data) : shareDataFolder(config.data);
 closings.push(() => data.close());
+refuseHalfRestored(data.path);
 const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
 
 const postgresFolder = join(data.path, 'postgres');

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openTestPlatform } from '../../test-platform.ts';
 import { backUpDaily } from './daily.ts';
-import { forgetOldPlatformBackups, platformRepository } from './platform-backup.ts';
+import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from './platform-backup.ts';
 
 const never = new AbortController().signal;
 
@@ -20,6 +20,9 @@ test('an installation is backed up an hour after its first start, and then once 
   await backUpDaily.run(platform, never);
   await backUpDaily.run(platform, never);
   expect(await count()).toBe(1);
+  // What a command left that was killed goes with the next round.
+  await mkdir(join(config.data, 'recovery', '4194305-1-1'));
+  await backUpDaily.run(platform, never);
   expect(await readdir(join(config.data, 'recovery'))).toEqual([]);
   // Where it fails, that is logged, and it stays due.
   await sql`update installation set backed_up_at = now() - interval '25 hours'`.execute(db);
@@ -29,11 +32,25 @@ test('an installation is backed up an hour after its first start, and then once 
   expect(rows).toEqual([{ is_old: true }]);
 });
 
+test('where backups of the platform are damaged, the next one repairs that and is whole', { timeout: 60_000 }, async () => {
+  const { platform } = await openTestPlatform();
+  const { db, blobs, config } = platform;
+  await sql`insert into installation default values`.execute(db);
+  await backUpPlatform({ db, blobs, data: config.data });
+  const packs = join(config.data, 'backups', platformRepository, 'data');
+  for (const { parentPath, name } of (await readdir(packs, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()))
+    await truncate(join(parentPath, name), 100);
+  const { backup, places } = await backUpPlatform({ db, blobs, data: config.data });
+  const [newest] = await platformBackups(blobs);
+  expect([newest, Object.keys(places)]).toEqual([backup, [join(config.data, 'backups')]]);
+});
+
 test('of the backups of the platform the last seven are kept', async () => {
   const names = Array.from({ length: 9 }, (_, day) => `platform-2026110${day + 1}T030000Z`);
   const forgotten: string[] = [];
-  const blobs: Pick<Blobs, 'list' | 'forget'> = {
+  const blobs: Pick<Blobs, 'list' | 'forget' | 'repair'> = {
     list: () => Promise.resolve(names),
+    repair: () => Promise.resolve([]),
     forget: (_, backups) => Promise.resolve(void forgotten.push(...backups)),
   };
   await forgetOldPlatformBackups(blobs, never);

@@ -1,10 +1,9 @@
 /** The installation is backed up once a day; of these, a week is kept. */
 import { sql } from 'kysely';
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { backUpPlatform, forgetOldPlatformBackups, scratchFolder } from './platform-backup.ts';
+import { backUpPlatform, forgetOldPlatformBackups } from './platform-backup.ts';
+import { removeLeftScratch } from './scratch.ts';
 
 /** Of an installation that is new; before that there is little to lose. */
 const firstAfterHours = 1;
@@ -15,10 +14,13 @@ export const backUpDaily: Reconciler = {
   everySeconds: 600,
   usesMachine: true,
   run: async ({ db, blobs, config, log }, signal) => {
+    const { data } = config;
+    await removeLeftScratch({ db, blobs, data }).catch((error: unknown) =>
+      log.warn({ error }, 'what interrupted commands left could not be removed; it is tried again'),
+    );
     if (!(await isDue(db))) return;
     try {
-      await removeScratch(join(config.data, scratchFolder));
-      const { backup, bytes, bytesAdded, places } = await backUpPlatform({ db, blobs, data: config.data, signal });
+      const { backup, bytes, bytesAdded, places } = await backUpPlatform({ db, blobs, data, signal });
       log.info({ backup, bytes, bytesAdded, places: Object.keys(places) }, 'the platform is backed up');
       await forgetOldPlatformBackups(blobs, signal);
     } catch (error) {
@@ -26,15 +28,6 @@ export const backUpDaily: Reconciler = {
     }
   },
 };
-
-/** What was killed left it; what is under way, also in an operator's command, is younger. */
-async function removeScratch(folder: string) {
-  for (const name of await readdir(folder).catch(() => [])) {
-    const path = join(folder, name);
-    const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs > everyHours * 3_600_000) await rm(path, { recursive: true, force: true });
-  }
-}
 
 async function isDue(db: Db): Promise<boolean> {
   const { rows } = await sql<{ is_due: boolean }>`

@@ -28,7 +28,7 @@ async function everything(from: string) {
 test('the whole database is the same again in another one, whatever is in it', async () => {
   const { db } = home.platform;
   const people = await Promise.all(
-    Array.from({ length: 3 }, (_, index) => home.person({ first_name: `O'Neil, "${index}" \\ (a)\n{b}`, last_name: '' })),
+    Array.from({ length: 3 }, (_, index) => home.person({ first_name: `O'Neil, "${index}" \\ (a)\n{b}\u2028c`, last_name: '' })),
   );
   const [ada] = people;
   if (!ada) throw new Error('There are three');

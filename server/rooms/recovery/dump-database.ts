@@ -3,12 +3,13 @@
  * lost between types. It is whole once `contents.json` is there.
  */
 import { sql } from 'kysely';
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { Type, type Static } from 'typebox';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { isOfExtension, restoringTable } from './restoring-database.ts';
 
 export const contentsFile = 'contents.json';
 export const rowsFile = (table: string) => `${table}.rows`;
@@ -39,26 +40,27 @@ export const dumpDatabase = (db: Db, folder: string): Promise<Contents> =>
       return contents;
     });
 
-export async function tablesOf(tx: Tx): Promise<string[]> {
+export async function tablesOf(tx: Db | Tx): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by relname`.execute(tx);
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and not ${isOfExtension}
+      and relname <> ${restoringTable} order by relname`.execute(tx);
   return rows.map(({ name }) => name);
 }
 
 async function dumpTable(tx: Tx, table: string, file: string): Promise<number> {
   await sql`declare rows_of_table no scroll cursor for select each::text as row from only ${sql.table(table)} as each`.execute(tx);
-  const output = createWriteStream(file, { mode: 0o600 });
   let count = 0;
-  for (;;) {
-    const { rows } = await sql<{ row: string }>`fetch ${sql.lit(rowsAtOnce)} from rows_of_table`.execute(tx);
-    if (rows.length === 0) break;
-    count += rows.length;
-    // Each is one line, whatever is in it.
-    if (!output.write(rows.map(({ row }) => `${JSON.stringify(row)}\n`).join(''))) await once(output, 'drain');
+  async function* batches() {
+    for (;;) {
+      const { rows } = await sql<{ row: string }>`fetch ${sql.lit(rowsAtOnce)} from rows_of_table`.execute(tx);
+      if (rows.length === 0) return;
+      count += rows.length;
+      // Each is one line, whatever is in it.
+      yield rows.map(({ row }) => `${JSON.stringify(row)}\n`).join('');
+    }
   }
+  await pipeline(batches, createWriteStream(file, { mode: 0o600 }));
   await sql`close rows_of_table`.execute(tx);
-  output.end();
-  await once(output, 'close');
   return count;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Fills an empty database with what was dumped: first the migrations that it had then, in one transaction all rows, and afterwards the migrations that came
- * since. References between tables are taken away while rows come in, and checked when they are put back.
+ * Fills a database with what was dumped, in the place of all tables that it has (restoring-database.ts says whether that may be): first the migrations that
+ * there were then, in one transaction all rows, and afterwards the migrations that came since. References between tables are taken away while rows come in,
+ * and checked when they are put back.
  */
 import { sql } from 'kysely';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type pg from 'pg';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -18,9 +18,7 @@ const rowsAtOnce = 500;
 
 export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrations: string): Promise<void> {
   const contents = Value.Parse(Contents, JSON.parse(await readFile(join(folder, contentsFile), 'utf8')));
-  // What an interrupted attempt left.
-  await sql`drop schema public cascade`.execute(db);
-  await sql`create schema public`.execute(db);
+  await dropTables(db);
   await migrate(pool, migrations, new Set(contents.migrations));
   await db.transaction().execute(async (tx) => {
     await sql`set local statement_timeout = 0`.execute(tx);
@@ -35,6 +33,12 @@ export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrat
   await migrate(pool, migrations);
 }
 
+/** What an interrupted attempt left. The schema stays: it may be somebody else's, or have extensions in it. */
+async function dropTables(db: Db) {
+  const tables = await tablesOf(db);
+  if (tables.length > 0) await sql`drop table ${sql.join(tables.map((table) => sql.table(table)))} cascade`.execute(db);
+}
+
 /** Gives the statements that put them back. */
 async function takeReferences(tx: Tx): Promise<string[]> {
   const { rows } = await sql<{ take: string; give: string }>`
@@ -43,6 +47,17 @@ async function takeReferences(tx: Tx): Promise<string[]> {
     from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace order by conname`.execute(tx);
   for (const { take } of rows) await sql.raw(take).execute(tx);
   return rows.map(({ give }) => give);
+}
+
+/** They end with a line feed and nothing else: in texts there are characters at which others would end a line, too. */
+async function* linesOf(file: string) {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${String(chunk)}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
 }
 
 async function loadTable(tx: Tx, table: string, file: string, count: number) {
@@ -54,7 +69,7 @@ async function loadTable(tx: Tx, table: string, file: string, count: number) {
     sql`insert into ${sql.table(table)} (${columns}) overriding system value
       select ${columns} from unnest(${batch}::${sql.table(table)}[])`.execute(tx);
   let [loaded, batch]: [number, string[]] = [0, []];
-  for await (const line of createInterface({ input: createReadStream(file) })) {
+  for await (const line of linesOf(file)) {
     batch.push(Value.Parse(Type.String(), JSON.parse(line)));
     if (batch.length < rowsAtOnce) continue;
     await insert(batch);

@@ -2,23 +2,29 @@
  * A backup of the installation itself: its database, with people, projects, variables and the list of all backups, and its Git repositories. What environments
  * keep is in backups of their own. It is kept in the same places, and read with nothing but the installation's key.
  *
- * The database comes first: what was pushed while repositories are read is found there afterwards, as after any push that was cut off.
+ * The database comes first, then what branches and tags name, then the repositories: what was pushed meanwhile is in none of them, or is found in a repository
+ * afterwards, as after any push that was cut off.
  */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { Blobs, Part, Stored } from '../../drivers/blobs/blobs.ts';
+import { Value } from 'typebox/value';
+import { type Blobs, Damage, type Part, type Stored } from '../../drivers/blobs/blobs.ts';
+import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
+import { KeptRefs, putBackRefs, refsIn } from '../../drivers/git/kept-refs.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { dumpDatabase } from './dump-database.ts';
+import { inScratch } from './scratch.ts';
 
 /** Beside those of projects, whose names are of another length. */
 export const platformRepository = 'platform';
 export const databasePart = 'database';
 /** Folders of the data folder. */
-export const folderParts = ['repositories', 'tombstones'] as const;
-/** In the data folder: what a backup is put together in. */
-export const scratchFolder = 'recovery';
+const repositoriesPart = 'repositories';
+export const folderParts = [repositoriesPart, 'tombstones'] as const;
+/** Beside the database. */
+const refsFile = 'refs.json';
 const keptMax = 7;
 const attemptsMax = 3;
 
@@ -30,19 +36,29 @@ export interface Installed {
   signal?: AbortSignal | undefined;
 }
 
-export async function backUpPlatform({ db, blobs, data, signal }: Installed): Promise<Stored> {
+/** `isElsewhere`: in another place than those in which it is looked for; then it does not count as the one of the day. */
+export function backUpPlatform({ db, blobs, data, signal }: Installed, { isElsewhere = false } = {}): Promise<Stored> {
   const name = `platform-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-  const scratch = join(data, scratchFolder, name);
-  try {
-    await mkdir(scratch, { recursive: true, mode: 0o700 });
+  return inScratch({ db, blobs, data }, async (scratch) => {
     await dumpDatabase(db, scratch);
-    const stored = await storeCalmly(blobs, name, [{ name: databasePart, folder: scratch }, ...(await foldersOf(data))], signal);
-    await blobs.verify(platformRepository, stored, signal);
-    await sql`update installation set backed_up_at = clock_timestamp()`.execute(db);
+    const folders = await foldersOf(data);
+    await writeFile(join(scratch, refsFile), JSON.stringify(await refsIn(join(data, repositoriesPart))), { mode: 0o600 });
+    const parts = [{ name: databasePart, folder: scratch }, ...folders];
+    const storeAndVerify = async () => {
+      const made = await storeCalmly(blobs, name, parts, signal);
+      await blobs.verify(platformRepository, made, signal);
+      return made;
+    };
+    const stored = await repairingOnce(storeAndVerify, () => blobs.repair(platformRepository, signal));
+    if (!isElsewhere) await sql`update installation set backed_up_at = clock_timestamp()`.execute(db);
     return stored;
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
-  }
+  });
+}
+
+/** Once the parts of a backup are where they belong. Older backups have no such file. */
+export async function settleRepositories(data: string, databaseFolder: string): Promise<void> {
+  const text = await readFile(join(databaseFolder, refsFile), 'utf8').catch(() => undefined);
+  if (text !== undefined) await putBackRefs(join(data, repositoriesPart), Value.Parse(KeptRefs, JSON.parse(text)));
 }
 
 export const foldersOf = (data: string): Promise<Part[]> =>
@@ -60,7 +76,7 @@ async function storeCalmly(blobs: Blobs, name: string, parts: readonly Part[], s
     try {
       return await blobs.store(platformRepository, name, parts, { signal });
     } catch (error) {
-      if (!(error instanceof Problem) || attempt === attemptsMax) throw error;
+      if (!(error instanceof Problem) || error instanceof Damage || attempt === attemptsMax) throw error;
     }
   }
 }
@@ -69,7 +85,8 @@ async function storeCalmly(blobs: Blobs, name: string, parts: readonly Part[], s
 export const platformBackups = async (blobs: Pick<Blobs, 'list'>): Promise<string[]> =>
   (await blobs.list(platformRepository)).filter((name) => name.startsWith('platform-')).toReversed();
 
-export async function forgetOldPlatformBackups(blobs: Pick<Blobs, 'list' | 'forget'>, signal: AbortSignal): Promise<void> {
+export async function forgetOldPlatformBackups(blobs: Pick<Blobs, 'list' | 'forget' | 'repair'>, signal?: AbortSignal): Promise<void> {
   const old = (await platformBackups(blobs)).slice(keptMax);
-  if (old.length > 0) await blobs.forget(platformRepository, old, signal);
+  const forget = () => blobs.forget(platformRepository, old, signal);
+  if (old.length > 0) await repairingOnce(forget, () => blobs.repair(platformRepository, signal));
 }

@@ -3,8 +3,18 @@ import type { Room } from '../../kernel/room.ts';
 import { backUpDaily } from './daily.ts';
 
 export { loadDatabase } from './load-database.ts';
-export { backUpPlatform, databasePart, folderParts, platformBackups, platformRepository, scratchFolder } from './platform-backup.ts';
-export { settleRestored, type Settled } from './settle-restored.ts';
+export {
+  backUpPlatform,
+  databasePart,
+  folderParts,
+  forgetOldPlatformBackups,
+  platformBackups,
+  platformRepository,
+  settleRepositories,
+} from './platform-backup.ts';
+export { beginRestoring, endRestoring, stateOfDatabase } from './restoring-database.ts';
+export { inScratch, noteStoring, removeLeftScratch, scratchFolder } from './scratch.ts';
+export { settleRestored, type Outcome, type Settled, type State } from './settle-restored.ts';
 
 export const recovery: Room = {
   name: 'Recovery',

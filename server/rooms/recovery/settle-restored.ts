@@ -1,51 +1,80 @@
 /**
- * An installation that came back from its backup, on a machine that may have nothing of what its environments kept. What was under way then is over. Backups that
- * were made later are found in the store, and those that are gone from there are forgotten. An environment without its volumes is not started empty: it is
- * restored from its newest backup if it ran, or else rests, inactive, until somebody decides.
+ * An installation that came back from its backup, on a machine that may have nothing of what its environments kept, or all of it. What was under way then is
+ * over. Backups that were made later are found in the store, and those that are gone from there are forgotten.
+ *
+ * Volumes that survived are at least as new as any backup, so they are used as they are, and none is ever removed. An environment without its volumes is not
+ * started empty: it gets the data of its newest backup back, and then runs, sleeps or is paused as it was; or else it rests, inactive, until somebody decides.
  */
 import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { adoptBackups, newestBackup, startRecovery, type Adopted } from '../backups/room.ts';
-import { currentlyDeployed, forgetStack, partsOfStack } from '../deployments/room.ts';
+import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
+import { changeStatus, currentlyDeployed, forgetStack, partsOfStack, stackOfVolume } from '../deployments/room.ts';
+import { startRebuild } from '../environments/room.ts';
 
 export interface Restored {
   db: Db;
   secrets: Secrets;
   blobs: Blobs;
-  config: Config;
+  config: Pick<Config, 'domain'>;
   /** The names of all volumes that the machine still has. */
   volumes: ReadonlySet<string>;
   say(line: string): void;
 }
 
+/** What there is of an environment decides what becomes of it. */
+export type Outcome =
+  /** All of it is here. */
+  | 'kept'
+  /** All that it kept is here, or it kept nothing; what was built is not, and is built anew. */
+  | 'rebuilding'
+  /** The same of one that is paused: whoever wants it redeploys it. */
+  | 'unbuilt'
+  /** Some volumes are here, and some that hold data are not: it is paused until somebody decides. */
+  | 'incomplete'
+  | 'restoring'
+  /** There is nothing left of it, and no backup: it is inactive. */
+  | 'empty';
+
 export interface Settled {
   project_id: string;
   environment_id: string;
-  /** `kept`: its volumes are here; `empty`: there is no backup, or nobody needs it now. */
-  outcome: 'kept' | 'restoring' | 'empty';
-  /** What it is restored from, or could be. */
-  backup: string | undefined;
+  outcome: Outcome;
+  /** What it was, and will be again. */
+  state: State;
+  backup: NewestBackup | undefined;
+  /** Volumes. */
+  missing: string[];
 }
+
+export type State = 'active' | 'asleep' | 'paused';
 
 export async function settleRestored(restored: Restored): Promise<Settled[]> {
   const { db, say } = restored;
   await endActivities(db);
   for (const project of await projectsOf(db)) tell(say, project, await adoptBackups(restored, project));
+  await noteLastBackups(db);
   const settled: Settled[] = [];
   for (const environment of await deployedEnvironments(db)) settled.push(await settle(restored, environment));
+  const unclaimed = await leaveUnclaimed(restored);
+  if (unclaimed.length > 0)
+    say(`These volumes belong to no environment as the platform knew them, and are left alone, whatever they are: ${unclaimed.join(', ')}`);
   return settled;
 }
 
-function tell(say: Restored['say'], project: string, { found, damaged, missing }: Adopted) {
+function tell(say: Restored['say'], project: string, { found, damaged, missing, away }: Adopted) {
   if (found.length > 0) say(`${project}: found backups that were made later: ${found.join(', ')}`);
   if (damaged.length > 0) say(`${project}: left alone what is not whole in the store: ${damaged.join(', ')}`);
   if (missing.length > 0) say(`${project}: these backups are not in the store any more: ${missing.join(', ')}`);
+  if (away.length > 0)
+    say(
+      `${project}: none of its backups is in the places of OFFSHOOT_BACKUPS; set it to where they are before you start: ${away.join(', ')}`,
+    );
 }
 
-/** Their runners, and what they were at work on, are no more. */
+/** Their runners, and what they were at work on, are no more. What came of backups that were being made, only the store knows. */
 async function endActivities(db: Db): Promise<void> {
   await sql`with ended as (
       update activities set state = 'complete', result = 'failure', failure_reason = 'error', completion_percent = 100, staged_in = null,
@@ -54,7 +83,14 @@ async function endActivities(db: Db): Promise<void> {
       where state in ('pending', 'in_progress', 'scheduled', 'staged') returning id)
     update activity_lanes set is_open = false from ended where activity_id = ended.id`.execute(db);
   await sql`update deployments set status = 'failed', updated_at = clock_timestamp() where status = 'preparing'`.execute(db);
+  await sql`delete from backups where status = 'CREATED' and not restorable and damaged_at is null`.execute(db);
 }
+
+const noteLastBackups = (db: Db) =>
+  sql`update environments set last_backup_at = newest.created_at
+    from (select project_id, environment_id, max(created_at) as created_at from backups
+      where status = 'CREATED' and restorable and origin is null group by project_id, environment_id) as newest
+    where environments.project_id = newest.project_id and environments.id = newest.environment_id`.execute(db);
 
 async function projectsOf(db: Db): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from projects where status <> 'deleted' order by id`.execute(db);
@@ -64,29 +100,76 @@ async function projectsOf(db: Db): Promise<string[]> {
 interface Environment {
   project_id: string;
   id: string;
-  status: string;
+  stack_id: string;
+  state: State;
 }
 
 async function deployedEnvironments(db: Db): Promise<Environment[]> {
   const { rows } = await sql<Environment>`
-    select project_id, id, status from environments where stack_id is not null and status in ('active', 'paused') order by project_id, id`.execute(
-    db,
-  );
+    select project_id, id, stack_id,
+      case when status = 'active' and sleeping_since is not null and type <> 'production' then 'asleep' else status end as state
+    from environments where stack_id is not null and status in ('active', 'paused') order by project_id, id`.execute(db);
   return rows;
 }
 
-async function settle({ db, secrets, config, volumes }: Restored, { project_id, id, status }: Environment): Promise<Settled> {
+async function settle(restored: Restored, environment: Environment): Promise<Settled> {
+  const { db } = restored;
+  const { project_id, id, state } = environment;
   const backup = await newestBackup(db, project_id, id);
+  const { outcome, missing } = await lookAt(restored, environment, backup);
+  await db.transaction().execute((tx) => makeSo[outcome](tx, environment, { domain: restored.config.domain, backup }));
+  return { project_id, environment_id: id, outcome, state, backup, missing };
+}
+
+async function lookAt({ db, secrets, volumes }: Restored, { project_id, id, stack_id, state }: Environment, backup?: NewestBackup) {
   const deployed = await currentlyDeployed(db, secrets, project_id, id);
-  const kept = deployed ? partsOfStack(deployed.stack) : [];
-  const isHere = kept.length > 0 && kept.every(({ volume }) => volumes.has(volume));
-  // With some of them here, whoever knows why decides; nothing of it runs, or is removed.
-  const isPartlyHere = kept.some(({ kind, volume }) => kind !== 'slug' && volumes.has(volume));
-  if (isHere || isPartlyHere) return { project_id, environment_id: id, outcome: 'kept', backup };
-  const isRestored = status === 'active' && backup !== undefined;
-  await db.transaction().execute(async (tx: Tx) => {
+  const parts = deployed ? partsOfStack(deployed.stack) : [];
+  const [data, slugs] = [parts.filter(({ kind }) => kind !== 'slug'), parts.filter(({ kind }) => kind === 'slug')];
+  const missingOf = (some: typeof parts) => some.map(({ volume }) => volume).filter((volume) => !volumes.has(volume));
+  const missing = missingOf(data);
+  // Also what this deployment has no use for is data.
+  const isLeft = [...volumes].some((volume) => stackOfVolume(volume) === stack_id);
+  const outcome = (): Outcome => {
+    if (parts.length > 0 && missingOf(parts).length === 0) return 'kept';
+    if (isLeft && missing.length > 0) return 'incomplete';
+    const hasNoData = slugs.length > 0 && data.length === 0;
+    // Of what has no data, all is in the repository; but what is not to run is not built.
+    if (!isLeft && backup && !(hasNoData && state === 'active')) return 'restoring';
+    if (isLeft || hasNoData) return state === 'paused' ? 'unbuilt' : 'rebuilding';
+    return 'empty';
+  };
+  return { outcome: outcome(), missing };
+}
+
+interface With {
+  domain: string;
+  backup: NewestBackup | undefined;
+}
+
+const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) => Promise<void>> = {
+  kept: async () => {},
+  unbuilt: async () => {},
+  rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
+  incomplete: async (tx, { project_id, id }) => void (await changeStatus(tx, project_id, id, 'active', 'paused')),
+  restoring: async (tx, { project_id, id, state }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
-    if (isRestored) await startRecovery(tx, config.domain, project_id, id, backup);
+    if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup: backup.id, state });
+  },
+  empty: async (tx, { project_id, id }) => void (await forgetStack(tx, project_id, id)),
+};
+
+/**
+ * Volumes of stacks that no environment has. Where the database has heard of one, it may be that it was made just then: what came of that it cannot know, so it
+ * forgets the stack, and what it does not know is never removed.
+ */
+async function leaveUnclaimed({ db, volumes }: Restored): Promise<string[]> {
+  const { rows } = await sql<{ stack_id: string }>`select stack_id from environments where stack_id is not null`.execute(db);
+  const claimed = new Set(rows.map(({ stack_id }) => stack_id));
+  const unclaimed = [...volumes].flatMap((volume) => {
+    const stack = stackOfVolume(volume);
+    return stack === undefined || claimed.has(stack) ? [] : [{ volume, stack }];
   });
-  return { project_id, environment_id: id, outcome: isRestored ? 'restoring' : 'empty', backup };
+  const stacks = [...new Set(unclaimed.map(({ stack }) => stack))];
+  await sql`delete from deployments where stack_id = any(${stacks}) and status <> 'current'`.execute(db);
+  return unclaimed.map(({ volume }) => volume).toSorted();
 }

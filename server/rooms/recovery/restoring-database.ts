@@ -1,0 +1,29 @@
+/**
+ * Whether a database may be filled from a backup. One that is being filled says so itself, by a table that is made first and dropped last. So what an
+ * interrupted attempt left can be cleared and begun again, and nothing is ever cleared that was there before, whichever database is named the next time.
+ */
+import { sql } from 'kysely';
+import type { Db } from '../../kernel/sql.ts';
+
+export const restoringTable = 'offshoot_restoring';
+
+/** Of a row of pg_class: it came with an extension, as those who offer databases install them. */
+export const isOfExtension = sql<boolean>`exists (select from pg_depend
+  where pg_depend.classid = 'pg_class'::regclass and pg_depend.objid = pg_class.oid and pg_depend.deptype = 'e')`;
+
+export type DatabaseState = 'empty' | 'interrupted' | 'in use';
+
+export async function stateOfDatabase(db: Db): Promise<DatabaseState> {
+  const { rows } = await sql<{ names: string[] | null }>`
+    select array_agg(relname::text) as names from pg_class
+    where relnamespace = 'public'::regnamespace and not ${isOfExtension}`.execute(db);
+  const names = rows[0]?.names ?? [];
+  if (names.includes(restoringTable)) return 'interrupted';
+  return names.length === 0 ? 'empty' : 'in use';
+}
+
+export const beginRestoring = async (db: Db): Promise<void> =>
+  void (await sql`create table if not exists ${sql.table(restoringTable)} ()`.execute(db));
+
+export const endRestoring = async (db: Db): Promise<void> =>
+  void (await sql`drop table if exists ${sql.table(restoringTable)}`.execute(db));
