@@ -16,6 +16,8 @@ const clientFiles = [
   'operator-commands',
   'platform-backup',
   'environments',
+  'stacks',
+  'upgrade',
 ].map((name) => `e2e/${name}.test.ts`);
 const clients = { include: clientFiles, maxWorkers: 2, sequence: { groupOrder: 1 } };
 /** These start whole platforms, kill them and measure; side by side they would only slow each other down. */

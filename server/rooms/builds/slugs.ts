@@ -25,10 +25,8 @@ export function slugOf(projectId: string, app: string, treeId: string, identity:
   return { slug_id, tree_id: treeId, config_id, volume: `${slugPrefix}${projectId}-${digest}` };
 }
 
-/** The same build, as another project has it. */
-export function slugIn(projectId: string, from: string, slug: Slug): Slug {
-  if (projectId === from) return slug;
-  const { slug_id, tree_id, config_id } = slug;
+/** The same build, as a project has it that may be another. What says so may come from elsewhere: it names nothing but slugs of the project. */
+export function slugIn(projectId: string, from: string, { slug_id, tree_id, config_id }: Slug): Slug {
   return { ...slugOf(projectId, '', tree_id, slug_id.slice(`${from}-`.length)), config_id };
 }
 

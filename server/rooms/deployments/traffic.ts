@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../../../edge/table.ts';
 import type { Edge } from '../../drivers/edge/edge.ts';
 import type { ContainerState } from '../../drivers/runtime/runtime.ts';
+import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
 import { instancesOf, isWorker, runnablesOf, volumeOfMount } from './containers.ts';
 import { edgeEnvironmentOf } from './edge-table.ts';
@@ -117,7 +118,7 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
         Object.entries(app.mounts).map(async ([path, mount]): Promise<FilesAt[]> => {
           const volume = volumeOfMount(stack, app.name, mount);
           const folder = volume === undefined ? undefined : await pathOf(volume);
-          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: join(folder, mount.source_path), is_immutable: false }];
+          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: inside(folder, mount.source_path), is_immutable: false }];
         }),
       );
       const built: FilesAt[] = root === undefined ? [] : [{ at: appRoot, folder: root, is_immutable: true }];
@@ -125,6 +126,14 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
     }),
   );
   return Object.fromEntries(found);
+}
+
+/** The configuration has no path that leads out of its volume; but a stack may come from a backup that was made elsewhere. */
+function inside(folder: string, path: string): string {
+  const found = join(folder, path);
+  if (found !== folder && !found.startsWith(`${folder}/`))
+    throw new Problem('invalid-request', `${path} is not inside of the volume that it is mounted from; name a folder of it.`);
+  return found;
 }
 
 const drainSecondsMax = 30;

@@ -23,6 +23,8 @@ const startMillisecondsMax = 10_000;
 /** What a process left behind may hold on to its output; nobody waits for that once nothing comes any more. */
 const silenceMillisecondsMax = 500;
 const hangUpMillisecondsMax = 3000;
+const killAgainMilliseconds = 250;
+const killsMax = 20;
 const terminalBytesMax = 256 * 1024;
 const typedAtOnceBytesMax = 4096;
 const typingPauseMillisecondsMin = 1;
@@ -41,7 +43,7 @@ export function startExecution(places: Places, name: string, command: Command): 
   if (!runningOf(places, name)) throw new Problem('conflict', `${name} is not running; start it first.`);
   const files = writeFiles(places, description, command);
   const args = ['--root', places.runcRoot, 'exec', '--process', files.process, '--pid-file', files.pid, name];
-  const execution = command.terminal ? withTerminal(args, command.terminal) : withPipes(args);
+  const { abandon, ...execution } = command.terminal ? withTerminal(args, command.terminal) : withPipes(args);
   const ended = { now: false };
   const exited = execution.exited.then((code) => {
     ended.now = true;
@@ -50,24 +52,33 @@ export function startExecution(places: Places, name: string, command: Command): 
     return started || code === 0 ? code : notStarted;
   });
   const pid = () => Number(readText(files.pid));
+  const isThere = () => waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
+  const begun = () => waitUntil(() => ended.now || hasBegun(pid()), startMillisecondsMax);
   const signal = async (signal: NodeJS.Signals) => {
-    await waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
+    await (signal === 'SIGKILL' ? isThere() : begun());
     // It leads a group of its own from the start.
     if (!ended.now && pid() > 0) signalProcess(-pid(), signal);
   };
   const hangUp = async () => {
-    await waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
+    await begun();
     if (ended.now) return;
     const session = pid();
     // What is stopped hears of it when it goes on.
     for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(places, description.name, session, name);
-    if (await waitUntil(() => ended.now, hangUpMillisecondsMax)) return;
-    killSession(places, description.name, session);
+    if (!(await waitUntil(() => ended.now, hangUpMillisecondsMax))) await kill();
+  };
+  /** What is just being started is not found by the first look; and who does not hear of the end of its command is ended without. */
+  const kill = async () => {
+    await isThere();
+    for (let times = 0; !ended.now && times < killsMax; times++) {
+      killSession(places, name, pid());
+      await waitUntil(() => ended.now, killAgainMilliseconds);
+    }
+    if (!ended.now) abandon();
   };
   // Who closes the output has gone away, and will not say when to end.
   execution.stdout.once('close', () => {
-    if (ended.now || execution.stdout.readableEnded) return;
-    void waitUntil(() => ended.now || pid() > 0, startMillisecondsMax).then(() => ended.now || killSession(places, name, pid()));
+    if (!ended.now && !execution.stdout.readableEnded) void kill();
   });
   return { ...execution, exited, signal, hangUp };
 }
@@ -82,7 +93,10 @@ function writeFiles(places: Places, description: Description, command: Command):
   return files;
 }
 
-type Started = Omit<Execution, 'signal' | 'hangUp'>;
+interface Started extends Omit<Execution, 'signal' | 'hangUp'> {
+  /** It counts as ended, whatever becomes of the command. */
+  abandon(): void;
+}
 
 function withPipes(args: string[]): Started {
   const child = spawn('runc', args, { stdio: 'pipe' });
@@ -94,7 +108,8 @@ function withPipes(args: string[]): Started {
       settle(code ?? 128 + constants.signals[signal ?? 'SIGKILL']);
     });
   });
-  return { stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, resize: () => {}, exited };
+  const abandon = () => void child.kill('SIGKILL');
+  return { stdin: child.stdin, stdout: child.stdout, stderr: child.stderr, resize: () => {}, exited, abandon };
 }
 
 function withTerminal(args: string[], { columns, rows }: NonNullable<Command['terminal']>): Started {
@@ -121,7 +136,7 @@ function withTerminal(args: string[], { columns, rows }: NonNullable<Command['te
   const resize = (columns: number, rows: number) => {
     if (keyboard.isThere()) terminal.resize(columns, rows);
   };
-  return { stdin, stdout, stderr: Readable.from([]), resize, exited };
+  return { stdin, stdout, stderr: Readable.from([]), resize, exited, abandon: () => terminal.kill('SIGKILL') };
 }
 
 /**
@@ -169,6 +184,9 @@ function closeWhenSilent(output: Readable & { bytesRead?: number }) {
   timer.unref();
   output.once('close', () => clearInterval(timer));
 }
+
+/** Until the command itself is there, its process is runc's, which may lose a signal, but for SIGKILL, that comes while it becomes the command. */
+const hasBegun = (pid: number) => pid > 0 && !(readText(`/proc/${pid}/comm`) ?? '').startsWith('runc:[');
 
 const killSession = (places: Places, name: string, session: number) => signalSession(places, name, session, 'SIGKILL');
 
