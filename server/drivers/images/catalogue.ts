@@ -129,7 +129,7 @@ export const catalogue: Catalogue = {
   java: { versions: one('17', appTools, packages('openjdk-17-jdk-headless', 'maven'), ...sshTools) },
   elixir: { versions: one('1.14', appTools, compilers, packages('elixir', 'erlang-dev', 'erlang-xmerl', 'erlang-os-mon'), ...sshTools) },
   rust: { versions: one('1', appTools, compilers, packages('rustc-web', 'cargo-web'), ...sshTools) },
-  static: { versions: one('1') },
+  static: { versions: one('1', appTools, ...sshTools) },
 
   postgresql: {
     versions: ([18, 17, 16, 15] as const).map((major) => ({

@@ -31,8 +31,10 @@ const serveName = `require('node:http').createServer((_, reply) => reply.end(pro
 /** Serves its name on a socket, and refuses to start where one is left. */
 const serveOnSocket = `require('node:http').createServer((_, reply) => reply.end(process.env.NAME)).listen('/tmp/app.sock')`;
 
-/** Prints what is at an address. */
-export const getAndPrint = `fetch(process.argv[1], { signal: AbortSignal.timeout(1000) }).then(async (reply) => process.stdout.write(await reply.text()))`;
+/** Prints what is at an address. Who waits for nobody to answer need not wait as long as who waits for an answer. */
+const getAndPrint = `fetch(process.argv[1], { signal: AbortSignal.timeout(Number(process.argv[2])) }).then(async (reply) => process.stdout.write(await reply.text()))`;
+const answerMillisecondsMax = 15_000;
+const silenceMilliseconds = 1000;
 
 export const shell = (script: string): [string, ...string[]] => ['/bin/sh', '-c', script];
 
@@ -63,6 +65,13 @@ export async function run(runtime: Runtime, name: string, command: Command): Pro
   return { code, out, err };
 }
 
+/** What is answered there to somebody in the container. */
+export const getInside = (runtime: Runtime, name: string, url: string, millisecondsMax = answerMillisecondsMax) =>
+  run(runtime, name, { argv: ['/usr/bin/node', '-e', getAndPrint, url, String(millisecondsMax)] });
+
+export const isSilentInside = async (runtime: Runtime, name: string, url: string) =>
+  (await getInside(runtime, name, url, silenceMilliseconds)).code !== 0;
+
 export const runShell = (runtime: Runtime, name: string, script: string) => run(runtime, name, { argv: shell(script) });
 
 export async function linesOf(lines: AsyncIterable<LogLine>): Promise<string[]> {
@@ -71,7 +80,8 @@ export async function linesOf(lines: AsyncIterable<LogLine>): Promise<string[]> 
   return found;
 }
 
-const reply = async (address: string | undefined) => (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(3000) })).text();
+const reply = async (address: string | undefined) =>
+  (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(answerMillisecondsMax) })).text();
 const replyAt = (path = '') =>
   new Promise<string>((resolve, reject) => {
     get({ createConnection: () => connectToSocketAt(path) }, (message) => resolve(text(message))).once('error', reject);
@@ -202,17 +212,17 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
 
     test('neighbours find each other by name, also those that come later; other networks cannot', async () => {
       const web = await runtime.ensure(container('web'));
-      const get = (name: string, host: string) =>
-        run(runtime, name, { argv: ['/usr/bin/node', '-e', getAndPrint, `http://${host}:8080/`] });
+      const get = (name: string, host: string) => getInside(runtime, name, `http://${host}:8080/`);
+      const isSilent = (name: string, host: string) => isSilentInside(runtime, name, `http://${host}:8080/`);
       await runtime.ensure(idle('stranger', { network: 'two' }));
       await runtime.ensure(container('late', { names: ['late.internal', 'shared.internal'] }));
       expect(await get('web', 'late.internal')).toMatchObject({ code: 0, out: 'late' });
       expect(await get('late', 'web.internal')).toMatchObject({ code: 0, out: 'web' });
       expect(await get('late', 'shared.internal')).toMatchObject({ code: 0, out: 'late' });
-      expect((await get('stranger', 'web.internal')).code).not.toBe(0);
-      expect((await get('stranger', web.address ?? '')).code).not.toBe(0);
+      expect(await isSilent('stranger', 'web.internal')).toBe(true);
+      expect(await isSilent('stranger', web.address ?? '')).toBe(true);
       await runtime.remove('late');
-      expect((await get('web', 'late.internal')).code).not.toBe(0);
+      expect(await isSilent('web', 'late.internal')).toBe(true);
     });
 
     test('names of its own are known to itself only, beside those of its neighbours', async () => {
@@ -301,8 +311,10 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       await second.hangUp();
       expect(await second.exited).toBe(128 + 1);
       const third = await start(`trap '' HUP; echo started; sleep 1005; sleep 1006`);
-      await third.hangUp();
-      expect(await third.exited).toBe(128 + 9);
+      const fourth = await start('setsid sleep 1009 & echo started; sleep 1006');
+      // What it left in a session of its own holds on to its output; nobody waits for that.
+      await Promise.all([third.hangUp(), fourth.signal('SIGKILL')]);
+      expect([await third.exited, await fourth.exited]).toEqual([128 + 9, 128 + 9]);
       expect((await runShell(runtime, 'web', 'ps -o args')).out).not.toMatch(/sleep 100[3-6]/);
     });
 
@@ -347,18 +359,21 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       await expect.poll(() => said, waiting).toContain('30 90');
       execution.resize(100, 40);
       expect(await execution.exited).toBe(3);
-      expect(said).toContain('40 100');
+      await expect.poll(() => said, waiting).toContain('40 100');
     });
 
     test('logs keep both streams in order with their times, by tail, by time, and as they come', async () => {
-      await runtime.ensure(
-        idle('web', {
-          argv: shell(
-            'echo one; sleep 0.2; echo two >&2; sleep 0.2; echo three; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo four; exec sleep 1000',
-          ),
-        }),
-      );
-      await expect.poll(() => linesOf(runtime.logs('web', {})), waiting).toEqual(['one', 'two', 'three']);
+      const script = `
+        wait_for() { while [ ! -e /tmp/$1 ]; do sleep 0.05; done; }
+        echo one; wait_for one; echo two >&2; wait_for two; echo three; wait_for three; echo four; exec sleep 1000`;
+      await runtime.ensure(idle('web', { argv: shell(script) }));
+      const goOnAfter = (line: string) => runShell(runtime, 'web', `touch /tmp/${line}`);
+      const known = () => linesOf(runtime.logs('web', {}));
+      await expect.poll(known, waiting).toEqual(['one']);
+      await goOnAfter('one');
+      await expect.poll(known, waiting).toEqual(['one', 'two']);
+      await goOnAfter('two');
+      await expect.poll(known, waiting).toEqual(['one', 'two', 'three']);
       expect(await linesOf(runtime.logs('web', { tail: 2 }))).toEqual(['two', 'three']);
       const all: LogLine[] = [];
       for await (const line of runtime.logs('web', {})) all.push(line);
@@ -370,7 +385,7 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
         for await (const line of runtime.logs('web', { tail: 1, follow: stop.signal })) followed.push(line.text);
       })();
       await expect.poll(() => followed, waiting).toEqual(['three']);
-      await runShell(runtime, 'web', 'touch /tmp/go');
+      await goOnAfter('three');
       await expect.poll(() => followed, waiting).toEqual(['three', 'four']);
       stop.abort();
       await following;
@@ -425,9 +440,10 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       await runtime.ensure(idle('done', { argv, env: { CODE: '0' }, restart: 'on-failure' }));
       await runtime.ensure(idle('failing', { argv, env: { CODE: '3' }, restart: 'on-failure' }));
       await runtime.ensure(idle('always', { argv, env: { CODE: '0' }, restart: 'always' }));
-      const states = async () =>
-        Promise.all(['never', 'done', 'failing', 'always'].map(async (name) => (await runtime.state(name)).restarts));
-      await expect.poll(states, waiting).toEqual([0, 0, 2, 2]);
+      // Twice or more: by the time that one of them was, the other may have been once again.
+      const startedAgain = async () =>
+        Promise.all(['never', 'done', 'failing', 'always'].map(async (name) => Math.min((await runtime.state(name)).restarts, 2)));
+      await expect.poll(startedAgain, waiting).toEqual([0, 0, 2, 2]);
       expect(await runtime.state('never')).toMatchObject({ status: 'stopped', exit: { code: 1, outOfMemory: false } });
       expect(await runtime.state('done')).toMatchObject({ status: 'stopped', exit: { code: 0 } });
       expect(await runtime.state('failing')).toMatchObject({ exit: { code: 3 } });
@@ -436,7 +452,7 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
     });
 
     test('what cannot start says why, and can be looked at', async () => {
-      const probe = { kind: 'port', port: 8080, secondsMax: 1 } as const;
+      const probe = { kind: 'port', port: 8080, secondsMax: 20 } as const;
       const failure = (changes: Partial<Container>) =>
         runtime.ensure(container('web', { probe, ...changes })).catch((error: Error) => error);
       expect(await failure({ layers: ['/no/such/layer'] })).toMatchObject({
@@ -452,11 +468,11 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       expect(await linesOf(runtime.logs('web', { tail: 1 }))).toEqual(['my words']);
       expect(await failure({ argv: ['/no/such/program'] })).toMatchObject({ message: expect.stringMatching(/\/no\/such\/program/) });
       expect(await failure({ workingFolder: '/no/such/folder' })).toMatchObject({ message: expect.stringMatching(/\/no\/such\/folder/) });
-      expect(await failure({ argv: shell('exec sleep 1000') })).toMatchObject({
+      expect(await failure({ argv: shell('exec sleep 1000'), probe: { ...probe, secondsMax: 1 } })).toMatchObject({
         message: expect.stringMatching(/did not open port 8080 within 1 seconds/),
       });
       const hog = ['/usr/bin/node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(1e6, 1));'] as const;
-      expect(await failure({ argv: hog, probe: { ...probe, secondsMax: 20 } })).toMatchObject({
+      expect(await failure({ argv: hog })).toMatchObject({
         message: expect.stringMatching(/ran out of memory/),
       });
       expect(await runtime.state('web')).toMatchObject({ status: 'stopped', exit: { outOfMemory: true } });

@@ -131,6 +131,8 @@ export interface Command {
   workingFolder?: string;
   /** A terminal: output and errors arrive together. `TERM` is in `env`, or the usual. */
   terminal?: { columns: number; rows: number };
+  /** When it has ended, whatever it left in its session is ended, too, once that says nothing any more; else its end is that of all who hold its output. */
+  leavesNothing?: boolean;
 }
 
 export interface Execution {
@@ -140,7 +142,7 @@ export interface Execution {
   /** Empty with a terminal. */
   stderr: Readable;
   resize(columns: number, rows: number): void;
-  /** For it and what it started, except for what has a group of its own by now. */
+  /** For it and what it started, except for what has a group of its own by now. SIGKILL is for its whole session, and ends it whatever became of that. */
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Nobody is there any more: it is told so, with all that it started in its session, and killed with all of that where it does not heed it. */
   hangUp(): Promise<void>;

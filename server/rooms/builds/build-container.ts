@@ -59,7 +59,7 @@ export async function inBuildContainer<T>(
 
 async function run(runtime: Runtime, name: string, { argv }: BuildCommand, output: BuildOutput, signal: AbortSignal): Promise<number> {
   signal.throwIfAborted();
-  const execution = await runtime.exec(name, { argv });
+  const execution = await runtime.exec(name, { argv, leavesNothing: true });
   execution.stdin.end();
   const [code] = await Promise.all([execution.exited, output.follow(execution.stdout, execution.stderr)]);
   signal.throwIfAborted();

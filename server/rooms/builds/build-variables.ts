@@ -52,7 +52,8 @@ export function buildVariables({ project, app, treeId, vendor, variables }: Told
     );
   const sensitive = visible.filter(({ is_sensitive }) => is_sensitive);
   const secrets = sensitive.flatMap((variable) => [variable.value, ...textsIn(valueOf(variable))]);
-  return { visible, env, secrets: sensitive.length === 0 ? [] : [...secrets, provided.PLATFORM_VARIABLES] };
+  if (sensitive.length > 0) secrets.push(provided.PLATFORM_VARIABLES);
+  return { visible, env, secrets: [...secrets, project.entropy] };
 }
 
 const ofApp = ({ variables }: Buildable): Record<string, Json> =>

@@ -68,7 +68,9 @@ describe.runIf(canRunContainers)(`builds${whyNoContainers}`, () => {
     const first = commit({ 'server.js': 'one', 'files/kept.txt': 'hidden' });
     const mount = { source: 'storage', source_path: 'x', service: null } as const;
     const app = testApp({
-      hooks: hooksOf('echo building in $PWD\necho careful >&2\nid -u >built.txt; echo $PLATFORM_CACHE_DIR; touch $PLATFORM_CACHE_DIR/kept'),
+      hooks: hooksOf(
+        'sleep 1000 & echo building in $PWD\necho careful >&2\nid -u >built.txt; echo $PLATFORM_CACHE_DIR; touch $PLATFORM_CACHE_DIR/kept',
+      ),
       mounts: { '/var/uploads': mount, '/files': mount },
     });
     const { slugs, lines, commands } = await build(request(first, [app]));
@@ -151,7 +153,7 @@ describe.runIf(canRunContainers)(`builds${whyNoContainers}`, () => {
     expect(
       Object.keys(seen).filter((name) => /RUNTIME|ELSEWHERE|PLATFORM_(BRANCH|ROUTES|RELATIONSHIPS|ENVIRONMENT)|^PORT$/.test(name)),
     ).toEqual([]);
-    expect(lines.join('\n')).not.toContain(secret);
+    for (const hidden of [secret, entropy]) expect(lines.join('\n')).not.toContain(hidden);
     expect(lines).toContain('    long *****');
     expect(await fileIn(slugs['app'], 'secret.txt')).toBe(`${secret}\n`);
   });

@@ -21,7 +21,7 @@ import { attemptBytes, buildBytesMax, buildMinutesMax, ensureImage, giveToApp, t
 import { buildsAtOnceMax, BuildSettings, treeIdOf } from './build-apps.ts';
 import { appFolder, buildCommands, cacheFolder, wordBytesMax, type BuildCommand } from './build-commands.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
-import { maskOf, openOutput, type BuildOutput } from './build-output.ts';
+import { maskOf, openOutput, shownLine, type BuildOutput } from './build-output.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
@@ -133,7 +133,7 @@ async function inCheckout(parts: BuildParts, run: SourceRun, around: Surrounding
       const room = { name, layers, env, mounts, limits, writable: [appFolder], workingFolder: workingFolderOf(app) };
       return inBuildContainer(runtime, room, signal, async (execute) => {
         await runCommands(run, execute, output);
-        return bringBack(parts, run, name, signal);
+        return bringBack(parts, run, name, output, signal);
       });
     });
   } finally {
@@ -161,15 +161,30 @@ async function runCommands(run: SourceRun, execute: RunCommand, output: BuildOut
 const answerBytesMax = 4096;
 const commitId = /^[0-9a-f]{40}$/;
 
-async function bringBack({ runtime, git }: BuildParts, run: SourceRun, container: string, signal: AbortSignal): Promise<string> {
+async function bringBack(
+  { runtime, git }: BuildParts,
+  run: SourceRun,
+  container: string,
+  output: BuildOutput,
+  signal: AbortSignal,
+): Promise<string> {
   const { branch, commit, project, packBytesMax } = run;
-  const asked = await askGit(runtime, container, ['rev-parse', '--verify', '--quiet', '--end-of-options', `refs/heads/${branch}`]);
-  const [answer, , code] = await Promise.all([beginningOf(asked.stdout), beginningOf(asked.stderr), asked.exited]);
-  const to = answer.trim();
-  signal.throwIfAborted();
-  if (code !== 0 || !commitId.test(to))
+  const ask = async (...args: string[]) => {
+    const asked = await askGit(runtime, container, args);
+    const [answer, , code] = await Promise.all([beginningOf(asked.stdout), beginningOf(asked.stderr), asked.exited]);
+    signal.throwIfAborted();
+    return code === 0 ? answer : '';
+  };
+  const to = (await ask(...revisionOf(`refs/heads/${branch}`))).trim();
+  if (!commitId.test(to))
     throw new Problem('invalid-request', `Nothing is pushed: after ${run.what} there is no branch ${branch} in the checkout any more.`);
-  if (to === commit) return commit;
+  if (to === commit) {
+    const head = (await ask(...revisionOf('HEAD'))).trim();
+    if (head !== commit) output.warn(`There are commits in the checkout that are not on ${branch}: they are not pushed.`);
+    const changed = (await ask('status', '--porcelain')).split('\n').filter((line) => line !== '');
+    if (changed.length > 0) output.warn(`There are changes that are not committed, and so not pushed: ${shownLine(namesIn(changed))}`);
+    return commit;
+  }
   const packing = await askGit(
     runtime,
     container,
@@ -189,6 +204,17 @@ async function bringBack({ runtime, git }: BuildParts, run: SourceRun, container
   }
   return to;
 }
+
+const revisionOf = (name: string) => ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
+
+const changedNamesMax = 3;
+
+/** Of lines such as `?? name`. */
+const namesIn = (lines: readonly string[]) =>
+  `${lines
+    .slice(0, changedNamesMax)
+    .map((line) => line.slice(3))
+    .join(', ')}${lines.length > changedNamesMax ? ' and others.' : '.'}`;
 
 /** Its own settings may let it do anything, inside. */
 async function askGit(runtime: Runtime, container: string, args: readonly string[], input = ''): Promise<Execution> {

@@ -46,7 +46,8 @@ export const runOperation = operation({
   /** Each operation says itself which role it takes. */
   permission: 'environment:view',
   allowedWhen: ({ id, environment_info }) => id === 'current' && environment_info.status === 'active',
-  otherwise: notLive,
+  otherwise: ({ id, environment_info }) =>
+    id === 'current' ? notLive(environment_info.status) : 'Operations run in what is deployed: ask for it at deployments/current.',
   body: closed({
     service: Type.String({ minLength: 1, maxLength: nameCharactersMax, description: 'The app, or `<app>--<worker>`.' }),
     operation: Name,

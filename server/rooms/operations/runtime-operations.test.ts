@@ -178,6 +178,7 @@ describe.runIf(canRunContainers)(`runtime operations${whyNoContainers}`, () => {
     await project.act('/pause');
     const { json } = await project.send('GET', current);
     expect(json._links).not.toHaveProperty('#operations');
-    expect((await project.send('POST', `${current}/operations`, { service: 'app', operation: 'look' })).status).toBe(409);
+    const { status, json: refusal } = await project.send('POST', `${current}/operations`, { service: 'app', operation: 'look' });
+    expect([status, refusal.message]).toEqual([409, expect.stringContaining('this one is paused; resume it first')]);
   });
 });

@@ -32,7 +32,7 @@ applications:
     source: { root: app, operations: ${JSON.stringify(commandsOf(app))} }
     web: { commands: { start: exec node server.js } }
   docs:
-    type: nodejs:22
+    type: static:1
     build: { flavor: none }
     source: { root: docs, operations: ${JSON.stringify(commandsOf(docs))} }
 routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
@@ -52,7 +52,7 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    await all.machine.images.ensure('nodejs:22');
+    for (const type of ['nodejs:22', 'static:1']) await all.machine.images.ensure(type);
     project = await openOperatedProject(all);
   }, imagesMillisecondsMax);
   afterAll(() => all.close());
@@ -68,7 +68,8 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
   test('what two apps commit one after the other is pushed and deployed together', { timeout }, async () => {
     const note = `printf %s "$NOTE" >note && ${commitAll} "Note"`;
     const index = `cat ../app/note >index.html && ${commitAll} "Index"`;
-    const before = await project.commit(filesOf({ app: { update: note }, docs: { update: index, 'docs only': 'true' } }));
+    const elsewhere = 'touch left && git checkout --quiet -b other && git commit --quiet --allow-empty --message Elsewhere';
+    const before = await project.commit(filesOf({ app: { update: note }, docs: { update: index, 'docs only': elsewhere } }));
     await project.act('/activate', { resources: { init: 'minimum' } });
     expect(await project.ask()).toBe('first');
     const { number } = (await project.send('GET', '/earlier-deployments')).json[0];
@@ -77,7 +78,7 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
     expect(json).toEqual([
       { id: 'app:update', app: 'app', operation: 'update', command: note },
       { id: 'docs:update', app: 'docs', operation: 'update', command: index },
-      { id: 'docs:docs only', app: 'docs', operation: 'docs only', command: 'true' },
+      { id: 'docs:docs only', app: 'docs', operation: 'docs only', command: elsewhere },
     ]);
     expect((await project.send('GET', '')).json._links).toMatchObject({
       '#source-operations': { href: expect.stringContaining('/source-operations') },
@@ -105,6 +106,9 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
 
     const again = await operate('docs only');
     expect(again).toMatchObject({ result: 'success', log: expect.stringContaining('There are no new commits: nothing is pushed') });
+    expect(again.log).toMatch(
+      /W: .* commits in the checkout that are not on main: .*\n.*W: .* not committed, and so not pushed: docs\/left\.\n/,
+    );
     expect(again.log).not.toContain('Building');
     expect(await leftOnMachine()).toEqual([]);
     project = await openOperatedProject(all);

@@ -23,7 +23,8 @@ const permissionOf: Record<Role, Permission> = {
   admin: 'environment:admin',
 };
 
-export const notLive = 'Operations run in what is deployed: ask for it at deployments/current of an active environment.';
+export const notLive = (status: string) =>
+  `Operations run in an active environment, and this one is ${status}; ${status === 'paused' ? 'resume it' : 'wait until it is active, or activate it'} first.`;
 
 export async function startRuntimeOperation(
   { db, config, secrets }: Platform,
@@ -43,7 +44,7 @@ export async function startRuntimeOperation(
   const actor = actorOf(caller.user);
   const activity = await db.transaction().execute(async (tx) => {
     const environment = await environmentById(tx, config.domain, project_id, environment_id);
-    if (environment?.status !== 'active') throw new Problem('conflict', notLive);
+    if (environment?.status !== 'active') throw new Problem('conflict', notLive(environment?.status ?? 'deleted'));
     return startActivity(tx, runtimeOperationActivity, {
       project_id,
       environments: [environment],
@@ -63,10 +64,13 @@ export async function startRuntimeOperation(
 }
 
 /** Throws a Problem that says what there is. */
-function definedIn({ webapps, workers }: Deployment, service: string, operation: string): Operation {
+function definedIn({ webapps, workers, services }: Deployment, service: string, operation: string): Operation {
   const all = { ...webapps, ...workers };
   if (!Object.hasOwn(all, service))
-    throw invalidField('service', `must be ${listed(Object.keys(all))}; ${JSON.stringify(service)} does not run here`);
+    throw invalidField(
+      'service',
+      `must be ${listed(Object.keys(all))}; ${JSON.stringify(service)} ${Object.hasOwn(services, service) ? 'has no operations' : 'does not run here'}`,
+    );
   const operations = all[service]?.operations ?? {};
   const defined = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
   if (!defined)

@@ -59,5 +59,5 @@ async function leave(runtime: Runtime, container: string, { reason }: AbortSigna
 const lost = (task: string) =>
   new Problem(
     'unavailable',
-    `Nobody knows how task '${task}' ended: the machine was restarted, or the platform was while it started the task. It is not run a second time by itself; run it again if that does no harm.`,
+    `Nobody knows how task '${task}' ended: its container is gone, as after ./offshoot shutdown or a restart of the machine, or the platform ended while it started the task. It is not run a second time by itself; run it again if that does no harm.`,
   );

@@ -55,7 +55,8 @@ export function startExecution(places: Places, name: string, command: Command): 
   const isThere = () => waitUntil(() => ended.now || pid() > 0, startMillisecondsMax);
   const begun = () => waitUntil(() => ended.now || hasBegun(pid()), startMillisecondsMax);
   const signal = async (signal: NodeJS.Signals) => {
-    await (signal === 'SIGKILL' ? isThere() : begun());
+    if (signal === 'SIGKILL') return kill();
+    await begun();
     // It leads a group of its own from the start.
     if (!ended.now && pid() > 0) signalProcess(-pid(), signal);
   };
@@ -67,7 +68,10 @@ export function startExecution(places: Places, name: string, command: Command): 
     for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(places, description.name, session, name);
     if (!(await waitUntil(() => ended.now, hangUpMillisecondsMax))) await kill();
   };
-  /** What is just being started is not found by the first look; and who does not hear of the end of its command is ended without. */
+  /**
+   * What is just being started is not found by the first look; and as runc waits for everybody who holds the output, also for what it started in a
+   * session of its own, it is at last ended without having heard of an end.
+   */
   const kill = async () => {
     await isThere();
     for (let times = 0; !ended.now && times < killsMax; times++) {
@@ -76,6 +80,14 @@ export function startExecution(places: Places, name: string, command: Command): 
     }
     if (!ended.now) abandon();
   };
+  if (command.leavesNothing) {
+    const isQuiet = quietOf(execution.stdout, execution.stderr);
+    const timer = setInterval(() => {
+      // runc knows how it ended, and says so when nobody holds the output any more.
+      if (isQuiet() && pid() > 0 && !existsSync(`/proc/${pid()}`)) killSession(places, name, pid());
+    }, silenceMillisecondsMax);
+    void exited.finally(() => clearInterval(timer)).catch(() => {});
+  }
   // Who closes the output has gone away, and will not say when to end.
   execution.stdout.once('close', () => {
     if (!ended.now && !execution.stdout.readableEnded) void kill();
@@ -174,12 +186,24 @@ function takenAtOnce(fd: number, bytes: Buffer): number {
   }
 }
 
-/** Its end comes by itself, unless something else holds on to it. Who reads slowly gets all of it first. */
-function closeWhenSilent(output: Readable & { bytesRead?: number }) {
-  let before = output.bytesRead;
+type Output = Readable & { bytesRead?: number };
+
+/** Whether nothing was said since it was last asked. Who reads slowly gets all of it first. */
+function quietOf(...outputs: readonly Output[]): () => boolean {
+  const bytesNow = () => outputs.reduce((sum, { bytesRead = 0 }) => sum + bytesRead, 0);
+  let before = bytesNow();
+  return () => {
+    const isQuiet = bytesNow() === before && outputs.every(({ readableLength }) => readableLength === 0);
+    before = bytesNow();
+    return isQuiet;
+  };
+}
+
+/** Its end comes by itself, unless something else holds on to it. */
+function closeWhenSilent(output: Output) {
+  const isQuiet = quietOf(output);
   const timer = setInterval(() => {
-    if (output.readableLength > 0 || output.bytesRead !== before) return void (before = output.bytesRead);
-    output.destroy();
+    if (isQuiet()) output.destroy();
   }, silenceMillisecondsMax);
   timer.unref();
   output.once('close', () => clearInterval(timer));
