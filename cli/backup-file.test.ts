@@ -13,7 +13,7 @@ import { backupContent, insertBackup, makeRestorable, type BackupPart } from '..
 import { deploySample } from '../server/test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../server/test-platform.ts';
 import { sampleProject } from '../server/test-samples.ts';
-import { listBackups } from './backup.ts';
+import { listBackups, repairBackups, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
 import { killedWhen, withSettings, type Settings } from './test-command.ts';
 
@@ -126,4 +126,14 @@ test('a file that was exported is imported elsewhere, listed, and holds the same
   await mkdir(folder);
   if (content?.stored) await there.blobs.restore(there.project, content.stored, [{ name: 'storage-shop', folder }]);
   expect((await readFile(join(folder, 'words'))).equals(words)).toBe(true);
+});
+
+test('a place that is added gets all that the others have, by a repair', { timeout: 60_000 }, async () => {
+  const added = join(scratch, 'added');
+  const settings = { ...here.settings, OFFSHOOT_BACKUPS: `${here.kept},${added}` };
+  const lines = (await withSettings(settings, () => repairBackups([here.project]))).split('\n');
+  expect(lines).toContain(`  Begun anew at ${added}, which has none of it`);
+  expect(lines).toContain(`  Copied to ${added} from another place, and read back: backup ${backup}`);
+  const verified = await withSettings({ ...settings, OFFSHOOT_BACKUPS: added }, () => verifyBackups([backup]));
+  expect(verified).toBe(`${backup}  ${here.project}  main  ok`);
 });

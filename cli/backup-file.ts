@@ -12,17 +12,21 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Blobs, Part, Stored } from '../server/drivers/blobs/blobs.ts';
 import { openBlobs } from '../server/drivers/blobs/open-blobs.ts';
+import { markName } from '../server/drivers/blobs/places.ts';
 import { ulid } from '../server/kernel/id.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
+import { flawOf } from '../server/kernel/written-down.ts';
 import {
   allBackups,
   backupContent,
+  BackupPart,
+  fitStack,
   insertFound,
   manifestPart,
   sealedStack,
+  Unfit,
   type BackupContent,
-  type BackupPart,
   type Manifest,
 } from '../server/rooms/backups/room.ts';
 import { environmentById, type Environment } from '../server/rooms/environments/room.ts';
@@ -40,13 +44,13 @@ const About = Type.Object({
   backup: Type.String(),
   project: Type.String(),
   environment: Type.String(),
-  created_at: Type.String(),
+  created_at: Type.String({ format: 'date-time' }),
   safe: Type.Boolean(),
-  // As the platform wrote them, here or elsewhere. Their names become folders.
-  parts: Type.Unsafe<BackupPart[]>(Type.Array(Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9-]{0,99}$' }) }))),
-  stack: Type.Unsafe<BackupContent['stack']>(Type.Object({ commit_id: Type.String() })),
+  parts: Type.Array(BackupPart),
+  /** Parsed on its own (fitStack). */
+  stack: Type.Unknown(),
 });
-type About = Static<typeof About>;
+type About = Static<typeof About> & Pick<BackupContent, 'stack'>;
 
 export const exportBackup = ([id = '', file = '']: string[]) =>
   withBackups(async (kept) => {
@@ -84,7 +88,8 @@ function freeFile(file: string): string {
 async function packInto(target: string, folder: string) {
   const scratch = `${target}.new`;
   try {
-    await run('tar', ['--create', '--file', scratch, '--directory', folder, '.']);
+    // Whose it was is nobody's business there.
+    await run('tar', ['--create', '--file', scratch, '--exclude', `./${markName}`, '--directory', folder, '.']);
     await rename(scratch, target);
   } catch (cause) {
     await rm(scratch, { force: true });
@@ -130,6 +135,7 @@ async function unpack(file: string, key: Buffer, scratch: string): Promise<{ abo
     await exported.restore(repository, { ...from, parts: names }, parts);
     return { about, parts };
   } catch (cause) {
+    if (cause instanceof Unfit) throw cause;
     throw new Problem('invalid-request', `${file} is not a backup, is damaged, or has another key.`, { cause });
   }
 }
@@ -140,7 +146,9 @@ async function readAbout(exported: Blobs, scratch: string): Promise<{ about: Abo
   const folders = await emptyFolders(scratch, [aboutPart]);
   await exported.restore(repository, from, folders);
   const text = await readFile(join(scratch, 'parts', aboutPart, aboutFile), 'utf8');
-  return { about: Value.Parse(About, JSON.parse(text)), from };
+  const about: unknown = JSON.parse(text);
+  if (!Value.Check(About, about)) throw new Unfit('What the file says of its backup', flawOf(About, about));
+  return { about: { ...about, stack: fitStack('The backup in the file', about.stack) }, from };
 }
 
 /** The same backup, as one of the environment that it belongs to from now on. */

@@ -2,14 +2,29 @@
 import { join } from 'node:path';
 import { backupPlaces, ConfigError, readConfig, type Config } from '../server/config.ts';
 import { shareDataFolder } from '../server/data-folder.ts';
-import type { Blobs, Stored } from '../server/drivers/blobs/blobs.ts';
+import type { Blobs } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import type { BackupPlace } from '../server/drivers/blobs/places.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import { allBackups, noteVerdict, repairedLine, repairStore, verdictOn, type ListedBackup } from '../server/rooms/backups/room.ts';
-import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from '../server/rooms/recovery/room.ts';
+import {
+  allBackups,
+  broughtBackLine,
+  noteVerdict,
+  repairedLine,
+  repairStore,
+  verdictOn,
+  type ListedBackup,
+} from '../server/rooms/backups/room.ts';
+import {
+  backUpPlatform,
+  forgetOldPlatformBackups,
+  platformBackups,
+  platformRepository,
+  repairPlatformBackups,
+  storedPlatform,
+} from '../server/rooms/recovery/room.ts';
 import { withDatabase } from './database.ts';
 
 export interface Kept {
@@ -45,6 +60,7 @@ export const listBackups = ([project]: string[]) =>
     ]);
     if (rows.length > 0) console.log(table([['backup', 'project', 'environment', 'made', 'state', 'how', 'size', 'where'], ...rows]));
     else console.log('There are no backups of environments.');
+    for (const { problem } of await blobs.places()) if (problem !== undefined) console.log(`\nW: ${problem}`);
     if (project !== undefined) return;
     const [newest] = await platformBackups(blobs);
     console.log(`\nThe platform itself: ${newest === undefined ? 'no backup yet; make one with ./offshoot backup platform' : newest}`);
@@ -81,7 +97,7 @@ export const verifyBackups = ([which]: string[]) =>
     if (failures > 0)
       throw new Problem(
         'unavailable',
-        `${failures} of the backups that were read are not whole in every place; ./offshoot backup repair sees to it that the next ones are.`,
+        `${failures} of the backups that were read are not whole in every place; ./offshoot backup repair brings back what another place has, and sees to it that the next ones are.`,
       );
   });
 
@@ -106,16 +122,13 @@ async function verifyBackup(
   return problems.length === 0;
 }
 
-/** By its name it is found. */
-const storedPlatform = (backup: string): Stored => ({ backup, parts: [], places: {}, bytes: 0, bytesAdded: 0 });
-
 async function verifyPlatformBackup({ blobs }: Kept, backup: string): Promise<boolean> {
   const problems = (await blobs.inspect(platformRepository, storedPlatform(backup))).flatMap(({ problem }) => problem?.message ?? []);
   console.log(`${backup}  ${problems.length === 0 ? 'ok' : problems.join(' ')}`);
   return problems.length === 0;
 }
 
-/** Of all projects and the platform, or of one. What is lost is lost; what is stored from now on is whole. */
+/** Of all projects and the platform, or of one. What one place lost comes back from another; what is lost everywhere is lost; what is stored from now on is whole. */
 export const repairBackups = ([which]: string[]) =>
   withBackups(async (kept) => {
     const projects = new Set((await allBackups(kept.db)).map(({ project_id }) => project_id));
@@ -126,6 +139,7 @@ export const repairBackups = ([which]: string[]) =>
       if (which !== undefined && which !== repository) continue;
       console.log(`${repository}:`);
       try {
+        for (const place of await kept.blobs.beginAgain(repository)) console.log(`  Begun anew at ${place}, which has none of it`);
         await (repository === platformRepository ? repairPlatform(kept) : repairStore(kept, repository, (line) => console.log(line)));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
@@ -137,7 +151,8 @@ export const repairBackups = ([which]: string[]) =>
   });
 
 async function repairPlatform({ blobs }: Kept): Promise<void> {
-  for (const repaired of await blobs.repair(platformRepository)) console.log(`  ${repairedLine(repaired)}`);
+  const { repaired, broughtBack } = await repairPlatformBackups(blobs);
+  for (const line of [...repaired.map(repairedLine), ...broughtBack.map(broughtBackLine)]) console.log(`  ${line}`);
   const backups = (await platformBackups(blobs)).map(storedPlatform);
   for (const [backup, copies] of await blobs.survey(platformRepository, backups))
     if (verdictOn(copies) === 'damaged') console.log(`  W: ${backup} is damaged; it cannot be restored any more`);

@@ -34,7 +34,7 @@ const usage = `Usage: ./offshoot <command>
   rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
   backup list [project]                                                    all backups of environments, oldest first
   backup verify [backup|project]                                           reads back every byte: of one, of a project's, or of all; what is damaged is not offered any more
-  backup repair [project]                                                  takes what is damaged out of use, so that the next backups are whole; platform for those of the platform
+  backup repair [project]                                                  takes what is damaged out of use, and brings back what another place has whole; platform for those of the platform
   backup export <backup> <file>                                            as one file, and the key that opens it
   backup import <file> --project ID --environment NAME                     of another installation; reads the key from standard input
   backup platform [--to PLACE]                                             of the database and the repositories; also made by itself each day

@@ -10,6 +10,7 @@ import { readConfig, type Config } from '../server/config.ts';
 import { openDataFolder, restoringFolder, type DataFolder } from '../server/data-folder.ts';
 import type { Blobs, Part } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';
+import { noteRestored } from '../server/drivers/blobs/ownership.ts';
 import type { BackupPlace } from '../server/drivers/blobs/places.ts';
 import { openEmbeddedPostgres } from '../server/drivers/postgres/embedded.ts';
 import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
@@ -62,7 +63,8 @@ export async function restorePlatform({ from, backup, keyFromInput }: Wanted): P
     await discard(config, scratch);
     console.log(
       'The platform is restored. ./offshoot start brings it up. What was pushed after that backup was made has to be pushed again.\n' +
-        'If this is a rehearsal, and the installation that made the backup still runs, first set OFFSHOOT_BACKUPS to other places: two must not write to the same.',
+        'If this is a rehearsal, and the installation that made the backup still runs, first set OFFSHOOT_BACKUPS to other places: ' +
+        'once this one starts, it has those that are set, and the other cannot back up there any more.',
     );
   } finally {
     data.close();
@@ -166,6 +168,7 @@ async function bringBack(config: Config, { pool, db, secrets, scratch }: Restori
   const blobs = blobsAt(config, config.backups, secrets);
   const settled = await settleRestored({ db, secrets, blobs, config, volumes, say: (line) => console.log(line) });
   for (const environment of settled) console.log(lineOf(environment));
+  await noteRestored(blobsFolder(config.data));
   await writeFile(join(scratch, doneFile), '', { flush: true });
 }
 

@@ -61,7 +61,7 @@ test(
       drill.started = await installation.start();
       await expectAsBefore(installation, drill, backedUp);
       await expectAtRest(drill.notes, addresses);
-      await exportToAnother(installation.run, backedUp.older, join(kept, 'notes.backup'), backedUp.key);
+      await exportToAnother(installation.run, backedUp, kept);
       await loseAllButVolumes(installation, drill, backedUp);
     } finally {
       await rm(kept, { recursive: true, force: true });
@@ -182,10 +182,13 @@ async function expectAtRest(notes: Project, addresses: Record<string, string>) {
 }
 
 /** One with a key, a data folder and a project of its own, which has never heard of it. */
-async function exportToAnother(run: Installation['run'], backup: string, file: string, wrongKey: string) {
+async function exportToAnother(run: Installation['run'], { older: backup, key: wrongKey }: BackedUp, kept: string) {
+  const file = join(kept, 'notes.backup');
   const [, key = ''] = /this key opens it \(shown this once\): (\S+)/.exec(await said(run, ['backup', 'export', backup, file])) ?? [];
   await using another = await createInstallation();
   const project = await openProject(await firstPerson(another.url, await another.start()));
+  const there = await another.run(['backup', 'platform'], { settings: { OFFSHOOT_BACKUPS: kept } });
+  expect(there).toMatchObject({ code: 1, stderr: expect.stringContaining(`${kept} has the backups of another installation`) });
   const args = ['backup', 'import', file, '--project', project.project, '--environment', 'main'];
   const wrong = await another.run(args, { input: wrongKey });
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a backup, is damaged, or has another key') });

@@ -12,6 +12,8 @@ export interface Reconciler {
   everySeconds: number;
   /** Whether it touches the machine, which one process has; the others leave it to that one. */
   usesMachine?: boolean;
+  /** Whether it waits for something far away, which may take hours: only some of these run at once, so that the others have their turns meanwhile. */
+  isSlow?: boolean;
   run(platform: Platform, signal: AbortSignal): Promise<void>;
   /** Waits for the end of what it began and did not wait for; the signal is aborted by then. */
   close?(): Promise<void>;
@@ -22,11 +24,13 @@ export const nudge = (db: Db | Tx, reconciler: Reconciler): Promise<void> => not
 
 /** Each holds a connection of the pool while it runs, and needs others; at a start all of them want to. */
 const atOnceMax = 3;
+const slowAtOnceMax = 1;
 
 export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform, hasMachine: () => boolean = () => true) {
   const stop = new AbortController();
-  const turn = createTurns(atOnceMax);
+  const [anyTurn, slowTurn] = [createTurns(atOnceMax), createTurns(slowAtOnceMax)];
   const started = reconcilers.map((reconciler) => {
+    const turn: Turn = (work) => (reconciler.isSlow ? slowTurn(() => anyTurn(work)) : anyTurn(work));
     const isOurs = () => !reconciler.usesMachine || hasMachine();
     return startReconciler(reconciler, platform, (work) => turn(async () => void (isOurs() && (await work()))), stop.signal);
   });

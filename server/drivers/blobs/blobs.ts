@@ -5,7 +5,9 @@ import { Problem } from '../../kernel/problem.ts';
  * blobs/conformance.ts.
  *
  * A repository is what shares its pieces and its key: one per project. It may be in several places; then each holds everything, and what is stored
- * is stored when all have it. Whoever uses one does so beside others; whoever removes something from it waits until it is alone with it.
+ * is stored when all have it; where one does not answer, nothing is begun in the others. Whoever uses one does so beside others; whoever removes something from it waits until it is alone with it.
+ *
+ * A place is one installation's: in that of another nothing is stored, repaired or removed, and what asks for it throws a Problem that says so.
  */
 export interface Blobs {
   /**
@@ -28,6 +30,16 @@ export interface Blobs {
    */
   repair(repository: string, signal?: AbortSignal): Promise<Repaired[]>;
   /**
+   * Copies those of these backups that a place lacks, or has damaged, from one that has them whole, and reads back what is there then. For a repository that was just
+   * repaired.
+   */
+  bringBack(repository: string, backups: readonly Stored[], signal?: AbortSignal): Promise<BroughtBack[]>;
+  /**
+   * For an operator who replaced a disk, or added a place: begins the repository, empty, where another place has it and this one has nothing of it any more. Without
+   * being told nobody does, as a disk that is not mounted looks the same. Tells the places.
+   */
+  beginAgain(repository: string, signal?: AbortSignal): Promise<string[]>;
+  /**
    * Fills empty folders with the parts of those names, from the first place that has them whole. It bears being called again for folders that an
    * interrupted call left half full. Throws a Damage where no place has them whole.
    */
@@ -41,7 +53,7 @@ export interface Blobs {
   list(repository: string): Promise<string[]>;
   /** With all that is in it. */
   removeRepository(repository: string): Promise<void>;
-  /** For `./offshoot doctor`: each place, and whether it can be reached and written to. */
+  /** Each place, and whether it can be reached and written to, and is no other installation's. */
   places(): Promise<PlaceState[]>;
 }
 
@@ -66,7 +78,7 @@ export interface Stored {
   backup: string;
   /** Their names. */
   parts: string[];
-  /** What it is called there, by the place's name. A place that is not mentioned is looked through for the backup's name. */
+  /** What it is called there, by the place's name. A place that is not mentioned, or does not know it by that, is looked through for the backup's name. */
   places: Record<string, string>;
   /** What is in the folders. */
   bytes: number;
@@ -92,8 +104,15 @@ export interface Copy {
   place: string;
   /** `unknown`: the place does not answer, does not let us in, is not the one that it was … */
   state: 'whole' | 'damaged' | 'unknown';
+  /** What it is called there, of one that was read and is whole. */
+  id?: string;
   /** Of one that is not whole. */
   problem?: Problem;
+}
+
+export interface BroughtBack {
+  place: string;
+  backups: string[];
 }
 
 export interface Repaired {

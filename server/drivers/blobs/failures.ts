@@ -26,6 +26,7 @@ const ended: Record<FailureKind, string> = {
   refused: 'the place does not let us in; look at its credentials and permissions',
   damaged: 'it is damaged or parts of it are missing',
   unread: 'some of the files could not be read; look at the kernel log of the machine',
+  unwritten: 'it cannot be written there; see that the disk has room and works',
   killed: 'restic was killed; perhaps there was too little memory',
   other: 'restic failed',
 };

@@ -9,7 +9,7 @@ import type { Place } from './places.ts';
 import type { Repositories } from './repositories.ts';
 import { lookAtKeys } from './restic-key.ts';
 import { type FailureKind, ResticFailure } from './restic.ts';
-import { snapshotOf } from './snapshots.ts';
+import { idAmong, readSnapshots, snapshotOf } from './snapshots.ts';
 
 interface Inspecting {
   repositories: Repositories;
@@ -28,18 +28,22 @@ export async function inspectAt(inspecting: Inspecting, stored: Stored): Promise
   return isDoubtful ? once() : copy;
 }
 
-async function readAll({ repositories, place, repository, signal }: Inspecting, stored: Stored): Promise<void> {
+async function readAll({ repositories, place, repository, signal }: Inspecting, stored: Stored): Promise<Pick<Copy, 'id'>> {
   const id = await snapshotOf(repositories, place, repository, stored, signal);
   const read = (...args: readonly string[]) => repositories.run({ place, repository, args, withoutCache: true, signal });
   // A folder whose list of files is damaged would be left out by `dump`, which then ends well.
   await read('ls', '--no-lock', '--', id);
   await read('dump', '--no-lock', '--archive', 'tar', '--', id, '/');
+  return { id };
 }
 
-async function copyOf({ repositories, place, repository, signal }: Inspecting, stored: Stored, work: () => Promise<void>): Promise<Copy> {
+async function copyOf(
+  { repositories, place, repository, signal }: Inspecting,
+  stored: Stored,
+  work: () => Promise<Pick<Copy, 'id'>>,
+): Promise<Copy> {
   try {
-    await repositories.together(repository, signal, work);
-    return { place: place.name, state: 'whole' };
+    return { place: place.name, state: 'whole', ...(await repositories.together(repository, signal, work)) };
   } catch (error) {
     const problem = problemOf(await unopened(error, place, repository), 'verify', place, stored.backup);
     if (!(problem instanceof Problem)) throw problem;
@@ -65,11 +69,12 @@ async function unopened(failure: unknown, place: Place, repository: string): Pro
 export async function surveyAt(inspecting: Inspecting, backups: readonly Stored[]): Promise<Map<string, Copy>> {
   const { repositories, place, repository, signal } = inspecting;
   const countPieces = async (list: readonly Stored[]) => {
-    const ids: string[] = [];
-    for (const stored of list) ids.push(await snapshotOf(repositories, place, repository, stored, signal));
+    const there = await readSnapshots(repositories, place, repository, signal);
+    const ids = list.map((stored) => idAmong(there, place, stored));
     // It looks each piece up in the index, and fails where one is not there.
     const args = ['stats', '--no-lock', '--mode', 'raw-data', '--', ...ids];
     await repositories.run({ place, repository, args, withoutCache: true, signal });
+    return {};
   };
   const [first, ...others] = backups;
   if (!first) return new Map();

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Place } from './places.ts';
@@ -13,8 +13,17 @@ const nameCharacters = 16;
 
 export function openKnownRepositories(folder: string) {
   const notesOf = ({ name }: Place) => join(folder, createHash('sha256').update(name).digest('hex').slice(0, nameCharacters));
+  const diskNoteOf = (place: Place) => `${notesOf(place)}.disk`;
+  const notedDisk = (place: Place) => readFile(diskNoteOf(place), 'utf8').catch(() => undefined);
+  const noteDisk = async (place: Place) => {
+    const disk = await place.disk();
+    if (disk === undefined || disk === (await notedDisk(place))) return;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(diskNoteOf(place), disk);
+  };
   return {
     async note(place: Place, repository: string) {
+      await noteDisk(place);
       if (existsSync(join(notesOf(place), repository))) return;
       await mkdir(notesOf(place), { recursive: true, mode: 0o700 });
       await writeFile(join(notesOf(place), repository), '');
@@ -27,7 +36,16 @@ export function openKnownRepositories(folder: string) {
       if (another === undefined || (!known.includes(repository) && (await exists(another)))) return;
       throw new Problem(
         'unavailable',
-        `${place.name} does not have the backups that were stored there; see that the disk is mounted and is the right one. If they are gone for good, remove ${notesOf(place)}.`,
+        `${place.name} does not have the backups that were stored there; see that the disk is mounted and is the right one. If they are gone for good, ./offshoot backup repair brings back what other places have; if there is no other, remove ${notesOf(place)}.`,
+      );
+    },
+    /** For whoever is about to begin anew what is gone from there: without its disk the place is somewhere else. */
+    async refuseWithoutDisk(place: Place) {
+      const [noted, disk] = [await notedDisk(place), await place.disk()];
+      if (noted === undefined || noted === disk) return;
+      throw new Problem(
+        'unavailable',
+        `${place.name} was on a disk that is mounted at ${noted}, and is not now; mount one there, or remove ${diskNoteOf(place)}.`,
       );
     },
   };

@@ -7,15 +7,17 @@
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
-import { type Blobs, type Copy, Damage, type Part, type PlaceState, type Repaired, type Stored } from './blobs.ts';
+import { type Blobs, type Copy, Damage, type Part, type PlaceState, type Stored } from './blobs.ts';
+import { beginAgain, bringBack } from './bring-back.ts';
 import { problemOf } from './failures.ts';
 import { inspectAt, surveyAt } from './inspect.ts';
+import { openOwnership, type Ownership } from './ownership.ts';
 import { openPlace, type BackupPlace, type Place } from './places.ts';
 import { recentChanges } from './recent-changes.ts';
 import { repairAt } from './repair.ts';
 import { openRepositories, type Repositories } from './repositories.ts';
 import { ResticFailure } from './restic.ts';
-import { readSnapshots, readStoring, snapshotOf, type Snapshot } from './snapshots.ts';
+import { readSnapshots, readStoring, snapshotAmong, snapshotOf, type Snapshot } from './snapshots.ts';
 
 export interface BlobsOptions {
   /** For locks, caches and scratch files. */
@@ -33,6 +35,7 @@ const host = 'offshoot';
 export function openBlobs({ folder, places: list, secrets, attemptsMax = attemptsMaxUsual }: BlobsOptions): Blobs {
   const places = list.map(openPlace);
   const repositories = openRepositories({ folder, attemptsMax }, secrets);
+  const ownership = openOwnership(folder, secrets);
   const inspect: Blobs['inspect'] = async (repository, stored, signal) => {
     const copies: Copy[] = [];
     for (const place of places) copies.push(await inspectAt({ repositories, place, repository, signal }, stored));
@@ -52,6 +55,8 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
         ...(doubtfulFrom !== undefined && { doubtfulFrom }),
       };
       const comparable = staysDoubtful ? undefined : after;
+      // Where one place is away, nothing of it is left in the others.
+      for (const place of places) await repositories.ensure(place, repository, signal);
       for (const [index, place] of places.entries()) {
         const share = (done: number) => progress?.((index + done) / places.length);
         const result = await storeAt(repositories, place, repository, { backup, parts, after: comparable, progress: share, signal });
@@ -74,16 +79,12 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
     },
     async repair(repository, signal) {
       refuseNames([repository]);
-      const repaired: Repaired[] = [];
-      // One that cannot be repaired is no reason to leave the others as they are.
-      const failures: unknown[] = [];
-      for (const place of places)
-        await repairAt({ repositories, place, repository, signal }).then(
-          (result) => void repaired.push(result),
-          (error: unknown) => void failures.push(error),
-        );
-      if (failures.length > 0) throw failures[0];
-      return repaired;
+      return atEach(places, (place) => repairAt({ repositories, place, repository, signal }));
+    },
+    bringBack: (repository, backups, signal) => bringBack({ repositories, places, repository, signal }, backups),
+    beginAgain: (repository, signal) => {
+      refuseNames([repository]);
+      return beginAgain({ repositories, places, repository, signal });
     },
     async restore(repository, stored, parts, signal) {
       refuseNames(parts.map(({ name }) => name));
@@ -102,7 +103,7 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
       throw failures.find((failure) => !(failure instanceof Damage)) ?? failures[0];
     },
     async forget(repository, backups, signal) {
-      for (const place of places) await forgetAt(repositories, place, repository, backups, signal);
+      await atEach(places, (place) => forgetAt(repositories, place, repository, backups, signal));
     },
     async list(repository) {
       const lists = await Promise.all(places.map((place) => snapshotsAt(repositories, place, repository)));
@@ -112,8 +113,21 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
       refuseNames([repository]);
       for (const place of places) await repositories.remove(place, repository);
     },
-    places: () => Promise.all(places.map(stateOf)),
+    places: () => Promise.all(places.map((place) => stateOf(place, ownership))),
   };
+}
+
+/** One at which it fails is no reason to leave the others as they are. */
+async function atEach<T>(places: readonly Place[], work: (place: Place) => Promise<T>): Promise<T[]> {
+  const done: T[] = [];
+  const failures: unknown[] = [];
+  for (const place of places)
+    await work(place).then(
+      (result) => void done.push(result),
+      (error: unknown) => void failures.push(error),
+    );
+  if (failures.length > 0) throw failures[0];
+  return done;
 }
 
 function refuseNames(names: readonly string[]) {
@@ -121,8 +135,12 @@ function refuseNames(names: readonly string[]) {
   if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a name for blobs`);
 }
 
-async function stateOf(place: Place): Promise<PlaceState> {
-  const problem = await place.tryOut().then(
+async function stateOf(place: Place, { look }: Ownership): Promise<PlaceState> {
+  const usable = async () => {
+    await place.tryOut();
+    await look(place);
+  };
+  const problem = await usable().then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
@@ -138,7 +156,6 @@ interface Storing {
 }
 
 async function storeAt(repositories: Repositories, place: Place, repository: string, storing: Storing) {
-  await repositories.ensure(place, repository, storing.signal);
   try {
     return await repositories.together(repository, storing.signal, () => storeBeside(repositories, place, repository, storing));
   } catch (error) {
@@ -150,7 +167,7 @@ async function storeBeside(repositories: Repositories, place: Place, repository:
   const { backup, parts, after, progress, signal } = storing;
   const there = await readSnapshots(repositories, place, repository, signal);
   const interrupted = there.findLast(({ tags }) => tags.includes(backup));
-  const earlier = there.find(({ id }) => id === after?.places[place.name]);
+  const earlier = after && snapshotAmong(there, place, after);
   const parent = interrupted ?? earlier;
   const names = parts.map(({ name }) => name);
   const storeComparing = async (compared: readonly string[]) => {
@@ -237,6 +254,7 @@ async function forgetAt(
   if (!(await repositories.exists(place, repository))) return repositories.refuseLost(place, repository);
   try {
     await repositories.alone(repository, signal, async () => {
+      await repositories.claim(place);
       const run = (args: readonly string[]) => repositories.run({ place, repository, args, signal });
       await run(['unlock', '--remove-all']);
       const there = await readSnapshots(repositories, place, repository, signal);

@@ -3,10 +3,12 @@
  * and removed.
  */
 import { constants, existsSync } from 'node:fs';
-import { access, chmod, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Problem } from '../../kernel/problem.ts';
 import { openS3 } from './s3.ts';
+import { createWhole, hasCode, writeWhole } from './whole-file.ts';
 
 export type BackupPlace =
   | { kind: 'folder'; folder: string }
@@ -35,11 +37,33 @@ export interface Place {
   removeAll(repository: string): Promise<void>;
   /** Throws a Problem that says what is wrong; leaves nothing behind. */
   tryOut(): Promise<void>;
+  /** Where the disk is mounted that it is on now. */
+  disk(): Promise<string | undefined>;
+  /** The file that says whose the place is (ownership.ts). */
+  mark: Mark;
 }
+
+export interface Mark {
+  /** Where it is, for sentences. */
+  address: string;
+  read(): Promise<Buffer | undefined>;
+  /** Leaves one that is there as it is, where the medium can tell. */
+  create(content: Buffer): Promise<void>;
+  replace(content: Buffer): Promise<void>;
+}
+
+/** No repository is called that. */
+export const markName = 'installation.json';
 
 export const openPlace = (place: BackupPlace): Place => (place.kind === 'folder' ? folderPlace(place.folder) : s3Place(place));
 
+/** restic knows the credentials of one account at a time. */
+export const haveSameWayIn = (one: Place, other: Place) =>
+  !one.isFar || !other.isFar || isDeepStrictEqual(one.environment, other.environment);
+
 function folderPlace(folder: string): Place {
+  const refuse = (cause: unknown) => Promise.reject(cannotUse(folder, cause));
+  const mark = join(folder, markName);
   return {
     name: folder,
     isFar: false,
@@ -57,8 +81,7 @@ function folderPlace(folder: string): Place {
       return files.filter((name) => name.startsWith(prefix));
     },
     read: (repository, name) => readWhatIsReadable(join(folder, repository, name)).catch((error: unknown) => unlessGone(folder, error)),
-    write: (repository, name, content) =>
-      writeWhole(join(folder, repository, name), content).catch((error: unknown) => Promise.reject(cannotUse(folder, error))),
+    write: (repository, name, content) => writeWhole(join(folder, repository, name), content).catch(refuse),
     setAside: async (repository, name) => {
       const to = join(folder, repository, asideFolder, today());
       await mkdir(to, { recursive: true, mode: 0o700 });
@@ -72,8 +95,14 @@ function folderPlace(folder: string): Place {
       for (const name of names) await rm(join(folder, repository, name), { force: true, recursive: true });
     },
     removeAll: (repository) => rm(join(folder, repository), { recursive: true, force: true }),
-    tryOut: () =>
-      access(nearestExisting(folder), constants.W_OK | constants.X_OK).catch((error: unknown) => Promise.reject(cannotUse(folder, error))),
+    tryOut: () => access(nearestExisting(folder), constants.W_OK | constants.X_OK).catch(refuse),
+    disk: () => mountPointOf(nearestExisting(folder)),
+    mark: {
+      address: mark,
+      read: () => readFile(mark).catch((error: unknown) => unlessGone(folder, error)),
+      create: (content) => createWhole(mark, content).catch(refuse),
+      replace: (content) => writeWhole(mark, content).catch(refuse),
+    },
   };
 }
 
@@ -104,26 +133,16 @@ async function readWhatIsReadable(path: string): Promise<Buffer> {
   }
 }
 
-async function writeWhole(path: string, content: Buffer): Promise<void> {
-  // As restic calls what it is writing, so that what a kill leaves is removed with the rest of such files.
-  const unfinished = `${path}-tmp-${process.pid}`;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(unfinished, 'w', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await chmod(unfinished, 0o400);
-  await rename(unfinished, path);
-}
-
-const hasCode = (error: unknown, code: string) => error instanceof Error && 'code' in error && error.code === code;
-
 function unlessGone(folder: string, error: unknown): undefined {
   if (hasCode(error, 'ENOENT')) return undefined;
   throw cannotUse(folder, error);
+}
+
+/** Above it is another disk. */
+async function mountPointOf(path: string): Promise<string> {
+  const above = dirname(path);
+  const [{ dev }, { dev: devAbove }] = [await stat(path), await stat(above)];
+  return dev !== devAbove || above === path ? path : mountPointOf(above);
 }
 
 const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
@@ -144,6 +163,7 @@ function s3Place({ endpoint, bucket, prefix, region, accessKey, secretKey }: Ext
   const name = `s3:${endpoint}/${base}`;
   const s3 = openS3({ endpoint, bucket, region, accessKey, secretKey, name });
   const below = (repository: string) => (prefix === '' ? `${repository}/` : `${prefix}/${repository}/`);
+  const mark = prefix === '' ? markName : `${prefix}/${markName}`;
   const names: Place['names'] = async (repository, inside = '') =>
     (await s3.list(below(repository) + inside)).map((key) => key.slice(below(repository).length));
   const remove: Place['remove'] = async (repository, paths) => {
@@ -165,5 +185,12 @@ function s3Place({ endpoint, bucket, prefix, region, accessKey, secretKey }: Ext
     remove,
     removeAll: async (repository) => remove(repository, await names(repository)),
     tryOut: () => s3.tryOut(below('probe')),
+    disk: () => Promise.resolve(undefined),
+    mark: {
+      address: `${name}/${markName}`,
+      read: () => s3.read(mark),
+      create: (content) => s3.create(mark, content),
+      replace: (content) => s3.write(mark, content),
+    },
   };
 }

@@ -10,7 +10,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Repaired } from './blobs.ts';
 import { problemOf } from './failures.ts';
 import type { Place } from './places.ts';
-import type { Repositories } from './repositories.ts';
+import { fillAgain, type Repositories } from './repositories.ts';
 import { lookAtKeys } from './restic-key.ts';
 import { hashOf, isSound, openSeal, packOf, readHeader, readIndex, type Piece, type Seal } from './restic-files.ts';
 
@@ -52,7 +52,7 @@ async function openRepository({ repositories, place, repository, signal }: Repai
 const beyondRepair = (place: Place, repository: string, name: string, cause: unknown) =>
   new Problem(
     'unavailable',
-    `The backups at ${place.name} cannot be repaired: without ${repository}/${name}, which is damaged or missing, nothing there can be read. Put it back from a copy of that place.`,
+    `The backups at ${place.name} cannot be repaired: without ${repository}/${name}, which is damaged or missing, nothing there can be read. Put it back from a copy of that place, or ${fillAgain(place, repository)}`,
     { cause, internal: cause instanceof Error ? cause.message : String(cause) },
   );
 
@@ -130,6 +130,7 @@ async function soundOf(seal: Seal, pack: Buffer, pieces: readonly Piece[]): Prom
 
 /** How many pieces were kept. */
 async function mend({ repositories, place, repository, signal }: Repairing, seal: Seal, { damaged, pieces }: Found): Promise<number> {
+  await repositories.claim(place);
   let piecesKept = 0;
   for (const name of damaged) {
     signal?.throwIfAborted();

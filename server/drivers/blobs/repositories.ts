@@ -11,7 +11,8 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import { withFileLock, withSharedFileLock } from '../file-lock.ts';
 import { problemOf } from './failures.ts';
 import { openKnownRepositories } from './known-repositories.ts';
-import type { Place } from './places.ts';
+import { openOwnership, type Ownership } from './ownership.ts';
+import { haveSameWayIn, openPlace, type Place } from './places.ts';
 import { writeKey } from './restic-key.ts';
 import { type Call, type Restic, ResticFailure, runRestic } from './restic.ts';
 
@@ -26,8 +27,14 @@ export interface Repositories {
   exists(place: Place, repository: string): Promise<boolean>;
   /** For one that is not there: throws a Problem where it once was, or where nothing is that was there before. */
   refuseLost(place: Place, repository: string): Promise<void>;
-  /** Makes it where there is none. */
+  /** Of the place, by whoever is about to change something in it. */
+  claim: Ownership['claim'];
+  /** Makes it where there is none, in a place that is ours. */
   ensure(place: Place, repository: string, signal?: AbortSignal): Promise<void>;
+  /** The same, also where it once was; and it cuts files where another place does, so that what is copied from there is not stored twice. */
+  beginLike(place: Place, repository: string, other: Place, signal: AbortSignal | undefined): Promise<void>;
+  /** With a place of our own that has the same, empty, and is gone after it; for one at a time, so that what a kill leaves is found by the next. */
+  inPassing(repository: string, other: Place, signal: AbortSignal | undefined, work: (place: Place) => Promise<void>): Promise<void>;
   /** With all that is in it. */
   remove(place: Place, repository: string): Promise<void>;
   /** One command of restic, with the key that opens the repository. */
@@ -57,9 +64,8 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
   const known = openKnownRepositories(join(restic.folder, 'known'));
   const refuseLost: Repositories['refuseLost'] = (place, repository) =>
     known.refuseLost(place, repository, (other) => exists(place, other));
-  const ensure: Repositories['ensure'] = async (place, repository, signal) => {
-    if (await exists(place, repository)) return known.note(place, repository);
-    await refuseLost(place, repository);
+  const { claim } = openOwnership(restic.folder, secrets);
+  const beginAt = async (place: Place, repository: string, signal: AbortSignal | undefined, other?: Place) => {
     await alone(repository, signal, async () => {
       const left = await place.names(repository);
       if (left.includes('config')) return;
@@ -67,33 +73,64 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
       if (data !== undefined)
         throw new Problem(
           'unavailable',
-          `The backups at ${place.name} lost the file that describes them; restore ${repository}/config there.`,
+          `The backups at ${place.name} lost the file that describes them; restore ${repository}/config there, or ${fillAgain(place, repository)}`,
         );
       // A key without the rest is what an interrupted beginning left, and would be tried later instead of the right one.
       await place.remove(repository, left);
-      await begin({ place, repository, signal }).catch((error: unknown) => Promise.reject(problemOf(error, 'store', place)));
+      await begin({ place, repository, signal }, other).catch((error: unknown) => Promise.reject(problemOf(error, 'store', place)));
     });
     await known.note(place, repository);
+  };
+  const ensure: Repositories['ensure'] = async (place, repository, signal) => {
+    const isThere = await exists(place, repository);
+    if (!isThere) await refuseLost(place, repository);
+    await claim(place);
+    await (isThere ? known.note(place, repository) : beginAt(place, repository, signal));
+  };
+  const beginLike: Repositories['beginLike'] = async (place, repository, other, signal) => {
+    await known.refuseWithoutDisk(place);
+    await claim(place);
+    await beginAt(place, repository, signal, haveSameWayIn(place, other) ? other : undefined);
+  };
+  const inPassing: Repositories['inPassing'] = async (repository, other, signal = never, work) => {
+    const folder = join(restic.folder, 'passing');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await withFileLock(join(folder, 'lock'), signal, async () => {
+      const place = openPlace({ kind: 'folder', folder: join(folder, 'place') });
+      await place.removeAll('');
+      try {
+        await begin({ place, repository, signal }, other);
+        await work(place);
+      } finally {
+        await place.removeAll('');
+      }
+    });
   };
   const remove: Repositories['remove'] = (place, repository) =>
     alone(repository, undefined, async () => {
       if (!(await exists(place, repository))) await refuseLost(place, repository);
+      await claim(place);
       await known.forget(place, repository);
       await place.removeAll(repository);
     });
   const masterKey: Repositories['masterKey'] = (place, repository, signal) => masterKeyBy(run, { place, repository, signal });
-  return { together, ahead, alone, exists, refuseLost, ensure, remove, run, masterKey };
+  return { together, ahead, alone, exists, refuseLost, claim, ensure, beginLike, inPassing, remove, run, masterKey };
 }
+
+/** What to do where another place has the same. */
+export const fillAgain = (place: Place, repository: string) =>
+  `remove ${place.name}/${repository}: ./offshoot backup repair fills it again, where another place has the same.`;
 
 type Where = Pick<Call, 'place' | 'repository' | 'signal'>;
 
 function openKeys(restic: Restic, passwordsOf: (repository: string) => [string, ...string[]]) {
   const masterKeyWith = (password: string, where: Where) => masterKeyBy((call) => runRestic(restic, { ...call, password }), where);
   return {
-    async begin(where: Where) {
+    async begin(where: Where, from: Place | undefined) {
       const { place, repository } = where;
       const [password] = passwordsOf(repository);
-      await runRestic(restic, { ...where, password, args: ['init', '--repository-version', '2'] });
+      const args = ['init', '--repository-version', '2', ...(from ? ['--copy-chunker-params'] : [])];
+      await runRestic(restic, { ...where, from, password, args });
       const dear = await place.names(repository, 'keys/');
       await writeKey(place, repository, await masterKeyWith(password, where), password);
       await place.remove(repository, dear);
@@ -121,9 +158,10 @@ async function masterKeyBy(run: Repositories['run'], where: Where): Promise<stri
 
 const isOfKind = (error: unknown, kind: ResticFailure['kind']) => error instanceof ResticFailure && error.kind === kind;
 
+const never = new AbortController().signal;
+
 /** Whoever wants to be alone lets nobody in any more but who is ahead of all, and waits for those who are inside. */
 function openLocks(folder: string): Pick<Repositories, 'together' | 'ahead' | 'alone'> {
-  const never = new AbortController().signal;
   const files = async (repository: string) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return [join(folder, `${repository}.door`), join(folder, repository)] as const;

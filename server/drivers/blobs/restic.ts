@@ -25,6 +25,8 @@ const attemptsNearMax = 3;
 
 export interface Call {
   place: Place;
+  /** Where it reads the repository of the same name; the two have to have the same way in. */
+  from?: Place | undefined;
   repository: string;
   password: string;
   args: readonly string[];
@@ -49,6 +51,7 @@ export type FailureKind =
   | 'refused'
   | 'damaged'
   | 'unread'
+  | 'unwritten'
   | 'killed'
   | 'other';
 
@@ -62,10 +65,13 @@ export class ResticFailure extends Error {
   }
 }
 
+/** Whatever else is said because of it: what fails for want of room is not damaged. */
+const wordsOfNoRoom = /no space left on device|disk quota exceeded|QuotaExceeded|EntityTooLarge|XMinioStorageFull/i;
+
 /** The first that fits what was said. */
 const kinds: readonly [RegExp, FailureKind][] = [
   [/failed to execute restic|restic: not found|execvp.*restic/i, 'no-program'],
-  [/no space left on device|disk quota exceeded|QuotaExceeded|EntityTooLarge|XMinioStorageFull/i, 'no-room'],
+  [wordsOfNoRoom, 'no-room'],
   [/wrong password or no key found/i, 'wrong-password'],
   [/repository is already locked|unable to create lock/i, 'locked'],
   [/Access Denied|AccessDenied|SignatureDoesNotMatch|InvalidAccessKeyId|permission denied|Forbidden/i, 'refused'],
@@ -74,6 +80,7 @@ const kinds: readonly [RegExp, FailureKind][] = [
     'away',
   ],
   [/unable to open config file|config cannot be loaded/i, 'not-open'],
+  [/^Save\(.*returned error/m, 'unwritten'],
   [
     /ciphertext verification failed|hash does not match|invalid data returned|wrong data returned|unexpected hash|not found in (?:index|repository)|blob \S+ not found|does not exist|no such file|no matching ID|no snapshot found|not match id|invalid|truncated|unexpected EOF|returned error|file too short|load\(|errors? while|decompress|input\/output error|missing (?:in repo|from the repository)|index is not complete|size does not match|does not match real size/i,
     'damaged',
@@ -104,7 +111,7 @@ export async function runRestic(restic: Restic, call: Call): Promise<void> {
   if (child.stderr)
     createInterface({ input: child.stderr }).on('line', (whole) => {
       const line = whole.slice(0, lineCharactersMax);
-      if (!isOfTrace.test(line) && said.push(line) > saidLinesMax) said.shift();
+      if (!isOfTrace.test(line) && said.push(line) > saidLinesMax) said.splice(wordsOfNoRoom.test(said[0] ?? '') ? 1 : 0, 1);
       if (!patience(line)) return;
       isAway = true;
       child.kill('SIGKILL');
@@ -146,9 +153,11 @@ function patienceFor(attemptsMax: number) {
 
 const partsScript = join(import.meta.dirname, 'with-parts.sh');
 
-function commandOf({ folder }: Restic, { place, repository, args, parts, isUrgent, withoutCache }: Call): string[] {
+function commandOf({ folder }: Restic, { place, from, repository, args, parts, isUrgent, withoutCache }: Call): string[] {
   const cache = place.isFar && !withoutCache ? ['--cache-dir', join(folder, 'cache')] : ['--no-cache'];
-  const command = ['restic', ...args.slice(0, 1), '--repo', place.address(repository), ...cache, ...place.options, ...args.slice(1)];
+  const source = from ? ['--from-repo', from.address(repository), ...from.options] : [];
+  const where = ['--repo', place.address(repository), ...source, ...place.options];
+  const command = ['restic', ...args.slice(0, 1), ...where, ...cache, ...args.slice(1)];
   const polite = isUrgent ? [] : ['nice', '-n', '10', 'ionice', '-c', '2', '-n', '7'];
   const dying = ['setpriv', '--pdeathsig', 'KILL', ...polite];
   if (!parts) return [...dying, ...command];
@@ -158,7 +167,7 @@ function commandOf({ folder }: Restic, { place, repository, args, parts, isUrgen
   return [...dying, ...apart, partsScript, parts.access, root, String(parts.list.length), ...folders, ...command];
 }
 
-function environmentOf({ folder }: Restic, { place, password, isUrgent }: Call): Record<string, string> {
+function environmentOf({ folder }: Restic, { place, from, password, isUrgent }: Call): Record<string, string> {
   const [scratch, processors] = [join(folder, 'scratch'), availableParallelism()];
   for (const needed of ['parts', 'scratch', 'cache', 'locks']) mkdirSync(join(folder, needed), { recursive: true, mode: 0o700 });
   return {
@@ -168,6 +177,7 @@ function environmentOf({ folder }: Restic, { place, password, isUrgent }: Call):
     GOMAXPROCS: String(isUrgent ? processors : Math.ceil(processors / 2)),
     RESTIC_PROGRESS_FPS: '1',
     RESTIC_PASSWORD: password,
+    ...(from && { RESTIC_FROM_PASSWORD: password, ...from.environment }),
     ...place.environment,
   };
 }

@@ -21,6 +21,8 @@ export interface S3 {
   /** Undefined where there is no such key. */
   read(key: string): Promise<Buffer | undefined>;
   write(key: string, content: Buffer): Promise<void>;
+  /** Leaves what is there as it is; a store that cannot tell replaces it. */
+  create(key: string, content: Buffer): Promise<void>;
   remove(key: string): Promise<void>;
   /** Writes, reads and removes something below the prefix. Throws a Problem that says what is wrong. */
   tryOut(prefix: string): Promise<void>;
@@ -50,14 +52,23 @@ export function openS3(bucket: S3Bucket): S3 {
     }
     throw new Error(`${bucket.name} has more than ${pagesMax} pages of keys below ${prefix}`);
   };
+  const write = async (key: string, content: Buffer, headers: Record<string, string> = {}) =>
+    void (await ask(bucket, 'PUT', key, { body: content, headers, secondsMax: contentSecondsMax }));
   return {
     list,
     read: (key) =>
       ask(bucket, 'GET', key, { secondsMax: contentSecondsMax }).catch((error: unknown) => {
-        if (error instanceof Problem && error.internal?.startsWith('404')) return undefined;
+        if (hasStatus(error, 404)) return undefined;
         throw error;
       }),
-    write: async (key, content) => void (await ask(bucket, 'PUT', key, { body: content, secondsMax: contentSecondsMax })),
+    write: (key, content) => write(key, content),
+    create: (key, content) =>
+      write(key, content, { 'if-none-match': '*' }).catch((error: unknown) => {
+        // It is there, or somebody is just writing it.
+        if (hasStatus(error, 412) || hasStatus(error, 409)) return undefined;
+        if (hasStatus(error, 501) || hasStatus(error, 400)) return write(key, content);
+        throw error;
+      }),
     remove: async (key) => void (await ask(bucket, 'DELETE', key, {})),
     tryOut: async (prefix) => {
       const [key, body] = [`${prefix}offshoot`, new Date().toISOString()];
@@ -69,8 +80,12 @@ export function openS3(bucket: S3Bucket): S3 {
   };
 }
 
+const hasStatus = (error: unknown, status: number) => error instanceof Problem && error.internal?.startsWith(`${status} `) === true;
+
 interface Asked {
   query?: Record<string, string>;
+  /** Those that need no signature. */
+  headers?: Record<string, string>;
   body?: string | Buffer;
   secondsMax?: number;
 }
@@ -99,7 +114,8 @@ function refusal({ name }: S3Bucket, { status, content }: { status: number; cont
   return new Problem('unavailable', `${name} failed (${status}${code === '' ? '' : ` ${code}`}).`, { internal });
 }
 
-async function send(bucket: S3Bucket, method: string, key: string, { query = {}, body = '', secondsMax = requestSecondsMax }: Asked) {
+async function send(bucket: S3Bucket, method: string, key: string, asked: Asked) {
+  const { query = {}, body = '', secondsMax = requestSecondsMax } = asked;
   const url = new URL(bucket.endpoint);
   url.pathname = `/${escaped(bucket.bucket)}${key === '' ? '' : `/${key.split('/').map(escaped).join('/')}`}`;
   // In the order, and with the escapes, that the signature is about.
@@ -107,7 +123,7 @@ async function send(bucket: S3Bucket, method: string, key: string, { query = {},
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map((pair) => pair.map(escaped).join('='))
     .join('&');
-  const headers = signed(bucket, method, url, body, new Date());
+  const headers = { ...asked.headers, ...signed(bucket, method, url, body, new Date()) };
   const signal = AbortSignal.timeout(secondsMax * 1000);
   const reply = await fetch(url, { method, headers, signal, redirect: 'error', ...(method === 'PUT' && { body }) });
   return { status: reply.status, content: Buffer.from(await reply.arrayBuffer()) };

@@ -26,7 +26,10 @@ export async function readSnapshots(
   return list.map(({ id, tags = [] }) => ({ id, tags }));
 }
 
-/** A place that was added or moved since is looked through. */
+/** One that the place got back from another is not called what it was called when it was stored; a place that was added or moved since never was asked to store it. */
+export const snapshotAmong = (there: readonly Snapshot[], { name }: Place, { backup, places }: Stored): Snapshot | undefined =>
+  there.find(({ id }) => id === places[name]) ?? there.findLast(({ tags }) => tags.includes(backup));
+
 export async function snapshotOf(
   repositories: Repositories,
   place: Place,
@@ -35,8 +38,18 @@ export async function snapshotOf(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const known = stored.places[place.name];
-  if (known !== undefined) return known;
-  const found = (await readSnapshots(repositories, place, repository, signal)).findLast(({ tags }) => tags.includes(stored.backup));
+  // Of a place that does not answer, whoever asks it for the backup tells more.
+  const isThere = (id: string) =>
+    place.names(repository, `snapshots/${id}`).then(
+      ({ length }) => length > 0,
+      () => true,
+    );
+  if (known !== undefined && (await isThere(known))) return known;
+  return idAmong(await readSnapshots(repositories, place, repository, signal), place, stored);
+}
+
+export function idAmong(there: readonly Snapshot[], place: Place, stored: Stored): string {
+  const found = snapshotAmong(there, place, stored);
   if (!found) throw new ResticFailure('damaged', `no snapshot found with the tag ${stored.backup}`);
   return found.id;
 }

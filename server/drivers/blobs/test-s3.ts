@@ -30,7 +30,7 @@ export interface TestS3 {
 export const testS3Keys = { accessKey: 'ACCESS/KEY+1', secretKey: 'se/cret+key=' };
 const region = 'us-east-1';
 
-export async function openTestS3(bucket: string): Promise<TestS3> {
+export async function openTestS3(bucket: string, keys = testS3Keys): Promise<TestS3> {
   const objects = new Map<string, Buffer>();
   let [fault, writesLeft]: [Fault | undefined, number] = [undefined, 0];
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -38,7 +38,9 @@ export async function openTestS3(bucket: string): Promise<TestS3> {
     const isWrite = request.method === 'PUT';
     const current = writesLeft <= 0 ? fault : undefined;
     if (isWrite) writesLeft -= 1;
-    const reply = current === 'fails' ? failure(500, 'InternalError') : answer(objects, bucket, request, body, current);
+    const isOurs = isSigned(request, new URL(request.url ?? '/', 'http://store'), keys);
+    const known = isOurs ? answer(objects, bucket, request, body, current) : failure(403, 'SignatureDoesNotMatch');
+    const reply = current === 'fails' ? failure(500, 'InternalError') : known;
     response.writeHead(reply.status, { 'content-type': 'application/xml', ...reply.headers });
     response.end(request.method === 'HEAD' ? undefined : reply.body);
   };
@@ -74,7 +76,6 @@ const failure = (status: number, code: string): Reply => ({
 
 function answer(objects: Map<string, Buffer>, bucket: string, request: IncomingMessage, body: Buffer, fault: Fault | undefined): Reply {
   const url = new URL(request.url ?? '/', 'http://store');
-  if (!isSigned(request, url)) return failure(403, 'SignatureDoesNotMatch');
   const path = decodeURIComponent(url.pathname).slice(1);
   if (path.split('/', 1)[0] !== bucket) return failure(404, 'NoSuchBucket');
   const isBucket = path === bucket || path === `${bucket}/`;
@@ -86,6 +87,7 @@ function answer(objects: Map<string, Buffer>, bucket: string, request: IncomingM
 }
 
 function write(objects: Map<string, Buffer>, path: string, request: IncomingMessage, body: Buffer, fault: Fault | undefined): Reply {
+  if (request.headers['if-none-match'] === '*' && objects.has(path)) return failure(412, 'PreconditionFailed');
   const isChunked = String(request.headers['x-amz-content-sha256']).startsWith('STREAMING-');
   const content = isChunked ? withoutChunks(body) : body;
   if (isChunked && content.length !== Number(request.headers['x-amz-decoded-content-length'])) return failure(400, 'IncompleteBody');
@@ -149,12 +151,12 @@ function listing(objects: Map<string, Buffer>, bucket: string, query: URLSearchP
 }
 
 /** Whether the request's signature is the one that the secret key makes of it. */
-function isSigned(request: IncomingMessage, url: URL): boolean {
+function isSigned(request: IncomingMessage, url: URL, keys: typeof testS3Keys): boolean {
   const words = /Credential=([^,]+?)\/(\d{8}\/[^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})/.exec(
     request.headers.authorization ?? '',
   );
   const [, accessKey, scope = '', names = '', signature] = words ?? [];
-  if (accessKey !== testS3Keys.accessKey) return false;
+  if (accessKey !== keys.accessKey) return false;
   const headers = names.split(';').map((name) => `${name}:${String(request.headers[name]).trim()}\n`);
   const query = url.search.slice(1).split('&').filter(Boolean).toSorted();
   const pairs = query.map((pair) => (pair.includes('=') ? pair : `${pair}=`)).join('&');
@@ -163,7 +165,7 @@ function isSigned(request: IncomingMessage, url: URL): boolean {
   const canonical = [request.method, url.pathname, pairs, headers.join(''), names, String(request.headers['x-amz-content-sha256'])].join(
     '\n',
   );
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${testS3Keys.secretKey}`);
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${keys.secretKey}`);
   const text = ['AWS4-HMAC-SHA256', String(request.headers['x-amz-date']), scope, sha(canonical)].join('\n');
   return scope.split('/')[1] === region && hmac(key, text).toString('hex') === signature;
 }

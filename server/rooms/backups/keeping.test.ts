@@ -195,6 +195,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     platform.blobs = {
       ...blobs,
       repair: async () => [{ place: 'place 0', damaged: ['data/00/0'], piecesKept: 3 }],
+      bringBack: async () => [],
       survey: async (_, backups) => {
         surveys += 1;
         return new Map(backups.map(({ backup }) => [backup, copies(backup)]));
@@ -288,12 +289,33 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
         isDamaged = false;
         return [];
       },
+      bringBack: async () => [],
       survey: async () => new Map([[newest, [{ place: 'place', state: 'damaged' as const }]]]),
     };
     await project.retain({ production: { max_backups: 1, default_config: {} } });
     await tidy().finally(() => (platform.blobs = blobs));
     expect(project.asked()).toEqual([`forget ${older}`]);
     expect(await project.list()).toMatchObject([{ id: newest, restorable: false }]);
+  });
+
+  test('what a place gets back from another is what is wanted: of one that is deleted meanwhile nothing is left', async () => {
+    const project = await openProject();
+    const ids = [await project.made(2), await project.made(1)];
+    const { platform } = all.home;
+    const { blobs } = platform;
+    const lines: string[] = [];
+    const deleting: Blobs = {
+      ...blobs,
+      repair: async () => [],
+      bringBack: async (_, backups) => {
+        await project.send('DELETE', `/backups/${ids[0]}`);
+        return [{ place: 'place 1', backups: backups.map(({ backup }) => backup) }];
+      },
+      survey: async () => new Map(),
+    };
+    await repairStore({ ...platform, blobs: deleting }, project.projectId, (line) => lines.push(line));
+    expect(lines).toEqual([`  Copied to place 1 from another place, and read back: backups ${ids.join(', ')}`]);
+    expect(project.asked()).toEqual([`forget ${ids[0]}`]);
   });
 
   test('backups outlive their environment and their project for two weeks; a branch of the same name has them back', async () => {

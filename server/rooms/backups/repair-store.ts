@@ -1,8 +1,8 @@
 /**
- * A store that was found damaged is repaired: what is stored from then on is whole. Backups that lost something by the damage are not offered any more; those that
- * have it back, because the same data was stored anew, are.
+ * A store that was found damaged is repaired: what is stored from then on is whole, and what one place lost comes back from another. Backups that lost something
+ * everywhere are not offered any more; those that have it back, because the same data was stored anew, are.
  */
-import type { Blobs, Repaired } from '../../drivers/blobs/blobs.ts';
+import type { Blobs, BroughtBack, Repaired } from '../../drivers/blobs/blobs.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { knownBackups, noteReviewed, noteVerdict, verdictOn } from './damage.ts';
 
@@ -16,6 +16,7 @@ type Log = (line: string) => void;
 /** It bears being interrupted at any moment and called again. */
 export async function repairStore({ db, blobs }: Kept, projectId: string, log: Log, signal?: AbortSignal): Promise<void> {
   for (const repaired of await blobs.repair(projectId, signal)) log(`  ${repairedLine(repaired)}`);
+  await bringBackKnown({ db, blobs }, projectId, log, signal);
   const known = await knownBackups(db, projectId);
   // All that is there was just read.
   const survey = await blobs.survey(
@@ -33,6 +34,19 @@ export async function repairStore({ db, blobs }: Kept, projectId: string, log: L
     );
   }
 }
+
+async function bringBackKnown({ db, blobs }: Kept, projectId: string, log: Log, signal: AbortSignal | undefined): Promise<void> {
+  const stored = (await knownBackups(db, projectId)).map((known) => known.stored);
+  const broughtBack = await blobs.bringBack(projectId, stored, signal);
+  for (const one of broughtBack) log(`  ${broughtBackLine(one)}`);
+  // What somebody deletes meanwhile may be gone from the place that it was just copied to.
+  const wanted = new Set((await knownBackups(db, projectId)).map(({ id }) => id));
+  const unwanted = broughtBack.flatMap(({ backups }) => backups).filter((backup) => !wanted.has(backup));
+  if (unwanted.length > 0) await blobs.forget(projectId, unwanted, signal);
+}
+
+export const broughtBackLine = ({ place, backups }: BroughtBack): string =>
+  `Copied to ${place} from another place, and read back: ${backups.length === 1 ? 'backup' : 'backups'} ${backups.join(', ')}`;
 
 const filesNamedMax = 5;
 

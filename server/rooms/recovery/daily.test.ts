@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
-import { mkdir, readdir, truncate } from 'node:fs/promises';
+import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
+import { openLog } from '../../kernel/log.ts';
 import { openTestPlatform } from '../../test-platform.ts';
 import { backUpDaily } from './daily.ts';
+import { lookAtPlaces } from './look-at-places.ts';
 import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from './platform-backup.ts';
 
 const never = new AbortController().signal;
@@ -32,6 +34,23 @@ test('an installation is backed up an hour after its first start, and then once 
   expect(rows).toEqual([{ is_old: true }]);
 });
 
+test('a place that another installation has is told of from the start on, and gets no backup', async () => {
+  const { platform } = await openTestPlatform();
+  const { db, blobs, config } = platform;
+  const other = { installation: { id: 'another' }, keys: ['its'], machine: 'elsewhere' };
+  await mkdir(join(config.data, 'backups'));
+  await writeFile(join(config.data, 'backups', 'installation.json'), JSON.stringify(other));
+  await sql`insert into installation (created_at) values (now() - interval '2 hours')`.execute(db);
+  const lines: string[] = [];
+  const log = openLog('error', { write: (line) => void lines.push(line) });
+  await lookAtPlaces.run({ ...platform, log }, never);
+  await backUpDaily.run({ ...platform, log }, never);
+  const sentence = expect.stringContaining(`${join(config.data, 'backups')} has the backups of another installation, on elsewhere`);
+  expect(lines).toEqual([sentence, sentence]);
+  expect(await readdir(join(config.data, 'backups'))).toEqual(['installation.json']);
+  expect(await blobs.list(platformRepository)).toEqual([]);
+});
+
 test('where backups of the platform are damaged, the next one repairs that and is whole', { timeout: 60_000 }, async () => {
   const { platform } = await openTestPlatform();
   const { db, blobs, config } = platform;
@@ -48,9 +67,10 @@ test('where backups of the platform are damaged, the next one repairs that and i
 test('of the backups of the platform the last seven are kept', async () => {
   const names = Array.from({ length: 9 }, (_, day) => `platform-2026110${day + 1}T030000Z`);
   const forgotten: string[] = [];
-  const blobs: Pick<Blobs, 'list' | 'forget' | 'repair'> = {
+  const blobs: Pick<Blobs, 'list' | 'forget' | 'repair' | 'bringBack'> = {
     list: () => Promise.resolve(names),
     repair: () => Promise.resolve([]),
+    bringBack: () => Promise.resolve([]),
     forget: (_, backups) => Promise.resolve(void forgotten.push(...backups)),
   };
   await forgetOldPlatformBackups(blobs, never);

@@ -13,6 +13,7 @@ export const backUpDaily: Reconciler = {
   name: 'back up the platform',
   everySeconds: 600,
   usesMachine: true,
+  isSlow: true,
   run: async ({ db, blobs, config, log }, signal) => {
     const { data } = config;
     await removeLeftScratch({ db, blobs, data }).catch((error: unknown) =>

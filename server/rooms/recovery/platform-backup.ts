@@ -9,7 +9,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Value } from 'typebox/value';
-import { type Blobs, Damage, type Part, type Stored } from '../../drivers/blobs/blobs.ts';
+import { type Blobs, type BroughtBack, Damage, type Part, type Repaired, type Stored } from '../../drivers/blobs/blobs.ts';
 import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import { KeptRefs, putBackRefs, refsIn } from '../../drivers/git/kept-refs.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -49,7 +49,7 @@ export function backUpPlatform({ db, blobs, data, signal }: Installed, { isElsew
       await blobs.verify(platformRepository, made, signal);
       return made;
     };
-    const stored = await repairingOnce(storeAndVerify, () => blobs.repair(platformRepository, signal));
+    const stored = await repairingOnce(storeAndVerify, () => repairPlatformBackups(blobs, signal));
     if (!isElsewhere) await sql`update installation set backed_up_at = clock_timestamp()`.execute(db);
     return stored;
   });
@@ -85,8 +85,22 @@ async function storeCalmly(blobs: Blobs, name: string, parts: readonly Part[], s
 export const platformBackups = async (blobs: Pick<Blobs, 'list'>): Promise<string[]> =>
   (await blobs.list(platformRepository)).filter((name) => name.startsWith('platform-')).toReversed();
 
-export async function forgetOldPlatformBackups(blobs: Pick<Blobs, 'list' | 'forget' | 'repair'>, signal?: AbortSignal): Promise<void> {
+/** By its name it is found. */
+export const storedPlatform = (backup: string): Stored => ({ backup, parts: [], places: {}, bytes: 0, bytesAdded: 0 });
+
+type Repairable = Pick<Blobs, 'list' | 'repair' | 'bringBack'>;
+
+export async function repairPlatformBackups(
+  blobs: Repairable,
+  signal?: AbortSignal,
+): Promise<{ repaired: Repaired[]; broughtBack: BroughtBack[] }> {
+  const repaired = await blobs.repair(platformRepository, signal);
+  const broughtBack = await blobs.bringBack(platformRepository, (await platformBackups(blobs)).map(storedPlatform), signal);
+  return { repaired, broughtBack };
+}
+
+export async function forgetOldPlatformBackups(blobs: Repairable & Pick<Blobs, 'forget'>, signal?: AbortSignal): Promise<void> {
   const old = (await platformBackups(blobs)).slice(keptMax);
   const forget = () => blobs.forget(platformRepository, old, signal);
-  if (old.length > 0) await repairingOnce(forget, () => blobs.repair(platformRepository, signal));
+  if (old.length > 0) await repairingOnce(forget, () => repairPlatformBackups(blobs, signal));
 }

@@ -1,6 +1,7 @@
 /** What brings an installation back after its machine is gone. */
 import type { Room } from '../../kernel/room.ts';
 import { backUpDaily } from './daily.ts';
+import { lookAtPlaces } from './look-at-places.ts';
 
 export { loadDatabase } from './load-database.ts';
 export {
@@ -10,7 +11,9 @@ export {
   forgetOldPlatformBackups,
   platformBackups,
   platformRepository,
+  repairPlatformBackups,
   settleRepositories,
+  storedPlatform,
 } from './platform-backup.ts';
 export { beginRestoring, endRestoring, stateOfDatabase } from './restoring-database.ts';
 export { inScratch, noteStoring, removeLeftScratch, scratchFolder } from './scratch.ts';
@@ -20,5 +23,5 @@ export const recovery: Room = {
   name: 'Recovery',
   about: 'Backups of the installation itself, and its return from them.',
   operations: {},
-  reconcilers: [backUpDaily],
+  reconcilers: [backUpDaily, lookAtPlaces],
 };

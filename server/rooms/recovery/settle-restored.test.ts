@@ -217,9 +217,14 @@ describe('after the platform was restored', () => {
     expect(outcomes).toEqual({ main: 'restoring' });
     const listed = await owner.send('GET', `/projects/${projectId}/environments/main/backups`);
     expect(listed.json.map(({ id }: { id: string }) => id)).toEqual([newer, older]);
-    // Where others are seen, they are not elsewhere, but gone.
+    // Where others are seen, they are not offered; but in a place that is back later they are still wanted.
     const second = await settle([], [older]);
-    expect(second.said.join('\n')).toContain(`these backups are not in the store any more: ${newer}`);
+    expect(second.said.join('\n')).toContain(`these backups are not in the places of OFFSHOOT_BACKUPS: ${newer}`);
+    const { json } = await owner.send('GET', `/projects/${projectId}/environments/main/backups`);
+    expect(json).toMatchObject([
+      { id: newer, status: 'CREATED', restorable: false },
+      { id: older, restorable: true },
+    ]);
   });
 
   test('a backup that was being made when the platform was backed up is found, if it came to something', async () => {
@@ -230,10 +235,11 @@ describe('after the platform was restored', () => {
       await db.transaction().execute((tx) => insertBackup(tx, secrets, { id: each, stack, safe: true, slot: null, activity_id: 'a' }));
     const { rows } = await sql<Pick<Manifest, 'stack_sealed'>>`select stack_sealed from backups where id = ${id}`.execute(db);
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
-    const about = { project: projectId, environment: 'main', environment_type: 'production', commit_id: stack.commit_id, deployment: null };
+    const about = { project: projectId, environment: 'main', commit_id: stack.commit_id, deployment: null };
     const manifest: Manifest = {
       ...about,
       version: 1,
+      environment_type: 'production',
       backup: id,
       safe: true,
       automated: false,

@@ -1,6 +1,6 @@
 /**
  * An installation that came back from its backup, on a machine that may have nothing of what its environments kept, or all of it. What was under way then is
- * over. Backups that were made later are found in the store, and those that are gone from there are forgotten.
+ * over. Backups that were made later are found in the store, and those that are not there are not offered.
  *
  * Volumes that survived are at least as new as any backup, so they are used as they are, and none is ever removed. An environment without its volumes is not
  * started empty: it gets the data of its newest backup back, and then runs, sleeps or is paused as it was; or else it rests, inactive, until somebody decides.
@@ -12,7 +12,7 @@ import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
 import { changeStatus, currentlyDeployed, forgetStack, partsOfStack, stackOfVolume } from '../deployments/room.ts';
-import { startRebuild } from '../environments/room.ts';
+import { isBeingMade, startRebuild } from '../environments/room.ts';
 
 export interface Restored {
   db: Db;
@@ -64,10 +64,14 @@ export async function settleRestored(restored: Restored): Promise<Settled[]> {
   return settled;
 }
 
-function tell(say: Restored['say'], project: string, { found, damaged, missing, away }: Adopted) {
+function tell(say: Restored['say'], project: string, { found, damaged, unfit, missing, away }: Adopted) {
   if (found.length > 0) say(`${project}: found backups that were made later: ${found.join(', ')}`);
   if (damaged.length > 0) say(`${project}: left alone what is not whole in the store: ${damaged.join(', ')}`);
-  if (missing.length > 0) say(`${project}: these backups are not in the store any more: ${missing.join(', ')}`);
+  if (unfit.length > 0) say(`${project}: left alone: ${unfit.join(' ')}`);
+  if (missing.length > 0)
+    say(
+      `${project}: these backups are not in the places of OFFSHOOT_BACKUPS: ${missing.join(', ')}. ./offshoot backup verify offers them again once they are.`,
+    );
   if (away.length > 0)
     say(
       `${project}: none of its backups is in the places of OFFSHOOT_BACKUPS; set it to where they are before you start: ${away.join(', ')}`,
@@ -83,7 +87,7 @@ async function endActivities(db: Db): Promise<void> {
       where state in ('pending', 'in_progress', 'scheduled', 'staged') returning id)
     update activity_lanes set is_open = false from ended where activity_id = ended.id`.execute(db);
   await sql`update deployments set status = 'failed', updated_at = clock_timestamp() where status = 'preparing'`.execute(db);
-  await sql`delete from backups where status = 'CREATED' and not restorable and damaged_at is null`.execute(db);
+  await sql`delete from backups where ${isBeingMade}`.execute(db);
 }
 
 const noteLastBackups = (db: Db) =>
@@ -153,7 +157,7 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   incomplete: async (tx, { project_id, id }) => void (await changeStatus(tx, project_id, id, 'active', 'paused')),
   restoring: async (tx, { project_id, id, state }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
-    if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup: backup.id, state });
+    if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup, state });
   },
   empty: async (tx, { project_id, id }) => void (await forgetStack(tx, project_id, id)),
 };

@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest';
+import { openTestPlatform } from '../test-platform.ts';
+import { startReconcilers, type Reconciler } from './reconciler.ts';
+
+const looksMilliseconds = 30_000;
+
+test(
+  'those that wait for something far away leave the others their turns, and are all looked after in the end',
+  { timeout: 3 * looksMilliseconds },
+  async () => {
+    const { platform } = await openTestPlatform();
+    const begun: string[] = [];
+    const ended: string[] = [];
+    const answers = Promise.withResolvers<void>();
+    const slow = ['one', 'two', 'three'].map((name): Reconciler => ({
+      name: `slow ${name}`,
+      everySeconds: 3600,
+      isSlow: true,
+      run: async () => {
+        begun.push(name);
+        await answers.promise;
+        ended.push(name);
+      },
+    }));
+    const quick = { name: 'quick', everySeconds: 3600, run: vi.fn<() => Promise<void>>(() => Promise.resolve()) };
+    const reconcilers = startReconcilers([...slow, quick], platform);
+    await vi.waitFor(() => expect([begun, quick.run.mock.calls.length]).toEqual([['one'], 1]), looksMilliseconds);
+    answers.resolve();
+    await vi.waitFor(() => expect(ended).toEqual(['one', 'two', 'three']), looksMilliseconds);
+    await reconcilers.close();
+  },
+);
