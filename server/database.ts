@@ -89,6 +89,11 @@ export interface Database {
     updated_at: Generated<Time>;
     last_used_at: Time | null;
   };
+  applied_retention: {
+    project_id: string;
+    environment_id: string;
+    basis: string;
+  };
   attempts: {
     key: string;
     count: number;
@@ -264,6 +269,7 @@ export interface Database {
     memory: number;
     disk: number;
     noted_at: Generated<Time>;
+    disk_free: number | null;
   };
   mailed_links: {
     token_fingerprint: string;

@@ -119,6 +119,14 @@ create table api_tokens (
   constraint api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table applied_retention (
+  project_id text not null,
+  environment_id text not null,
+  basis text not null,
+  constraint applied_retention_pkey PRIMARY KEY (project_id, environment_id),
+  constraint applied_retention_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
+);
+
 create table attempts (
   key text not null,
   count integer not null,
@@ -178,7 +186,9 @@ create table backups (
 );
 CREATE INDEX backups_being_made ON public.backups USING btree (project_id, environment_id) WHERE ((status = 'CREATED'::text) AND (NOT restorable));
 CREATE INDEX backups_environment ON public.backups USING btree (project_id, environment_id, created_at DESC, id DESC);
+CREATE INDEX backups_expiring ON public.backups USING btree (expires_at) WHERE ((status = 'CREATED'::text) AND ((orphaned_at IS NOT NULL) OR (damaged_at IS NOT NULL)));
 CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (status <> 'CREATED'::text);
+CREATE INDEX backups_kept ON public.backups USING btree (project_id, environment_id, updated_at) WHERE ((status = 'CREATED'::text) AND restorable);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
 
 create table connections (
@@ -366,6 +376,7 @@ create table machine_amounts (
   memory double precision not null,
   disk double precision not null,
   noted_at timestamp with time zone not null default clock_timestamp(),
+  disk_free double precision,
   constraint machine_amounts_pkey PRIMARY KEY (is_only),
   constraint machine_amounts_is_only_check CHECK (is_only)
 );

@@ -71,6 +71,13 @@ const logOf = async (id: string) =>
   );
 const work = (...definitions: ActivityDefinition<any>[]) => workThrough(platform, undefined, definitions);
 
+const meetingMillisecondsMax = 10_000;
+/** Until another has begun, too, however slow the machine is; in vain where they do not go side by side, which their order tells then. */
+const meeting = async (hasBegun: () => boolean) => {
+  const until = performance.now() + meetingMillisecondsMax;
+  while (!hasBegun() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
 describe('an activity', () => {
   test('runs its steps, keeps their results, and ends with what became known', async () => {
     const { id } = await start(build);
@@ -152,6 +159,7 @@ describe('an activity', () => {
         await step('take time', async () => {
           order.push(`${name} begins`);
           await new Promise((resolve) => setTimeout(resolve, 60));
+          if (name === 'cron 1') await meeting(() => order.includes('task begins'));
           order.push(`${name} ends`);
         });
       },
@@ -202,10 +210,10 @@ describe('an activity', () => {
     const { id } = await start(deployment, { environments: [environment('copied')] });
     const stateOf = async (which: string) => (await activityRow(platform, which)).state;
     const first = startRunner([copying, deployment], platform, { leaseSeconds: 2 });
-    await expect.poll(() => stateOf(copy.id), { timeout: 10_000 }).toBe('in_progress');
+    await expect.poll(() => stateOf(copy.id)).toBe('in_progress');
     expect(await stateOf(id)).toBe('pending');
     passing.abort();
-    await expect.poll(() => stateOf(id), { timeout: 10_000 }).toBe('complete');
+    await expect.poll(() => stateOf(id)).toBe('complete');
     await first.close();
     expect(await stateOf(copy.id)).toBe('in_progress');
     deployed.abort();
@@ -229,9 +237,9 @@ describe('an activity', () => {
     const runner = startRunner([build, follower], platform, { activitiesMax: 2, leaseSeconds: 2 });
     try {
       const states = () => Promise.all(followers.map(async ({ id }) => (await activityRow(platform, id)).state));
-      await expect.poll(states, { timeout: 10_000 }).toEqual(followers.map(() => 'in_progress'));
+      await expect.poll(states).toEqual(followers.map(() => 'in_progress'));
       const { id } = await start(build);
-      await expect.poll(async () => (await activityRow(platform, id)).state, { timeout: 10_000 }).toBe('complete');
+      await expect.poll(async () => (await activityRow(platform, id)).state).toBe('complete');
     } finally {
       over.abort();
       await runner.close();
@@ -302,16 +310,18 @@ describe('an activity', () => {
   });
 
   test('can be put off until later', async () => {
-    const soon = await start(build, { at: new Date(Date.now() + 1500), environments: [environment('later')] });
+    const later = await start(build, { at: new Date(Date.now() + 3600_000), environments: [environment('later')] });
     const now = await start(build, { environments: [environment('later')] });
-    expect(soon.state).toBe('scheduled');
+    expect(later.state).toBe('scheduled');
     await work(build);
     expect((await activityRow(platform, now.id)).state).toBe('complete');
-    expect((await activityRow(platform, soon.id)).state).toBe('scheduled');
-    await new Promise((resolve) => setTimeout(resolve, 1600));
+    expect((await activityRow(platform, later.id)).state).toBe('scheduled');
+    await sql`update activities set run_after = clock_timestamp() + interval '1 second' where id = ${later.id}`.execute(platform.db);
     const runner = startRunner([build], platform);
-    await expect.poll(async () => (await activityRow(platform, soon.id)).state, { timeout: 5000 }).toBe('complete');
+    await expect.poll(async () => (await activityRow(platform, later.id)).state).toBe('complete');
     await runner.close();
+    const { rows } = await sql`select from activities where id = ${later.id} and started_at >= run_after`.execute(platform.db);
+    expect(rows).toHaveLength(1);
   });
 
   test('that is cancelled stops at its step, undoes what it did, and says so', async () => {
@@ -344,21 +354,25 @@ describe('who goes first', () => {
   const slow = activity({
     type: 'test.slow',
     queue: 'default',
-    input: Type.Object({ name: Type.String() }),
-    run: async ({ input: { name }, step }) => {
+    input: Type.Object({ name: Type.String(), meets: Type.Optional(Type.String()) }),
+    run: async ({ input: { name, meets }, step }) => {
       order.push(`${name} begins`);
-      // Long enough for another to begin meanwhile, also on a busy machine.
-      await step('work', () => new Promise((resolve) => setTimeout(resolve, 300)));
+      await step('work', async () => {
+        // Long enough for another to begin that must not.
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        if (meets !== undefined) await meeting(() => order.includes(`${meets} begins`));
+      });
       order.push(`${name} ends`);
     },
   });
-  const queued = (name: string, ...environments: { id: string; type: string }[]) => start(slow, { input: { name }, environments });
+  const queued = (name: string, environments: { id: string; type: string }[], meets?: string) =>
+    start(slow, { input: { name, ...(meets !== undefined && { meets }) }, environments });
 
   test('one environment is worked on by one activity at a time; others go ahead', async () => {
     order.length = 0;
-    await queued('a1', environment('a'));
-    await queued('a2', environment('a'));
-    await queued('b1', environment('b'));
+    await queued('a1', [environment('a')], 'b1');
+    await queued('a2', [environment('a')]);
+    await queued('b1', [environment('b')], 'a1');
     await work(slow);
     expect(order.slice(0, 2).toSorted()).toEqual(['a1 begins', 'b1 begins']);
     expect(order.indexOf('a2 begins')).toBeGreaterThan(order.indexOf('a1 ends'));
@@ -366,17 +380,18 @@ describe('who goes first', () => {
 
   test('an activity of two environments waits for both, and both wait for it', async () => {
     order.length = 0;
-    await queued('a', environment('a'));
-    await queued('both', environment('a'), environment('b'));
-    await queued('b', environment('b'));
+    await queued('a', [environment('a')]);
+    await queued('both', [environment('a'), environment('b')]);
+    await queued('b', [environment('b')]);
     await work(slow);
     expect(order).toEqual(['a begins', 'a ends', 'both begins', 'both ends', 'b begins', 'b ends']);
   });
 
   test('no more than two of a project run at once, and production goes first', async () => {
     order.length = 0;
-    for (const name of ['a', 'b', 'c']) await queued(name, environment(name));
-    await queued('live', environment('live', 'production'));
+    await queued('a', [environment('a')], 'live');
+    for (const name of ['b', 'c']) await queued(name, [environment(name)]);
+    await queued('live', [environment('live', 'production')], 'a');
     await work(slow);
     let count = 0;
     const running = order.map((line) => (count += line.endsWith('begins') ? 1 : -1));

@@ -124,11 +124,27 @@ export async function startActivity<Input extends TSchema>(
     laned as (
       insert into activity_lanes (activity_id, project_id, lane, position, created_at, lanes, is_open, is_shared)
       select id, project_id, lane, position, created_at, ${lanes.length}::integer, state = 'pending',
-        ${beside !== undefined}::boolean and lane = any(${shared}::text[]) from started, unnest(${lanes}::text[]) as lane)
+        ${beside !== undefined}::boolean and lane = any(${shared}::text[]) from started, unnest(${lanes}::text[]) as lane),
+    told as (${beside === undefined ? tellOfWaiting(shared) : sql`select`})
     select started.*, pg_notify('offshoot', 'work ') from started`.execute(tx);
   const [{ pg_notify: _, ...row }] = rows as [Activity & { pg_notify: unknown }];
   return row;
 }
+
+const toldMax = 10;
+
+/**
+ * The first lines of the log of one that wants its lanes for itself (`started`): what goes on there beside others may be a command of people's own, and take
+ * hours, and whoever watches sees nothing else until it has ended.
+ */
+const tellOfWaiting = (lanes: readonly string[]) => sql`
+  insert into activity_log (activity_id, position, at, message)
+  select started.id, row_number() over (order by ahead.position) - 1, clock_timestamp(),
+    'Waiting for this to end: ' || replace(coalesce(ahead.text, ahead.type), '**', '') || E'. Whoever cannot wait cancels it (activity:cancel ' || ahead.id || E').\n'
+  from started, activities as ahead
+  where started.state = 'pending' and ahead.id in (select activity_id from activity_lanes
+    where project_id = started.project_id and lane = any(${lanes}::text[]) and is_open and is_shared)
+  order by ahead.position limit ${toldMax}`;
 
 /** No branch has such a name, nor one with a space in it, which names of those that go on beside others have. */
 const wholeProject = '';

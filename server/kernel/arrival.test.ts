@@ -22,7 +22,7 @@ async function sendInHalves(path: string): Promise<string> {
   socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nab`);
   await sleep(500);
   if (socket.writable) socket.write('cd');
-  await sleep(100);
+  await expect.poll(() => said).not.toBe('');
   socket.destroy();
   return said;
 }

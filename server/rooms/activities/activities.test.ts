@@ -160,9 +160,9 @@ describe('a log', () => {
       signal: stop.signal,
     });
     expect(reply.status).toBe(200);
-    await expect.poll(() => home.platform.logs.watched(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => home.platform.logs.watched()).toBe(1);
     stop.abort();
-    await expect.poll(() => home.platform.logs.watched(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => home.platform.logs.watched()).toBe(0);
     await owner.send('POST', at(`/${id}/cancel`));
   });
 

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
+import { isBeingMade } from '../environments/room.ts';
 
 const isOpen = (activityId: string) =>
   sql<boolean>`exists (select from activities where activities.id = ${sql.ref(activityId)}
@@ -39,13 +40,53 @@ export const letExpire = (db: Db) =>
 /** One that nobody makes any more came to nothing; one whose deletion was cancelled before it began stays. */
 export async function settleForgotten(db: Db): Promise<void> {
   await sql`update backups set status = 'ABANDONED', updated_at = clock_timestamp()
-    where status = 'CREATED' and not restorable and damaged_at is null and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(
-    db,
-  );
+    where ${isBeingMade} and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
   await sql`update backups set status = 'CREATED', deletion_id = null, updated_at = clock_timestamp()
     from activities where activities.id = backups.deletion_id and activities.state = 'cancelled' and activities.started_at is null
       and backups.status = 'DELETING'`.execute(db);
 }
+
+/** Whose backups, or whose policy, changed since it was decided which of them stay. */
+export interface ChangedEnvironment {
+  project_id: string;
+  environment_id: string;
+  type: EnvironmentType;
+  timezone: string;
+  data_retention: unknown;
+  /** Of all that is decided from. Each change of a backup gives it another time, and each that goes another count. */
+  basis: string;
+}
+
+/** One pass over an index of the backups that can be restored, which gives nothing where nothing changed. In the order of their names, after the last one. */
+export const changedEnvironments = async (db: Db, last: ChangedEnvironment | undefined, most: number): Promise<ChangedEnvironment[]> => {
+  const { rows } = await sql<ChangedEnvironment>`
+    with kept as (
+      select project_id, environment_id, count(*) as backups, max(updated_at) as changed_at from backups
+      where status = 'CREATED' and restorable and (project_id, environment_id) > (${last?.project_id ?? ''}, ${last?.environment_id ?? ''})
+      group by project_id, environment_id)
+    select kept.project_id, kept.environment_id, environments.type, projects.timezone, data_retention, basis
+    from kept join projects on projects.id = kept.project_id and projects.status = 'active'
+    join environments on environments.project_id = kept.project_id and environments.id = kept.environment_id
+    cross join lateral (select projects.settings -> 'data_retention' as data_retention) as policy
+    cross join lateral (
+      select md5(jsonb_build_array(backups, changed_at, environments.type, projects.timezone, data_retention)::text) as basis) as now
+    where not exists (select from applied_retention
+      where applied_retention.project_id = kept.project_id and applied_retention.environment_id = kept.environment_id
+        and applied_retention.basis = now.basis)
+    order by kept.project_id, kept.environment_id limit ${most}`.execute(db);
+  return rows;
+};
+
+export async function noteApplied(db: Db, environments: readonly ChangedEnvironment[]): Promise<void> {
+  if (environments.length > 0)
+    await sql`insert into applied_retention (project_id, environment_id, basis)
+      select project_id, environment_id, basis from ${among(environments)}
+      where exists (select from environments where environments.project_id = among.project_id and environments.id = among.environment_id)
+      on conflict (project_id, environment_id) do update set basis = excluded.basis`.execute(db);
+}
+
+const among = (environments: readonly ChangedEnvironment[]) =>
+  sql`jsonb_to_recordset(${JSON.stringify(environments)}::jsonb) as among (project_id text, environment_id text, basis text)`;
 
 /** A backup that can be restored, with what decides how long it stays. */
 export interface KeptRow {
@@ -55,34 +96,34 @@ export interface KeptRow {
   automated: boolean;
   at: string;
   expires_at: string | null;
-  type: EnvironmentType;
-  timezone: string;
-  data_retention: unknown;
 }
 
-export const keptBackups = async (db: Db): Promise<KeptRow[]> => {
+export const keptBackups = async (db: Db, environments: readonly ChangedEnvironment[]): Promise<KeptRow[]> => {
   const { rows } = await sql<KeptRow>`
-    select backups.id, backups.project_id, backups.environment_id, backups.automated, coalesce(slot_at, (backups.origin ->> 'imported_at')::timestamptz, backups.created_at) as at, expires_at,
-      environments.type, projects.timezone, projects.settings -> 'data_retention' as data_retention
-    from backups join projects on projects.id = backups.project_id and projects.status = 'active'
-    join environments on environments.project_id = backups.project_id and environments.id = backups.environment_id
+    select backups.id, backups.project_id, backups.environment_id, automated, expires_at,
+      coalesce(slot_at, (origin ->> 'imported_at')::timestamptz, created_at) as at
+    from ${among(environments)} join backups on backups.project_id = among.project_id and backups.environment_id = among.environment_id
     where backups.status = 'CREATED' and backups.restorable`.execute(db);
   return rows;
 };
 
-export const letGo = (db: Db, ids: readonly string[]) =>
-  sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-    where id = any(${ids}) and status = 'CREATED' and not ${isRestored}`.execute(db);
+export async function letGo(db: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0)
+    await sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
+      where id = any(${ids}) and status = 'CREATED' and not ${isRestored}`.execute(db);
+}
 
-export const tellExpiry = (db: Db, changes: readonly { id: string; expires_at: string | null }[]) =>
-  sql`update backups set expires_at = change.expires_at, updated_at = clock_timestamp()
-    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as change (id text, expires_at timestamptz)
-    where backups.id = change.id and backups.status = 'CREATED'`.execute(db);
+export async function tellExpiry(db: Db, changes: readonly { id: string; expires_at: string | null }[]): Promise<void> {
+  if (changes.length > 0)
+    await sql`update backups set expires_at = change.expires_at, updated_at = clock_timestamp()
+      from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as change (id text, expires_at timestamptz)
+      where backups.id = change.id and backups.status = 'CREATED'`.execute(db);
+}
 
 /** Those that may have a copy on the pool. */
 export const beingMade = async (db: Db): Promise<Set<string>> => {
   const { rows } = await sql<{ id: string }>`
-    select id from backups where status = 'CREATED' and not restorable and damaged_at is null`.execute(db);
+    select id from backups where ${isBeingMade}`.execute(db);
   return new Set(rows.map(({ id }) => id));
 };
 

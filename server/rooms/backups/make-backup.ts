@@ -24,7 +24,8 @@ import {
   type Snapshots,
 } from '../deployments/room.ts';
 import { manifestOf, manifestPart } from './manifest.ts';
-import { abandonBackup, insertBackup, makeRestorable, storedBefore, type BackupPart } from './queries.ts';
+import { sizesOf, type BackupPart } from './parts.ts';
+import { abandonBackup, insertBackup, makeRestorable, storedBefore } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 import { finishSlot, indexInSlots } from './slots.ts';
 import { tidyBackups } from './tidy.ts';
@@ -191,7 +192,7 @@ const foldersOf = ({ volumes }: Machine, { parts }: Snapshots): Promise<Part[]> 
 const manifestBytesMax = 64 * 2 ** 20;
 
 /** What it takes to make an environment of the parts, for whoever has nothing but the store. */
-async function writeManifest({ volumes }: Machine, { db }: Platform, backup: string, parts: readonly BackupPart[]): Promise<Part> {
+async function writeManifest({ volumes }: Machine, { db }: Platform, backup: string, parts: BackupPart[]): Promise<Part> {
   const { path } = await volumes.create(manifestPart.volume(backup), manifestBytesMax);
   await writeFile(join(path, manifestPart.file), JSON.stringify(await manifestOf(db, backup, parts)), { mode: 0o600 });
   return { name: manifestPart.name, folder: path };
@@ -210,16 +211,6 @@ const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: 
 const places = ({ places: all }: Stored) => Object.keys(all).join(', ');
 
 const megabyte = 2 ** 20;
-
-/** Of the disks; what apps are built from is no data. */
-function sizesOf(parts: readonly BackupPart[]): { size_of_volumes: number; size_used: number } {
-  const kept = parts.filter(({ kind }) => kind === 'data' || kind === 'storage');
-  const total = (count: (part: BackupPart) => number) => kept.reduce((sum, part) => sum + count(part), 0);
-  return {
-    size_of_volumes: Math.ceil(total(({ bytes_max }) => bytes_max) / megabyte),
-    size_used: Math.ceil(total(({ bytes }) => bytes) / megabyte),
-  };
-}
 
 const megabytes = (bytes: number) => `${(bytes / megabyte).toFixed(1)} MB`;
 const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(2)} s`;

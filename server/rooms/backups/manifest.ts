@@ -1,8 +1,15 @@
 /** What is in the store beside the parts, so that a backup can be understood without the database that it was made with. */
 import { sql } from 'kysely';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { EnvironmentId, ProjectId } from '../../ids.ts';
+import { Time, Ulid } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
+import { flawOf, oneOf, orNull } from '../../kernel/written-down.ts';
+import { environmentTypes } from '../../permissions.ts';
 import { backupSnapshot } from '../deployments/room.ts';
-import type { BackupPart } from './queries.ts';
+import { BackupPart } from './parts.ts';
+import { Unfit } from './unfit.ts';
 
 export const manifestPart = {
   name: 'manifest',
@@ -12,32 +19,48 @@ export const manifestPart = {
 
 const manifestVersion = 1;
 
-export interface Manifest {
-  version: number;
-  backup: string;
-  project: string;
-  environment: string;
-  environment_type: string;
-  commit_id: string;
-  deployment: string | null;
-  safe: boolean;
-  automated: boolean;
-  created_at: string;
+const Manifest = Type.Object({
+  version: Type.Literal(manifestVersion),
+  backup: Ulid,
+  project: ProjectId,
+  environment: EnvironmentId,
+  environment_type: oneOf(...environmentTypes),
+  commit_id: Type.String(),
+  deployment: orNull(Type.String()),
+  safe: Type.Boolean(),
+  automated: Type.Boolean(),
+  created_at: Time,
   /** With variables and passwords, for whoever has the installation's key. */
-  stack_sealed: string;
-  parts: readonly BackupPart[];
+  stack_sealed: Type.String(),
+  parts: Type.Array(BackupPart),
   /** Of one that was made elsewhere, and brought here as a file. */
-  origin?: Origin;
+  origin: Type.Optional(Type.Object({ backup: Type.String(), project: Type.String(), environment: Type.String(), imported_at: Time })),
+});
+export type Manifest = Static<typeof Manifest>;
+
+const Versioned = Type.Object({ version: Type.Number() });
+
+/** As it was found in the store of a project. Unfit where it is none, or that of another backup. */
+export function parseManifest(text: string, { project, backup }: Pick<Manifest, 'project' | 'backup'>): Manifest {
+  const what = `The manifest of backup ${backup}`;
+  const value = parsedJson(what, text);
+  if (Value.Check(Versioned, value) && value.version !== manifestVersion)
+    throw new Unfit(what, `it is of version ${value.version}, and this platform knows version ${manifestVersion}`);
+  if (!Value.Check(Manifest, value)) throw new Unfit(what, flawOf(Manifest, value));
+  if (value.project !== project || value.backup !== backup)
+    throw new Unfit(what, `it is that of backup ${value.backup} of project ${value.project}`);
+  return value;
 }
 
-export interface Origin {
-  backup: string;
-  project: string;
-  environment: string;
-  imported_at: string;
+function parsedJson(what: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Unfit(what, 'it is no JSON', cause);
+  }
 }
 
-export async function manifestOf(db: Db, backup: string, parts: readonly BackupPart[]): Promise<Manifest> {
+export async function manifestOf(db: Db, backup: string, parts: BackupPart[]): Promise<Manifest> {
   const { rows } = await sql<Omit<Manifest, 'version' | 'parts'>>`
     select id as backup, project_id as project, environment_id as environment, environment_type, commit_id, deployment, safe, automated,
       created_at, stack_sealed

@@ -4,7 +4,9 @@ import type { Stored } from '../../drivers/blobs/blobs.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import type { Stack } from '../deployments/room.ts';
+import { parseStack, type Stack } from '../deployments/room.ts';
+import type { BackupPart } from './parts.ts';
+import { Unfit } from './unfit.ts';
 
 /** A backup, as the API tells of it. */
 export interface Backup {
@@ -40,20 +42,6 @@ export interface Backup {
   is_being_restored: boolean;
 }
 
-/** Something that is in the store by its name. */
-export interface BackupPart {
-  /** `data-db-postgresql`: as the volume of a stack is called after the stack's id; `slug-app`, `manifest`. */
-  name: string;
-  kind: 'data' | 'storage' | 'slug' | 'manifest';
-  /** The service, app or worker. */
-  of: string;
-  /** Of a service, with its version. */
-  type: string | null;
-  /** The limit of the volume. */
-  bytes_max: number;
-  bytes: number;
-}
-
 /** What it takes to restore one. */
 export interface BackupContent {
   stack: Stack;
@@ -74,7 +62,7 @@ async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilde
       where project_id = ${projectId} and state in ${openState} and type in ('environment.backup.delete', 'environment.restore'))
     select backups.id, backups.created_at, backups.updated_at, backups.attributes, backups.status, backups.expires_at, backups.index,
       backups.commit_id, backups.environment_id as environment, backups.safe, backups.size_of_volumes, backups.size_used,
-      backups.size_object_storage, backups.deployment, backups.restorable, backups.automated, backups.project_id,
+      backups.size_object_storage, backups.deployment, backups.restorable and backups.status = 'CREATED' as restorable, backups.automated, backups.project_id,
       projects.organization_id, backups.environment_type, environments.type as environment_type_now, backups.damaged_at is not null as is_damaged,
       backups.id in (select id from worked_on where type = 'environment.backup.delete' and id is not null) as is_being_deleted,
       backups.id in (select id from worked_on where type = 'environment.restore' and id is not null) as is_being_restored
@@ -100,7 +88,27 @@ export async function backupContent(db: Db | Tx, secrets: Secrets, id: string): 
   return row && { stack: openedStack(secrets, id, row.stack_sealed), parts: row.parts, stored: row.stored };
 }
 
-export const openedStack = (secrets: Secrets, id: string, sealed: string): Stack => JSON.parse(secrets.open(stackPurpose(id), sealed));
+/** Unfit where it cannot be made sense of here: it may have come from elsewhere, or from another version. */
+export const openedStack = (secrets: Secrets, id: string, sealed: string): Stack =>
+  fitStack(`The backup ${id}`, unsealed(secrets, id, sealed));
+
+function unsealed(secrets: Secrets, id: string, sealed: string): unknown {
+  try {
+    return JSON.parse(secrets.open(stackPurpose(id), sealed));
+  } catch (cause) {
+    throw new Unfit(
+      `The backup ${id}`,
+      'its stack was not sealed by this installation, or with a key that it does not have any more',
+      cause,
+    );
+  }
+}
+
+export function fitStack(what: string, value: unknown): Stack {
+  const parsed = parseStack(value);
+  if ('flaw' in parsed) throw new Unfit(what, `in its stack ${parsed.flaw}`);
+  return parsed.stack;
+}
 
 export const sealedStack = (secrets: Secrets, id: string, stack: Stack): string => secrets.seal(stackPurpose(id), JSON.stringify(stack));
 

@@ -6,20 +6,24 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Blobs, Stored } from '../../drivers/blobs/blobs.ts';
-import { startActivity, type Activity } from '../../kernel/activity.ts';
+import type { Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { actorById } from '../activities/room.ts';
 import { environmentById } from '../environments/room.ts';
-import { verdictOn } from './damage.ts';
-import { manifestPart, type Manifest } from './manifest.ts';
+import { noteVerdict, verdictOn } from './damage.ts';
+import { manifestPart, parseManifest, type Manifest } from './manifest.ts';
+import { sizesOf } from './parts.ts';
 import { openedStack } from './queries.ts';
-import { restoreActivity } from './restore-backup.ts';
+import { startRestoring } from './restore-backup.ts';
+import { Unfit } from './unfit.ts';
 
 export interface Adopted {
   found: string[];
   damaged: string[];
+  /** What is wrong with those that are whole, and yet of no use here. */
+  unfit: string[];
   missing: string[];
   /** None of what the project should have is there: it may be kept elsewhere. */
   away: string[];
@@ -31,38 +35,45 @@ interface Kept {
   secrets: Secrets;
 }
 
-/** Those that the database does not know were made after it was backed up. */
+/** Those that the database does not know were made after it was backed up; those that the store does not have are damaged, which they may not stay. */
 export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: string): Promise<Adopted> {
-  const adopted: Adopted = { found: [], damaged: [], missing: [], away: [] };
+  const adopted: Adopted = { found: [], damaged: [], unfit: [], missing: [], away: [] };
   const there = new Set(await blobs.list(projectId));
   const { rows } = await sql<{ id: string; status: string }>`select id, status from backups where project_id = ${projectId}`.execute(db);
   const known = new Set(rows.map(({ id }) => id));
   if (there.size === 0) return { ...adopted, away: rows.filter(({ status }) => status === 'CREATED').map(({ id }) => id) };
   for (const id of there) {
     if (known.has(id)) continue;
-    const isWhole = await adopt({ db, blobs, secrets }, projectId, id);
-    (isWhole ? adopted.found : adopted.damaged).push(id);
+    const { fate, word } = await adopt({ db, blobs, secrets }, projectId, id);
+    adopted[fate].push(word);
   }
-  const { rows: missing } = await sql<{ id: string }>`
-    update backups set status = 'ABANDONED', restorable = false, updated_at = clock_timestamp()
-    where project_id = ${projectId} and status = 'CREATED' and not (id = any(${[...there]}::text[])) returning id`.execute(db);
-  adopted.missing.push(...missing.map(({ id }) => id));
+  // They may be in a place that is away for now: nothing of them is removed there when it is back.
+  adopted.missing = rows.filter(({ id, status }) => status === 'CREATED' && !there.has(id)).map(({ id }) => id);
+  for (const id of adopted.missing) await noteVerdict(db, id, 'damaged');
   return adopted;
 }
 
+interface Fate {
+  fate: 'found' | 'damaged' | 'unfit';
+  /** Its name, or what is wrong with it. */
+  word: string;
+}
+
 /** Its row was made of the same as its manifest. Nobody knows whether it was read back then, so it is now. */
-async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string): Promise<boolean> {
+async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string): Promise<Fate> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
   try {
     const unread: Stored = { backup: id, parts: [manifestPart.name], places: {}, bytes: 0, bytesAdded: 0 };
-    if (verdictOn(await blobs.inspect(projectId, unread)) !== 'whole') return false;
+    if (verdictOn(await blobs.inspect(projectId, unread)) !== 'whole') return { fate: 'damaged', word: id };
     await blobs.restore(projectId, unread, [{ name: manifestPart.name, folder }]);
-    const manifest: Manifest = JSON.parse(await readFile(join(folder, manifestPart.file), 'utf8'));
+    const manifest = parseManifest(await readFile(join(folder, manifestPart.file), 'utf8'), { project: projectId, backup: id });
     openedStack(secrets, id, manifest.stack_sealed);
     await insertFound(db, manifest, { ...unread, parts: partNames(manifest), bytes: bytesOf(manifest) });
-    return true;
+    return { fate: 'found', word: id };
   } catch (error) {
-    if (error instanceof Problem || (error instanceof Error && 'code' in error && error.code === 'ENOENT')) return false;
+    if (error instanceof Unfit) return { fate: 'unfit', word: error.message };
+    if (error instanceof Problem || (error instanceof Error && 'code' in error && error.code === 'ENOENT'))
+      return { fate: 'damaged', word: id };
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -71,8 +82,6 @@ async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string
 
 const partNames = ({ parts }: Manifest) => [...parts.map(({ name }) => name), manifestPart.name];
 const bytesOf = ({ parts }: Manifest) => parts.reduce((sum, { bytes }) => sum + bytes, 0);
-
-const megabyte = 2 ** 20;
 
 /** One that was made elsewhere, or that nobody remembers; all of it is in the store, and was read back. */
 export async function insertFound(db: Db, manifest: Manifest, stored: Stored): Promise<void> {
@@ -90,12 +99,11 @@ export async function insertFound(db: Db, manifest: Manifest, stored: Stored): P
     created_at,
     origin,
   } = manifest;
-  const total = (count: (part: Manifest['parts'][number]) => number) =>
-    Math.ceil(parts.filter(({ kind }) => kind === 'data' || kind === 'storage').reduce((sum, part) => sum + count(part), 0) / megabyte);
+  const { size_of_volumes, size_used } = sizesOf(parts);
   await sql`insert into backups (id, project_id, environment_id, environment_type, restorable, safe, automated, commit_id, deployment, stack_sealed, parts,
       stored, size_of_volumes, size_used, size_object_storage, created_at, origin)
     values (${backup}, ${project}, ${environment}, ${environment_type}, true, ${safe}, ${automated}, ${commit_id}, ${deployment}, ${stack_sealed},
-      ${JSON.stringify(parts)}::jsonb, ${JSON.stringify(stored)}::jsonb, ${total(({ bytes_max }) => bytes_max)}, ${total(({ bytes }) => bytes)}, 0,
+      ${JSON.stringify(parts)}::jsonb, ${JSON.stringify(stored)}::jsonb, ${size_of_volumes}, ${size_used}, 0,
       ${created_at}::timestamptz, ${origin ? JSON.stringify(origin) : null}::jsonb)
     on conflict (id) do nothing`.execute(db);
 }
@@ -103,12 +111,13 @@ export async function insertFound(db: Db, manifest: Manifest, stored: Stored): P
 export interface NewestBackup {
   id: string;
   created_at: string;
+  commit_id: string;
 }
 
 /** Of the environment itself; what was brought from elsewhere only where it has none of its own. */
 export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<NewestBackup | undefined> {
   const { rows } = await sql<NewestBackup>`
-    select id, created_at from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
+    select id, created_at, commit_id from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
     order by origin is null desc, created_at desc, id desc limit 1`.execute(db);
   return rows[0];
 }
@@ -116,7 +125,7 @@ export async function newestBackup(db: Db | Tx, projectId: string, environmentId
 export interface Recovery {
   project_id: string;
   environment_id: string;
-  backup: string;
+  backup: NewestBackup;
   /** What it was, and is to be afterwards. */
   state: 'active' | 'paused' | 'asleep';
 }
@@ -126,22 +135,6 @@ export async function startRecovery(tx: Tx, domain: string, { project_id, enviro
   const target = await environmentById(tx, domain, project_id, environment_id);
   if (!target) throw new Problem('not-found', `There is no environment ${environment_id} to restore.`);
   const actor = await actorById(tx, null);
-  const { rows } = await sql<{ commit_id: string }>`select commit_id from backups where id = ${backup}`.execute(tx);
-  const wanted = { restore_code: true, restore_resources: true, resources: { init: 'backup' } };
-  return startActivity(tx, restoreActivity, {
-    project_id,
-    environments: [target],
-    input: {
-      backup,
-      origin: environment_id,
-      environment: environment_id,
-      restoresCode: true,
-      restoresSizes: true,
-      init: 'backup',
-      ...(state !== 'active' && { rest: state }),
-    },
-    parameters: { user: actor.id, environment: environment_id, backup_name: backup, ...wanted },
-    payload: { user: actor, environment: environment_id, backup_name: backup, commit: rows[0]?.commit_id },
-    sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(backup)}`,
-  });
+  const wanted = { restoresCode: true, restoresSizes: true, init: 'backup', ...(state !== 'active' && { rest: state }) } as const;
+  return startRestoring(tx, { ...backup, environment: environment_id }, target, wanted, actor);
 }

@@ -1,13 +1,13 @@
 /**
  * What a restore would be, as far as it can be told when somebody asks for it: where it would get more than there is, or where its data means nothing to
- * what would run on it, that is refused with the reply. Whether the pool has room for the data is for the activity to find out, before it touches anything.
+ * what would run on it, that is refused with the reply; so it is where the pool had no room for it half a minute ago. The activity looks again.
  */
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { modelAhead, refuseRestoreAhead, type RestorePlan } from '../deployments/room.ts';
+import { modelAhead, refuseRestoreAhead, type RestoredData, type RestorePlan } from '../deployments/room.ts';
 import { environmentById, type Environment } from '../environments/room.ts';
 import { openedStack, type Backup } from './queries.ts';
-import { titleOf } from './restore-backup.ts';
+import { bytesWithoutHoles, titleOf } from './restore-backup.ts';
 import { restorableContent } from './restore-queries.ts';
 
 export interface AskedRestore extends Pick<RestorePlan, 'restoresCode' | 'restoresSizes' | 'init'> {
@@ -24,13 +24,16 @@ export async function restoreAhead(platform: Platform, backup: Backup, asked: As
   const { environment, restoresCode, restoresSizes, init } = asked;
   const content = await restorableContent(platform.db, project_id, id);
   if (!content) return async () => {};
-  const plan: RestorePlan = {
+  const { stored, parts } = content;
+  const plan: RestorePlan & RestoredData = {
     title: titleOf(id, origin),
     stack: openedStack(platform.secrets, id, content.stack_sealed),
     restoresCode,
     restoresSizes,
     init,
     isElsewhere: environment !== origin,
+    parts,
+    bytesWithoutHoles: bytesWithoutHoles(stored, parts),
   };
   const model = restoresCode ? undefined : await modelAhead(platform, { project_id, id: await branchOf(platform, project_id, asked) });
   return (tx, target) => refuseRestoreAhead(tx, platform, target, plan, model);

@@ -142,7 +142,7 @@ test('data goes only where whoever restores it administers both sides, or may br
 });
 
 test('what would get more than there is, or has data that means nothing there, is refused with the reply, and nothing is begun', async () => {
-  const { restore, projectId, owner, addEnvironment, changeEnvironment } = await sample();
+  const { restore, projectId, owner, change, addEnvironment, changeEnvironment } = await sample();
   await changeEnvironment({ head_commit: 'a'.repeat(40) });
   const config = 'applications: { app: { type: "nodejs:22", web: { commands: { start: "exec node server.js" } } } }\nroutes: {}';
   const head_commit = commitFiles(home.platform.git.path(projectId), undefined, { '.upsun/config.yaml': config });
@@ -167,7 +167,20 @@ test('what would get more than there is, or has data that means nothing there, i
     [409, full],
     [409, full],
   ]);
-  await db.deleteFrom('machine_amounts').execute();
+  // Nothing is given out yet, and yet the disk is full.
+  const part = { name: 'data-db-postgresql', kind: 'data', of: 'db', type: 'postgresql:17', bytes_max: 2 ** 31, bytes: 2 ** 30 };
+  await change({ parts: JSON.stringify([part]) });
+  await db.updateTable('machine_amounts').set({ cpu: 1000, disk_free: 500 }).execute();
+  const room = expect.stringMatching(
+    /^There is no room for the backup .*: it needs 1088 MB on the disk for volumes, where 500 MB are free\./,
+  );
+  expect(await refusals(fresh, idle, { ...idle, restore_code: false })).toEqual([
+    [409, room],
+    [409, room],
+    [409, room],
+  ]);
+  // Whoever has the machine has not looked for long.
+  await db.updateTable('machine_amounts').set({ noted_at: '2026-01-01T00:00:00Z' }).execute();
   const model = shop();
   await addEnvironment('newer', 'development');
   await deploySample(

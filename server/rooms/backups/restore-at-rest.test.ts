@@ -5,7 +5,7 @@ import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { deployments, forgetStack } from '../deployments/room.ts';
-import { startRecovery } from './recover-environments.ts';
+import { newestBackup, startRecovery } from './recover-environments.ts';
 import { drillFiles, openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;
@@ -21,7 +21,6 @@ function files() {
 describe.runIf(canRunContainers)(`an environment that did not run when its machine was lost${whyNoContainers}`, () => {
   let all: TestDeployments;
   let project: DrilledProject;
-  let backup: string;
 
   beforeAll(async () => {
     all = await openTestDeployments();
@@ -31,7 +30,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
     await sql`update environments set type = 'development' where project_id = ${project.projectId}`.execute(all.home.platform.db);
     await project.release(files());
     await ask('create table words (word text); insert into words values ($$then$$)');
-    backup = await project.backUp(false);
+    await project.backUp(false);
   }, imagesMillisecondsMax);
   afterAll(() => all.close());
 
@@ -48,6 +47,8 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
   const loseAndRecover = (state: 'paused' | 'asleep') => async () => {
     await lose();
     const { db, config } = all.home.platform;
+    const backup = await newestBackup(db, project.projectId, 'main');
+    if (!backup) throw new Error('There is no backup');
     const recovery = { project_id: project.projectId, environment_id: 'main', backup, state };
     return db.transaction().execute((tx) => startRecovery(tx, config.domain, recovery));
   };

@@ -5,13 +5,16 @@
  */
 import { Type, type Static } from 'typebox';
 import { Damage, type Stored } from '../../drivers/blobs/blobs.ts';
-import { activity, type Work } from '../../kernel/activity.ts';
+import { activity, startActivity, type Activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
+import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
 import { currentStack, deployEnvironment, restoreAtRest, type DeployRequest, type Restoring } from '../deployments/room.ts';
-import { environmentById, makeBranch } from '../environments/room.ts';
+import { environmentById, makeBranch, type Environment } from '../environments/room.ts';
 import { noteUnrestorable } from './damage.ts';
-import { openedStack, type BackupPart } from './queries.ts';
+import type { BackupPart } from './parts.ts';
+import { openedStack, type Backup } from './queries.ts';
 import { restorableContent } from './restore-queries.ts';
 
 const Input = Type.Object({
@@ -43,6 +46,28 @@ export const restoreActivity = activity({
     else await restoreAtRest(work, platform, { ...request, restoring }, rest);
   },
 });
+
+/** How, beside from which backup and where to. */
+type Manner = Omit<Input, 'backup' | 'origin' | 'environment'>;
+
+/** `environment` is what the backup was made of. */
+export function startRestoring(
+  tx: Tx,
+  { id, environment: origin, commit_id }: Pick<Backup, 'id' | 'environment' | 'commit_id'>,
+  target: Environment,
+  manner: Manner,
+  actor: Actor,
+): Promise<Activity> {
+  const [wanted, where] = [{ restore_code: manner.restoresCode, restore_resources: manner.restoresSizes }, { environment: target.id }];
+  return startActivity(tx, restoreActivity, {
+    project_id: target.project_id,
+    environments: [target],
+    input: { backup: id, origin, ...where, ...manner },
+    parameters: { user: actor.id, ...where, backup_name: id, ...wanted, resources: { init: manner.init } },
+    payload: { user: actor, ...where, backup_name: id, commit: commit_id },
+    sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(id)}`,
+  });
+}
 
 /** As people know it. */
 export const titleOf = (backup: string, origin: string) => `backup ${backup} of ${origin}`;
@@ -78,7 +103,7 @@ const holesShareMin = 0.1;
 const holesBytesMin = 16 * 2 ** 20;
 
 /** The store gives back holes as zeros. There are some where files are together much longer than what they took. */
-function bytesWithoutHoles({ bytes }: Stored, parts: readonly BackupPart[]): number {
+export function bytesWithoutHoles({ bytes }: Stored, parts: readonly BackupPart[]): number {
   const taken = parts.reduce((sum, part) => sum + part.bytes, 0);
   return bytes > taken * (1 + holesShareMin) + holesBytesMin ? bytes : 0;
 }

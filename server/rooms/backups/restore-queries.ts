@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Stored } from '../../drivers/blobs/blobs.ts';
 import type { Db } from '../../kernel/sql.ts';
-import type { BackupPart } from './queries.ts';
+import type { BackupPart } from './parts.ts';
 
 export interface RestorableContent {
   stack_sealed: string;

@@ -13,18 +13,21 @@ export { noteVerdict, verdictOn } from './damage.ts';
 export { allBackups, type ListedBackup } from './listed.ts';
 export { manifestPart, type Manifest } from './manifest.ts';
 export { adoptBackups, insertFound, newestBackup, startRecovery, type Adopted, type NewestBackup } from './recover-environments.ts';
-export { repairedLine, repairStore } from './repair-store.ts';
+export { BackupPart } from './parts.ts';
+export { broughtBackLine, repairedLine, repairStore } from './repair-store.ts';
 export {
   backupById,
   backupContent,
   backupsOf,
   insertBackup,
   makeRestorable,
+  fitStack,
   sealedStack,
   type Backup,
   type BackupContent,
-  type BackupPart,
 } from './queries.ts';
+
+export { Unfit } from './unfit.ts';
 
 export const backups: Room = {
   name: 'Backups',

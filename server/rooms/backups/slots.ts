@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
+import { isBeingBackedUp } from '../environments/room.ts';
 
 /** Of one that failed. After the last the next slot is waited for. */
 const attemptsMax = 3;
@@ -41,8 +42,7 @@ export const candidates = async (db: Db): Promise<Candidate[]> => {
       and (environments.type = 'production' or jsonb_typeof(projects.settings -> 'data_retention') = 'object')
       and not exists (select from activity_lanes
         where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)
-      and not exists (select from backups where backups.project_id = environments.project_id and backups.environment_id = environments.id
-        and backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null)
+      and not ${isBeingBackedUp}
     order by environments.project_id, environments.id`.execute(db);
   return rows;
 };

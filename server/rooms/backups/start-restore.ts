@@ -2,16 +2,15 @@
  * Starts restoring a backup, into its own environment or another. What was in one environment becomes readable to everybody who sees the other, so it
  * takes the right to administer both; a new one may be made by whoever could branch it off.
  */
-import { startActivity } from '../../kernel/activity.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Permission, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { actorOf, changed } from '../activities/room.ts';
 import { createEnvironment, environmentById, isBranchName, lockTree, type Environment } from '../environments/room.ts';
 import { backupById, type Backup } from './queries.ts';
 import { restoreAhead } from './restore-ahead.ts';
-import { restoreActivity } from './restore-backup.ts';
+import { startRestoring } from './restore-backup.ts';
 
 export const mayRestore = ({ status, restorable, is_being_deleted }: Backup) => status === 'CREATED' && restorable && !is_being_deleted;
 export const noRestore = ({ id, is_damaged }: Backup) =>
@@ -30,14 +29,11 @@ export interface WantedRestore {
 export async function startRestore(platform: Platform, backup: Backup, wanted: WantedRestore, caller: Caller): Promise<Changed<Backup>> {
   const { project_id, organization_id, environment: origin, id } = backup;
   const { restore_code = true, restore_resources = true } = wanted;
-  const init = wanted.resources?.init ?? 'backup';
-  const actor = actorOf(caller.user);
+  const manner = { restoresCode: restore_code, restoresSizes: restore_resources, init: wanted.resources?.init ?? 'backup' };
   const refuse = await restoreAhead(platform, backup, {
     environment: wanted.environment_name ?? origin,
     branchFrom: wanted.branch_from ?? origin,
-    restoresCode: restore_code,
-    restoresSizes: restore_resources,
-    init,
+    ...manner,
   });
   return platform.db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
@@ -47,22 +43,13 @@ export async function startRestore(platform: Platform, backup: Backup, wanted: W
     if (!restore_code && !target.has_code && !target.has_deployment && branchFrom === undefined)
       throw new Problem('conflict', `There is no code in ${target.id}; push some, or restore the code of the backup, too.`);
     await refuse(tx, target);
-    const activity = await startActivity(tx, restoreActivity, {
-      project_id,
-      environments: [target],
-      input: {
-        backup: id,
-        origin,
-        environment: target.id,
-        ...(branchFrom !== undefined && { branchFrom }),
-        restoresCode: restore_code,
-        restoresSizes: restore_resources,
-        init,
-      },
-      parameters: { user: actor.id, environment: target.id, backup_name: id, restore_code, restore_resources, resources: { init } },
-      payload: { user: actor, environment: target.id, backup_name: id, commit: now.commit_id },
-      sentence: sentence`${person(actor)} restored ${named(target)} from backup ${strong(id)}`,
-    });
+    const activity = await startRestoring(
+      tx,
+      now,
+      target,
+      { ...manner, ...(branchFrom !== undefined && { branchFrom }) },
+      actorOf(caller.user),
+    );
     return changed({ ...now, is_being_restored: true }, organization_id, activity);
   });
 }

@@ -74,8 +74,11 @@ export async function openBackedUp() {
     copies: async () => (await all.machine.volumes.list()).map(({ name }) => name).filter((name) => name.startsWith('backup-')),
     inStore: async () => (await blobs.list(projectId)).toSorted(),
     state: async () => (await project.table())?.state,
-    /** What the edge was told meanwhile. */
-    toldEdge: () => all.edge.told.splice(0).map((line) => line.split(' ')[1]),
+    /** What the edge was told meanwhile. A hold is renewed as long as it lasts, which is no news. */
+    toldEdge: () => {
+      const states = all.edge.told.splice(0).map((line) => line.split(' ')[1]);
+      return states.filter((state, n) => state !== 'holding' || states[n - 1] !== 'holding');
+    },
     withBlobs: async <T>(changes: Partial<Blobs>, work: () => Promise<T>): Promise<T> => {
       platform.blobs = { ...blobs, ...changes };
       return work().finally(() => (platform.blobs = blobs));

@@ -9,37 +9,24 @@ import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
 import { backupsWithSnapshots, removeSnapshots } from '../deployments/room.ts';
-import { retentionFor } from '../projects/room.ts';
+import { applyRetention } from './apply-retention.ts';
 import { projectsToReview } from './damage.ts';
-import {
-  beingMade,
-  goingBackups,
-  hasBackups,
-  keptBackups,
-  letExpire,
-  letGo,
-  noteOrphans,
-  settleForgotten,
-  tellExpiry,
-  type GoingBackups,
-  type KeptRow,
-} from './going.ts';
+import { beingMade, goingBackups, hasBackups, letExpire, noteOrphans, settleForgotten, type GoingBackups } from './going.ts';
 import { removeRows } from './queries.ts';
 import { repairStore, reviewDamaged } from './repair-store.ts';
-import { retain, type Retained } from './retention.ts';
-import { calendarOf } from './schedule.ts';
 
 export const tidyBackups: Reconciler = {
   name: 'tidy backups',
   everySeconds: 300,
   usesMachine: true,
+  isSlow: true,
   run: async (platform, signal) => {
     const { db } = platform;
     if (!(await hasBackups(db))) return;
     await noteOrphans(db);
     await letExpire(db);
     await settleForgotten(db);
-    await applyPolicies(platform);
+    await applyRetention(db);
     await removeCopies(platform);
     for (const project of await projectsToReview(db)) if (!signal.aborted) await review(platform, project, signal);
     for (const going of await goingBackups(db)) {
@@ -48,31 +35,6 @@ export const tidyBackups: Reconciler = {
     }
   },
 };
-
-/** Of each environment. */
-async function applyPolicies({ db }: Pick<Platform, 'db'>) {
-  const environments = Map.groupBy(await keptBackups(db), ({ project_id, environment_id }) => `${project_id} ${environment_id}`);
-  const retained = [...environments.values()].map((rows) => ({ rows, ...retainedOf(rows) }));
-  await letGo(
-    db,
-    retained.flatMap(({ remove }) => remove),
-  );
-  const changes = retained.flatMap(({ rows, expiresAt }) => rows.flatMap((row) => changedExpiry(row, expiresAt.get(row.id))));
-  if (changes.length > 0) await tellExpiry(db, changes);
-}
-
-function retainedOf(rows: readonly KeptRow[]): Retained {
-  const [first] = rows;
-  if (!first) return { remove: [], expiresAt: new Map() };
-  const { project_id, environment_id, type, timezone, data_retention } = first;
-  const backups = rows.map(({ id, automated, at }) => ({ id, automated, at: Date.parse(at) }));
-  return retain(retentionFor(data_retention, type), calendarOf(timezone, project_id, environment_id), backups);
-}
-
-function changedExpiry({ id, expires_at }: KeptRow, at: number | undefined): { id: string; expires_at: string | null }[] {
-  if (at === (expires_at === null ? undefined : Date.parse(expires_at))) return [];
-  return [{ id, expires_at: at === undefined ? null : new Date(at).toISOString() }];
-}
 
 /** On the pool. What is there is listed first: what is made later has a row. */
 async function removeCopies(platform: Platform) {

@@ -5,6 +5,7 @@ import { collectSlugs } from './reconcilers.ts';
 export { unneededSlugVolumes } from './reconcilers.ts';
 
 export type * from './config/model.ts';
+export { HttpAccessSchema, namePattern, ProjectModelSchema, ResolvedRouteSchema } from './config/model-schema.ts';
 export { intervalMinutes, parseCron, type CronTimes } from './config/language/cron-spec.ts';
 export { areSlugsKept } from './kept-slugs.ts';
 export { resolveRoutes, type Hosts, type SharedByRoutes } from './config/resolve-routes.ts';

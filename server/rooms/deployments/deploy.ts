@@ -7,7 +7,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { buildApps, fetchSubmodules, readModel, useSlug, type ProjectModel, type Slug } from '../builds/room.ts';
-import { effectiveVariables } from '../variables/room.ts';
+import { effectiveVariables, type EffectiveVariable } from '../variables/room.ts';
 import { refuseOverCapacity } from './capacity.ts';
 import { chooseSizes, noteSizesByHand } from './chosen-sizes.ts';
 import { resourceLines } from './deployment-log.ts';
@@ -53,7 +53,7 @@ export interface DeployRequest {
   replaceData?: string;
   /** A backup whose data takes the place of its own, or that it starts with; its code as well, where it says so. */
   restoring?: Restoring;
-  /** What a deployment that was is made of, instead of what the commit says: nothing is built. Staged changes stay staged. */
+  /** What a deployment that was is made of, instead of what the commit says: nothing is built that is kept. Staged changes stay staged. */
   again?: Again;
   /** What is deployed from now on in the place of the branch's head; null: the head. Absent: as before. */
   pin?: string | null;
@@ -69,6 +69,8 @@ export interface Again {
   deployment: string;
   /** The variables and settings that it had then, or those of now. */
   settings: 'then' | 'now';
+  /** What is not kept any more, as after the machine was lost, is built as it was; otherwise it cannot be deployed. */
+  rebuilds?: true;
 }
 
 /** Makes the environment run what the commit says, or leaves it as it was. Call it as the last thing of an activity. */
@@ -121,7 +123,7 @@ function findOrBuild(
 ): Promise<Built | undefined> {
   const { again, restoring } = request;
   if (restoring?.restoresCode) return findBackedUp(work, platform, restoring, onFailure);
-  return again ? findBuilt(work, platform, again, onFailure) : buildCommit(work, platform, request, onFailure);
+  return again ? findBuilt(work, platform, request, again, onFailure) : buildCommit(work, platform, request, onFailure);
 }
 
 /** The same. */
@@ -137,29 +139,36 @@ async function buildCommit(
   return { model, slugs: await build(work, platform, request, model) };
 }
 
-/** What a deployment was made of, as far as it is kept. */
+/** What a deployment was made of, as far as it is kept, or is built once more. */
 async function findBuilt(
-  { step }: Work<unknown>,
+  work: Work<unknown>,
   platform: Platform,
-  { deployment }: Again,
+  request: DeployRequest,
+  { deployment, rebuilds }: Again,
   onFailure: () => Promise<void>,
 ): Promise<Built> {
   const { db, secrets } = platform;
   const base = (await deployedById(db, secrets, deployment))?.stack;
   const { volumes } = await platform.machine();
-  await step(
+  const hasGaps = await work.step(
     'find builds',
-    async () => {
+    async (signal) => {
       if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
-      for (const [app, slug] of Object.entries(base.slugs)) {
-        if (await useSlug(db, volumes, slug)) continue;
-        throw new Problem('conflict', `The build of '${app}' for deployment ${base.deployment.number} is not kept any more.`);
-      }
+      const kept = await Promise.all(
+        Object.entries(base.slugs).map(async ([app, slug]) => ({ app, isKept: await useSlug(db, volumes, slug) })),
+      );
+      const missing = kept.filter(({ isKept }) => !isKept).map(({ app }) => app);
+      if (missing.length > 0 && !rebuilds)
+        throw new Problem('conflict', `The build of '${missing[0]}' for deployment ${base.deployment.number} is not kept any more.`);
+      if (missing.length > 0) await fetchSubmodules(platform, { activity: work.activity, commit: base.commit_id, log: work.log, signal });
+      return missing.length > 0;
     },
     onFailure,
   );
   if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
-  return { model: base.model, slugs: base.slugs, base };
+  const { model, commit_id: commit } = base;
+  const slugs = hasGaps ? await build(work, platform, { ...request, commit }, model, base.secrets.variables) : base.slugs;
+  return { model, slugs, base };
 }
 
 /** Undefined: there is nothing to deploy, and nothing runs that would have to stay as it is. */
@@ -216,13 +225,19 @@ const configureResources = ({ step, log, activity }: Work<unknown>, platform: Pl
     await refuseOverCapacity(db, platform, subject, model, sizes);
   });
 
-async function build(work: Work<unknown>, platform: Platform, request: DeployRequest, model: ProjectModel): Promise<Record<string, Slug>> {
+async function build(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  model: ProjectModel,
+  then?: readonly EffectiveVariable[],
+): Promise<Record<string, Slug>> {
   const { db, git, config, secrets } = platform;
   const { project_id } = work.activity;
   const { runtime, images, volumes } = await platform.machine();
   const [entropy, variables] = await Promise.all([
     db.transaction().execute((tx) => ensureEntropy(tx, secrets, project_id)),
-    effectiveVariables(db, secrets, project_id, request.environment),
+    then ?? effectiveVariables(db, secrets, project_id, request.environment),
   ]);
   const asked = {
     project: { id: project_id, entropy },

@@ -5,7 +5,7 @@ import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import { typesOf } from './places.ts';
-import { hasDeployments } from './queries.ts';
+import { hasDeployments } from './kept-stacks.ts';
 import type { Stack } from './stack.ts';
 
 /** What is kept of layers that nothing runs on. */

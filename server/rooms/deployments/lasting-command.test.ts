@@ -85,7 +85,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
   const run = async (input: Parameters<typeof begin>[0]) => ended(await begin(input));
   const waitForLines = async (id: string, count: number) => {
     for (let looks = 0; (await lines(id)).length < count; looks++) {
-      if (looks > 500) throw new Error(`Only ${(await lines(id)).join('\n')} was said`);
+      if (looks > 3000) throw new Error(`Only ${(await lines(id)).join('\n')} was said`);
       await sleep(20);
     }
   };
@@ -198,7 +198,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
           .set({ cancel_requested_at: sql<string>`now()` })
           .where('id', '=', id)
           .execute();
-        for (let looks = 0; (await activityRow(all.home.platform, id)).state === 'in_progress' && looks < 500; looks++) await sleep(20);
+        for (let looks = 0; (await activityRow(all.home.platform, id)).state === 'in_progress' && looks < 3000; looks++) await sleep(20);
         await runner.close();
         expect((await activityRow(all.home.platform, id)).state).toBe('cancelled');
         // A shell may tell of its child.

@@ -6,7 +6,7 @@ import type { Amounts } from './amounts.ts';
 import { amountsOfOthers } from './capacity.ts';
 import { notedAmounts } from './machine-amounts.ts';
 import { backupOfSnapshot, isPassing, stackOfVolume } from './names.ts';
-import { knownStacks } from './queries.ts';
+import { knownStacks } from './kept-stacks.ts';
 
 export interface MachineUse {
   given: Amounts;

@@ -4,7 +4,7 @@ import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { clusterAt, keepReaching, keepRunning } from './keep-running.ts';
 import { isPassing, stackOfContainer, stackOfVolume } from './names.ts';
-import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './queries.ts';
+import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './kept-stacks.ts';
 import { removeVolumes } from './stack-volumes.ts';
 import { forgetAtEdge } from './traffic.ts';
 

@@ -7,10 +7,10 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { ProjectModel } from '../builds/room.ts';
 import { amountsOf, refuseMoreThanThereIs, refuseToRunAgain } from './capacity.ts';
 import { sizesFrom, sizesOf, type SizesRequest } from './deploying.ts';
-import { notedAmounts } from './machine-amounts.ts';
+import { notedAmounts, notedFreeBytes } from './machine-amounts.ts';
 import { modelOf, nextCommitOf, usualSizes } from './next-stack.ts';
 import { currentlyDeployed, currentStack, subjectOf } from './queries.ts';
-import { refuseUnfit, type RestorePlan } from './restoring.ts';
+import { refuseTooLarge, refuseUnfit, type RestoredData, type RestorePlan } from './restoring.ts';
 import { sizesAsFarAs } from './sizes.ts';
 
 interface Address {
@@ -49,14 +49,16 @@ export async function refuseResumeAhead(tx: Tx, { config }: Pick<Platform, 'conf
   if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
 }
 
-/** The same for a backup, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
+/** The same for a backup, also where the pool has no room for it, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
 export async function refuseRestoreAhead(
   tx: Tx,
   { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
   address: Address,
-  restoring: RestorePlan,
+  restoring: RestorePlan & RestoredData,
   model: ProjectModel | undefined,
 ): Promise<void> {
+  const freeBytes = await notedFreeBytes(tx);
+  if (freeBytes !== undefined) refuseTooLarge(restoring, freeBytes, 1);
   const subject = await subjectOf(tx, address.project_id, address.id);
   if (!subject) return;
   const current = await currentStack(tx, secrets, address.project_id, address.id);

@@ -108,10 +108,18 @@ const inMegabytes = (bytes: number) => `${Math.ceil(bytes / megabyte)} MB`;
 /** Of volumes, as opposed to what was built. */
 const isData = (part: string) => /^(?:data|storage)-/.test(part);
 
-async function refuseWithoutRoom({ volumes }: Pick<Machine, 'volumes'>, { title, parts, bytesWithoutHoles }: Restoring) {
-  const bytes = parts.filter(({ name }) => isData(name)).reduce((sum, part) => sum + part.bytes, 0);
-  const neededBytes = Math.max(bytes, bytesWithoutHoles) * (volumes.kind === 'copy' ? copiesWithoutSharing : 1) + spareBytes;
+/** What is known of its size before any of it is fetched. */
+export type RestoredData = Pick<Restoring, 'title' | 'parts' | 'bytesWithoutHoles'>;
+
+async function refuseWithoutRoom({ volumes }: Pick<Machine, 'volumes'>, data: RestoredData) {
   const { freeBytes } = await volumes.capacity();
+  refuseTooLarge(data, freeBytes, volumes.kind === 'copy' ? copiesWithoutSharing : 1);
+}
+
+/** A Problem where that much is not free on the pool. */
+export function refuseTooLarge({ title, parts, bytesWithoutHoles }: RestoredData, freeBytes: number, copies: number): void {
+  const bytes = parts.filter(({ name }) => isData(name)).reduce((sum, part) => sum + part.bytes, 0);
+  const neededBytes = Math.max(bytes, bytesWithoutHoles) * copies + spareBytes;
   if (neededBytes <= freeBytes) return;
   throw new Problem(
     'conflict',

@@ -43,7 +43,7 @@ export {
 } from './queries.ts';
 export { allQuotas, noFurtherProject, refuseFurtherProject, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
 export { modelAhead, refuseAhead, refuseRestoreAhead, refuseResumeAhead } from './refuse-ahead.ts';
-export { slugPart, type RestorePlan, type Restoring } from './restoring.ts';
+export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './restoring.ts';
 export { restoreAtRest, type Rest } from './restore-at-rest.ts';
 export { shellScript } from './lasting-command.ts';
 export { runLasting, type LastingRun } from './run-lasting.ts';
@@ -54,6 +54,7 @@ export { sensitiveValues } from './told-variables.ts';
 export { amountsThere } from './capacity.ts';
 export { wakeBeside } from './wake-beside.ts';
 export { usualInit, type SizesInit } from './sizes.ts';
+export { parseStack } from './stack-schema.ts';
 export type { Size, Sizes, Stack } from './stack.ts';
 export { pauseEnvironment, removeAllStacks, removeStack, resumeEnvironment } from './stop.ts';
 export { wakeEnvironment, wakeForWork } from './wake.ts';

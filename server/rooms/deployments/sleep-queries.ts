@@ -1,7 +1,7 @@
 /** What is written down about sleep. An environment is asleep, or to be, from the moment that it says so here; all else follows from that. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { isBusy, keptStack, type KeptStack } from './queries.ts';
+import { isBusy, keptStack, type KeptStack } from './kept-stacks.ts';
 
 /** An activity has begun to work on it; those that only wait do not touch it. */
 const isWorkedOn = sql<boolean>`exists (select from activity_lanes join activities on activities.id = activity_lanes.activity_id

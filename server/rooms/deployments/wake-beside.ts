@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { keptStack } from './queries.ts';
+import { keptStack } from './kept-stacks.ts';
 import { startFailureOf } from './sleep-queries.ts';
 import { wakeForWork } from './wake.ts';
 

@@ -114,7 +114,7 @@ function whatToDeploy(
   const isPinned = pinned_commit !== null;
   const base = { commit: pinned_commit ?? head, keepsVolumes: isPinned };
   return occasion === 'restart' && enable_manual_deployments && deployment !== null
-    ? { ...base, again: { deployment, settings: 'then' } }
+    ? { ...base, again: { deployment, settings: 'then', rebuilds: true } }
     : base;
 }
 

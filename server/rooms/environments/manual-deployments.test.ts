@@ -3,6 +3,7 @@ import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../t
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { commitFiles, git } from '../../test-repository.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { startRebuild } from './start-rebuild.ts';
 import { filesOf, openRunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;
@@ -125,6 +126,25 @@ describe.runIf(canRunContainers)(`manual deployments${whyNoContainers}`, () => {
       expect([await project.ask(), await project.staged()]).toMatchObject([{ version: 'three' }, []]);
     },
   );
+
+  test('what was built and is lost is built again as it was; what is staged stays so', { timeout }, async () => {
+    const project = await openRunningProject(all);
+    const { platform } = all.home;
+    await project.act('POST', '/variables', { name: 'env:COLOR', value: 'red' });
+    await project.push(filesOf('one'));
+    await project.send('PATCH', '/settings', manual);
+    await project.push(filesOf('two'));
+    await project.act('PATCH', '/variables/env:COLOR', { value: 'blue' });
+    const slugs = (await all.machine.volumes.list())
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith(`slug-${project.projectId}-`));
+    for (const { name } of await all.machine.runtime.list()) await all.machine.runtime.remove(name);
+    for (const name of slugs) await all.machine.volumes.remove(name);
+    await platform.db.transaction().execute((tx) => startRebuild(tx, platform.config.domain, project.projectId, 'main'));
+    await workThrough(platform);
+    expect([await project.ask(), await project.staged()]).toMatchObject([{ version: 'one', color: 'red' }, { length: 2 }]);
+    expect(await project.environment()).toMatchObject({ deployment_state: { last_deployment_successful: true } });
+  });
 
   test('a merge waits in the parent alone, and is deployed there', { timeout }, async () => {
     const project = await openRunningProject(all);

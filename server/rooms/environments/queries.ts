@@ -3,6 +3,7 @@ import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { areSlugsKept } from '../builds/room.ts';
+import { isBeingBackedUp } from './being-backed-up.ts';
 
 type Row = Omit<Selectable<Database['environments']>, 'type'> & { type: EnvironmentType };
 
@@ -117,8 +118,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id
         and earlier.environment_id = environments.id and earlier.status = 'replaced' and ${areSlugsKept('earlier')}) as can_rollback,
-      exists (select from backups where backups.project_id = environments.project_id and backups.environment_id = environments.id
-        and backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null) as is_being_backed_up,
+      ${isBeingBackedUp} as is_being_backed_up,
       exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
       deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'

@@ -16,6 +16,7 @@ import * as running from './running-activities.ts';
 import { adoptBranches, finishPushes, forgetUnmade } from './reconcilers.ts';
 
 export { initializeActivity, pushActivity } from './activities.ts';
+export { isBeingBackedUp, isBeingMade } from './being-backed-up.ts';
 export { concernedBy, deployBranch } from './deploy-branch.ts';
 export { changeDefaultBranch } from './change-default-branch.ts';
 export { createDefaultEnvironment, createEnvironment } from './create-environment.ts';

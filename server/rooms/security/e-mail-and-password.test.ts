@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password, password_hash } from '../../test-browser.ts';
 import { enrol } from '../../test-identity.ts';
 import { openTestPlatform, type Person } from '../../test-platform.ts';
@@ -12,11 +12,8 @@ beforeEach(() => db.deleteFrom('attempts').execute());
 
 /** The path of the link in the newest mail to this address. */
 async function linkMailedTo(address: string) {
-  const text = await vi.waitFor(async () => {
-    const newest = (await mail(address)).at(-1)?.text ?? '';
-    expect(newest).toContain('token=');
-    return newest;
-  });
+  let text = '';
+  await expect.poll(async () => (text = (await mail(address)).at(-1)?.text ?? '')).toContain('token=');
   const url = /http:\S+token=\S+/.exec(text)?.[0] ?? '';
   expect(url.startsWith(platform.config.url)).toBe(true);
   return url.slice(platform.config.url.length);
@@ -56,10 +53,12 @@ describe('a new e-mail address', () => {
     const done = await browser.submit(formOf(link));
     expect(done.text).toContain('E-mail address changed');
     expect((await ada.send('GET', '/users/me')).json).toMatchObject({ email: address, email_verified: true });
-    expect(await vi.waitUntil(async () => (await mail(ada.user.email))[0])).toMatchObject({
-      subject: 'Your e-mail address was changed',
-      text: expect.stringContaining(address),
-    });
+    await expect
+      .poll(async () => (await mail(ada.user.email))[0])
+      .toMatchObject({
+        subject: 'Your e-mail address was changed',
+        text: expect.stringContaining(address),
+      });
   });
 
   test('is confirmed once, also by two at the same moment', async () => {
@@ -178,7 +177,7 @@ describe('a forgotten password', () => {
     expect((await program.refresh(tokens.refresh_token)).status).toBe(400);
     expect((await browser.visit(authorizeUrl(freshVerifier()))).text).toContain('name="password"');
     expect([await canSignIn(ada.user.email, password), await canSignIn(ada.user.email, next)]).toEqual([false, true]);
-    await vi.waitFor(async () => expect((await mail(ada.user.email)).at(-1)?.subject).toBe('Your password was changed'));
+    await expect.poll(async () => (await mail(ada.user.email)).at(-1)?.subject).toBe('Your password was changed');
     expect((await openBrowser(home).visit(link)).status).toBe(410);
   });
 

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import sharp from 'sharp';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   answerOf,
   authorizeUrl,
@@ -75,7 +75,7 @@ describe('turning two-factor authentication on', () => {
     expect((await ada.send('GET', '/users/me')).json.mfa_enabled).toBe(true);
     expect((await ada.send('GET', totpOf(ada))).status).toBe(409);
     expect((await ada.send('POST', totpOf(ada), { secret, passcode: passcodeOf(secret) })).status).toBe(409);
-    expect(await vi.waitUntil(async () => (await mail(ada.user.email))[0])).toMatchObject({ subject: 'Two-factor authentication is on' });
+    await expect.poll(async () => (await mail(ada.user.email))[0]).toMatchObject({ subject: 'Two-factor authentication is on' });
   });
 
   test('is done once by two at the same moment', async () => {
@@ -129,9 +129,7 @@ describe('turning it off', () => {
     expect((await ada.send('GET', '/users/me')).json.mfa_enabled).toBe(false);
     expect((await ada.send('DELETE', totpOf(ada))).status).toBe(404);
     expect(await db.selectFrom('recovery_codes').selectAll().where('user_id', '=', ada.user.id).execute()).toEqual([]);
-    await vi.waitFor(async () =>
-      expect((await mail(ada.user.email)).map(({ subject }) => subject)).toContain('Two-factor authentication is off'),
-    );
+    await expect.poll(async () => (await mail(ada.user.email)).map(({ subject }) => subject)).toContain('Two-factor authentication is off');
     await enrol(ada);
   });
 });

@@ -237,10 +237,10 @@ describe('who may push', () => {
       take();
       return listed(greedy.apiToken);
     };
-    await expect.poll(crowded, { timeout: 10_000 }).not.toBe(0);
+    await expect.poll(crowded).not.toBe(0);
     expect(await listed(owner.apiToken)).toBe(0);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => listed(greedy.apiToken), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => listed(greedy.apiToken)).toBe(0);
   });
 
   test('a name in front of hidden branches does not show them', async () => {
@@ -352,9 +352,9 @@ describe('what cannot be pushed', () => {
       const socket = createConnection(port, '127.0.0.1');
       const head = `POST /git/${id}.git/${service} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.accessToken}\r\nContent-Length: 100000\r\n\r\n`;
       socket.write(`${head}0098`);
-      await expect.poll(processes, { timeout: 5000 }).not.toBe('');
+      await expect.poll(processes).not.toBe('');
       socket.destroy();
-      await expect.poll(processes, { timeout: 5000 }).toBe('');
+      await expect.poll(processes).toBe('');
     }
   });
 
@@ -410,9 +410,9 @@ describe('what cannot be pushed', () => {
     child.stderr?.on('data', (text: string) => void (text.includes('Processing') && child.kill('SIGKILL')));
     await once(child, 'exit');
     await expect
-      .poll(async () => (await activitiesIn(id)).map(({ state, result }) => ({ state, result })), { timeout: 10_000 })
+      .poll(async () => (await activitiesIn(id)).map(({ state, result }) => ({ state, result })))
       .toEqual([{ state: 'complete', result: 'success' }]);
-    expect(await home.platform.db.selectFrom('pushes').selectAll().where('project_id', '=', id).execute()).toEqual([]);
+    await expect.poll(() => home.platform.db.selectFrom('pushes').selectAll().where('project_id', '=', id).execute()).toEqual([]);
   });
 });
 

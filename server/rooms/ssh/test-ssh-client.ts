@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import ssh2 from 'ssh2';
 import type { Person } from '../../test-platform.ts';
 
-const secondsMax = 25;
+const secondsMax = 80;
 
 export interface SshEnded {
   code: number;

@@ -44,9 +44,7 @@ const one = (at: string, name: string) => `${at}/${encodeURIComponent(name)}`;
 const effective = (environment: Branch) => effectiveVariables(home.platform.db, home.platform.secrets, projectId, environment.id);
 
 async function untilDone(activityId: string) {
-  await expect
-    .poll(async () => (await ada.send('GET', `/projects/${projectId}/activities/${activityId}`)).json.state, { timeout: 10_000 })
-    .toBe('complete');
+  await expect.poll(async () => (await ada.send('GET', `/projects/${projectId}/activities/${activityId}`)).json.state).toBe('complete');
   return (await ada.send('GET', `/projects/${projectId}/activities/${activityId}`)).json;
 }
 

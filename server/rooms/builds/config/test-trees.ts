@@ -1,5 +1,8 @@
 /** Repositories for tests: files by path. */
+import { Value } from 'typebox/value';
+import { flawOf } from '../../../kernel/written-down.ts';
 import type { Image } from './images.ts';
+import { ProjectModelSchema } from './model-schema.ts';
 import { type ConfigurationOptions, readConfiguration } from './read-configuration.ts';
 import type { SourceEntry, SourceTree } from './source-tree.ts';
 
@@ -39,7 +42,13 @@ export const images: Image[] = [
 ];
 export const options: ConfigurationOptions = { images, scriptsByDefault: true };
 
-export const read = (files: Files) => readConfiguration(treeOf(files), options);
+/** Whatever the language makes of files, a backup of it is understood elsewhere. */
+export async function read(files: Files) {
+  const configuration = await readConfiguration(treeOf(files), options);
+  const written: unknown = JSON.parse(JSON.stringify(configuration.model ?? null));
+  if (written !== null && !Value.Check(ProjectModelSchema, written)) throw new Error(flawOf(ProjectModelSchema, written));
+  return configuration;
+}
 export const readText = (yaml: string, files: Files = {}) => read({ '.upsun/config.yaml': yaml, ...files });
 
 /** The model; what was wrong with it fails the test. */

@@ -1,0 +1,8 @@
+import { sql } from 'kysely';
+
+/** Of rows in `backups`: somebody is at work on it, or was until a moment ago. What has come to its end can be restored, or was found damaged, or goes. */
+export const isBeingMade = sql<boolean>`(backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null)`;
+
+/** Of rows in `environments`. */
+export const isBeingBackedUp = sql<boolean>`exists (select from backups
+  where backups.project_id = environments.project_id and backups.environment_id = environments.id and ${isBeingMade})`;
