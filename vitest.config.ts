@@ -7,8 +7,11 @@ const unit = {
   maxWorkers: 3,
   sequence: { groupOrder: 0 },
 };
-/** Whole platforms too, but what people do with them, by clients, browsers and commands, is not measured: two at a time. */
+/** Whole platforms too, but what people do with them, by clients, browsers and commands, and that they survive it, is not measured: two at a time. */
 const clientFiles = [
+  'kill',
+  'first-start',
+  'several-processes',
   'released-cli*',
   'invitation',
   'password-and-passcode',
@@ -20,7 +23,7 @@ const clientFiles = [
   'upgrade',
 ].map((name) => `e2e/${name}.test.ts`);
 const clients = { include: clientFiles, maxWorkers: 2, sequence: { groupOrder: 1 } };
-/** These start whole platforms, kill them and measure; side by side they would only slow each other down. */
+/** These start whole platforms and measure; side by side they would only slow each other down. */
 const whole = {
   include: ['e2e/**/*.test.ts'],
   exclude: [...configDefaults.exclude, ...clientFiles],
@@ -30,8 +33,10 @@ const whole = {
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // What takes long says more of the machine than of the program: these end what would never end. Where a time is promised, the test itself says so.
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: 'server', ...unit } },
       { extends: true, test: { name: 'clients', testTimeout: 240_000, ...clients } },

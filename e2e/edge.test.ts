@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApplication, type TestApplication } from '../edge/test-application.ts';
 import { type LoadResult, startLoad } from '../edge/test-load.ts';
-import { environmentWith, freePort, type RunningEdge, startRunningEdge } from '../edge/test-running-edge.ts';
+import { freePort } from '../edge/test-ports.ts';
+import { environmentWith, type RunningEdge, startRunningEdge } from '../edge/test-running-edge.ts';
 import { openControlClient } from '../server/drivers/edge/control-client.ts';
 import { eventually } from './eventually.ts';
 import { isAlive, titleOf } from './processes.ts';
@@ -90,8 +91,8 @@ describe.each([1, 2])('with %i processes that serve', (processes) => {
 
   test('a drain waits for what is under way, and tells what was left', async () => {
     await put([one]);
-    const slow = running.get(host, '/?wait=600');
-    await sleep(150);
+    const slow = running.get(host, '/?wait=1500');
+    await eventually('it is under way', async () => (await running.edge.drain('shop', 'one', 0)) === 1, 2, running.said);
     await put([other]);
     expect(await running.edge.drain('shop', 'one', 0.1)).toBe(1);
     expect(await running.edge.drain('shop', 'one', 5)).toBe(0);

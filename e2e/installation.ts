@@ -6,9 +6,9 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePort } from '../edge/test-ports.ts';
 import { eventually } from './eventually.ts';
 import { testImagesFolder } from '../server/test-images.ts';
 import { postgresIn, signal } from './processes.ts';
@@ -19,7 +19,7 @@ import { installationBegins, installationEnds } from './working-folders.ts';
 export const repository = resolve(import.meta.dirname, '..');
 const command = join(repository, 'offshoot');
 const commandSecondsMax = 60;
-const postgresEndSecondsMax = 10;
+const postgresEndSecondsMax = 30;
 
 export type Settings = Record<string, string>;
 
@@ -122,15 +122,3 @@ export function plainEnvironment(): Record<string, string> {
 }
 
 const keptVariables = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TMPDIR', 'http_proxy', 'https_proxy', 'no_proxy']);
-
-export function freePort(): Promise<number> {
-  return new Promise((settle, fail) => {
-    const server = createServer();
-    server.once('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      server.close(() => settle(port));
-    });
-  });
-}

@@ -6,7 +6,7 @@ import { eventually } from './eventually.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { postgresIn } from './processes.ts';
 import type { RunningPlatform } from './running-platform.ts';
-import { emptyLedger, expectKept, forgetTokens, signInAsClient, write } from './writing.ts';
+import { emptyLedger, expectKept, forgetTokens, type Ledger, signInAsClient, write } from './writing.ts';
 
 const killsDuringFirstStart = 8;
 const connectionKills = 3;
@@ -58,6 +58,9 @@ describe('after kill -9 during writes', () => {
     ['PostgreSQL alone', 2, killPostgres],
   ];
   const writingMilliseconds = () => 50 + Math.random() * 700;
+  /** However slow the machine is, there is something to be lost. */
+  const untilMuchIsWritten = (ledger: Ledger, kills: number) =>
+    eventually('something is acknowledged', () => ledger.acknowledged > kills, recoverSecondsMax);
 
   for (const [victim, kills, kill] of victims) {
     test(`of ${victim}, ${kills} times, the next start works and everything acknowledged is there`, async () => {
@@ -67,6 +70,7 @@ describe('after kill -9 during writes', () => {
       const ledger = emptyLedger();
       for (let nth = 0; nth < kills; nth++) {
         const writing = write(client, ledger);
+        if (nth === 0) await untilMuchIsWritten(ledger, kills);
         await sleep(writingMilliseconds());
         await kill(platform);
         await writing;
@@ -88,6 +92,7 @@ describe('after kill -9 during writes', () => {
     const ledger = emptyLedger();
     for (let nth = 0; nth < connectionKills; nth++) {
       const writing = write(client, ledger);
+      if (nth === 0) await untilMuchIsWritten(ledger, connectionKills);
       await sleep(writingMilliseconds());
       platform.killPostgresConnection();
       await writing;

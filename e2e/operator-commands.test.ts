@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessToken, exchange, send } from './api.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { postgresIn } from './processes.ts';
@@ -23,51 +23,37 @@ async function welcome(run: Run, name: string): Promise<string> {
   return token.trim();
 }
 
-describe('operator commands', () => {
-  test('work beside a running platform, which knows of them at once', async () => {
-    await using installation = await createInstallation();
+describe('operator commands beside a running platform', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await createInstallation();
     await installation.start();
+  });
+  afterAll(() => installation?.[Symbol.asyncDispose]());
+
+  test('are known to it at once', async () => {
     const { url, run } = installation;
     const grace = await accessToken(url, await welcome(run, 'grace'));
     expect(await send(url, grace, 'GET', '/users/me')).toMatchObject({ status: 200, json: { email: 'grace@example.org' } });
   });
 
-  test('work while the platform is stopped, and before it was ever started', async () => {
-    await using installation = await createInstallation();
-    const { url, run, data } = installation;
-    const first = await welcome(run, 'ada');
-    expect(postgresIn(data)).toEqual([]);
-    const platform = await installation.start();
-    await platform.credentials();
-    expect((await exchange(url, first)).status).toBe(200);
-    await platform.stop();
-    const second = await welcome(run, 'grace');
-    expect(postgresIn(data)).toEqual([]);
-    await installation.start();
-    expect((await exchange(url, second)).status).toBe(200);
-  });
-
   test('a new password signs its user out everywhere at once, and only them', async () => {
-    await using installation = await createInstallation();
-    await installation.start();
     const { url, run } = installation;
-    const apiToken = await welcome(run, 'grace');
-    const [grace, ada] = [await accessToken(url, apiToken), await accessToken(url, await welcome(run, 'ada'))];
+    const apiToken = await welcome(run, 'joan');
+    const [joan, ada] = [await accessToken(url, apiToken), await accessToken(url, await welcome(run, 'ada'))];
     const status = async (token: string) => (await send(url, token, 'GET', '/users/me')).status;
-    expect([await status(grace), await status(ada)]).toEqual([200, 200]);
-    expect(await said(run, 'user', 'password', 'grace@example.org')).toMatch(/^grace@example.org was signed out everywhere and .+\n$/);
-    expect([await status(grace), await status(ada)]).toEqual([401, 200]);
+    expect([await status(joan), await status(ada)]).toEqual([200, 200]);
+    expect(await said(run, 'user', 'password', 'joan@example.org')).toMatch(/^joan@example.org was signed out everywhere and .+\n$/);
+    expect([await status(joan), await status(ada)]).toEqual([401, 200]);
     expect(await status(await accessToken(url, apiToken))).toBe(200);
   });
 
   test('say in a sentence what is wrong', async () => {
-    await using installation = await createInstallation();
-    await installation.start();
     const { run } = installation;
-    await said(run, 'user', 'create', 'ada@example.org');
+    await said(run, 'user', 'create', 'mary@example.org');
     const wrong: [string[], RegExp][] = [
-      [['user', 'create', 'ada@example.org', '--username', 'other'], /belongs to another user/],
-      [['user', 'create', 'other@example.org', '--username', 'ada'], /username is taken/],
+      [['user', 'create', 'mary@example.org', '--username', 'other'], /belongs to another user/],
+      [['user', 'create', 'other@example.org', '--username', 'mary'], /username is taken/],
       [['user', 'create', 'nobody'], /Give an e-mail address/],
       [['user', 'password', 'eve@example.org'], /There is no user eve@example.org/],
       [['token', 'create', 'eve@example.org'], /There is no user eve@example.org/],
@@ -78,7 +64,22 @@ describe('operator commands', () => {
       expect({ args, code, stdout, stderr }).toEqual({ args, code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
       expect(stderr).not.toMatch(stackTrace);
     }
-    const short = await run(['user', 'password', 'ada@example.org', '--password-stdin'], { input: 'short\n' });
+    const short = await run(['user', 'password', 'mary@example.org', '--password-stdin'], { input: 'short\n' });
     expect(short).toMatchObject({ code: 1, stderr: expect.stringContaining('8 to 200 characters') });
   });
+});
+
+test('operator commands work while the platform is stopped, and before it was ever started', async () => {
+  await using installation = await createInstallation();
+  const { url, run, data } = installation;
+  const first = await welcome(run, 'ada');
+  expect(postgresIn(data)).toEqual([]);
+  const platform = await installation.start();
+  await platform.credentials();
+  expect((await exchange(url, first)).status).toBe(200);
+  await platform.stop();
+  const second = await welcome(run, 'grace');
+  expect(postgresIn(data)).toEqual([]);
+  await installation.start();
+  expect((await exchange(url, second)).status).toBe(200);
 });

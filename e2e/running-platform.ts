@@ -8,7 +8,7 @@ import { eventually } from './eventually.ts';
 import { freeze, isAlive, postgresIn, signal, titleOf, treeOf } from './processes.ts';
 
 const readySecondsMax = 60;
-const credentialsSecondsMax = 10;
+const credentialsSecondsMax = 30;
 const endSecondsMax = 40;
 const outputCharactersMax = 1_000_000;
 

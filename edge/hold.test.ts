@@ -59,6 +59,7 @@ test('a request to an environment that sleeps asks for it once, and waits', asyn
   for (const client of clients) expect(statuses(await client.heard(/ok$/))).toEqual([200]);
   made.table.put(environmentOf([], { state: 'sleeping' }));
   await askEach(made, 1);
+  await until(() => made.wakes.length > 1);
   expect(made.wakes).toEqual(['project-main', 'project-main']);
   await upstream.close();
 });
@@ -88,7 +89,7 @@ test('a hold for a while ends by itself, for those who wait and those who come; 
 });
 
 test('those who leave are forgotten, those who wait too long are told, and no more wait than may', async () => {
-  await using made = await openTestEdge([environmentOf([], { state: 'holding' })], { heldRequestsPerEnvironmentMax: 2, heldSeconds: 0.6 });
+  await using made = await openTestEdge([environmentOf([], { state: 'holding' })], { heldRequestsPerEnvironmentMax: 2, heldSeconds: 1.5 });
   const [leaving, staying] = await askEach(made, 2);
   expect(statuses(await answerTo(made.port, asking('/'), 50))).toEqual([503]);
   leaving?.socket.destroy();

@@ -376,14 +376,14 @@ describe('an edge in its processes', () => {
     const path = `/found-${Date.now()}`;
     await running.get('shop.localhost', `${path}?a=b`);
     await expect
-      .poll(() => read, { timeout: 5000 })
+      .poll(() => read)
       .toContainEqual(expect.objectContaining({ cluster: 'shop', path, query: 'a=b', status: 200, instance: 'one' }));
-    await expect.poll(() => running.accessLog('shop'), { timeout: 5000 }).toContain(`"GET ${path}?a=b HTTP/1.1" 200`);
+    await expect.poll(() => running.accessLog('shop')).toContain(`"GET ${path}?a=b HTTP/1.1" 200`);
     stopping.abort();
     await reading;
   });
 
-  test('with ten thousand environments: one changes as fast as before, and a start takes little longer', async () => {
+  test('with ten thousand environments: one changes as fast as before, and a start takes little longer', { timeout: 120_000 }, async () => {
     const count = 10_000;
     const table = join(running.options.folder, 'table');
     mkdirSync(table, { recursive: true });
@@ -422,6 +422,12 @@ async function middleOf(times: number, work: (nth: number) => Promise<unknown>):
   return all.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN;
 }
 
-const putMilliseconds = (running: RunningEdge, cluster: string, from: number, { instance: it }: TestApplication) =>
-  middleOf(50, (nth) => running.edge.put(environmentWith(cluster, from + nth, [it])));
+/** The least of some middles: what it costs, and not what else the machine did meanwhile. */
+async function putMilliseconds(running: RunningEdge, cluster: string, from: number, { instance: it }: TestApplication) {
+  let version = from;
+  const middles: number[] = [];
+  for (let round = 0; round < 5; round++)
+    middles.push(await middleOf(10, () => running.edge.put(environmentWith(cluster, version++, [it]))));
+  return Math.min(...middles);
+}
 const getMilliseconds = (running: RunningEdge, host: string) => middleOf(50, () => running.get(host));

@@ -121,6 +121,8 @@ export async function openClient(port: number): Promise<Client> {
 
 /** A machine that has other work, too, takes its time. */
 const firstWordMsMax = 2000;
+/** One that stood still meanwhile has heard nothing, which is not the same as that nothing was said: so it listens again and again. */
+const silentLooks = 10;
 
 /** All that the edge answers to these bytes until it closes, or falls silent after it has begun. */
 export async function answerTo(port: number, bytes: string, silentMs = 150): Promise<string> {
@@ -128,9 +130,10 @@ export async function answerTo(port: number, bytes: string, silentMs = 150): Pro
   client.say(bytes);
   const end = performance.now() + firstWordMsMax;
   while (client.text() === '' && !client.socket.destroyed && performance.now() < end) await sleep(2);
-  for (let before = -1; before !== client.text().length && !client.socket.destroyed;) {
+  for (let before = -1, quietLooks = 0; quietLooks < silentLooks && !client.socket.destroyed;) {
+    quietLooks = before === client.text().length ? quietLooks + 1 : 0;
     before = client.text().length;
-    await sleep(silentMs);
+    await sleep(silentMs / silentLooks);
   }
   client.socket.destroy();
   return client.text();

@@ -2,13 +2,13 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Edge } from '../server/drivers/edge/edge.ts';
 import { type EdgeOptions, openEdge } from '../server/drivers/edge/open-edge.ts';
 import { openLog } from '../server/kernel/log.ts';
 import type { EdgeEnvironment, Instance } from './table.ts';
+import { freePort } from './test-ports.ts';
 
 export interface RunningEdge extends AsyncDisposable {
   edge: Edge;
@@ -59,14 +59,6 @@ export async function startRunningEdge(changes: Partial<EdgeOptions> = {}): Prom
     },
   };
   return running;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function get(port: number, host: string, path: string) {

@@ -96,7 +96,7 @@ const almostRight = (example: unknown, fields: readonly string[]) =>
     ? fc.dictionary(fc.constantFrom(...Object.keys(example), ...fields, 'extra'), json).map((spoiled) => ({ ...example, ...spoiled }))
     : json;
 
-test.for(operationsOf(rooms))('$endpoint bears hostile input', { timeout: 15_000 }, async (operation) => {
+test.for(operationsOf(rooms))('$endpoint bears hostile input', async (operation) => {
   const { method, path } = operation;
   const names = pathParameters(path);
   const address = await sampleAddress(operation, ada);

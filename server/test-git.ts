@@ -34,7 +34,7 @@ export const run = (command: string, args: string[], cwd: string, env: Record<st
       ...identity,
       ...env,
     };
-    execFile(command, args, { cwd, env: plain, timeout: 25_000, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
+    execFile(command, args, { cwd, env: plain, timeout: 80_000, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
       resolve({ code: error ? (typeof error.code === 'number' ? error.code : 255) : 0, said: `${stdout}${stderr}` }),
     );
   });

@@ -106,7 +106,7 @@ describe.runIf(canRunContainers)(`the machine room${whyNoContainers}`, () => {
     },
   );
 
-  test('keeps what is written within the limit of the volume, and lets nobody make volumes of their own', { timeout: 60_000 }, async () => {
+  test('keeps what is written within the limit of the volume, and lets nobody make volumes of their own', async () => {
     const volume = await containers.volume('small', 64 * 2 ** 20);
     await containers.start({
       name: 'hog',

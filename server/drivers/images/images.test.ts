@@ -108,7 +108,7 @@ describe.runIf(canRunContainers)(`building${whyNoContainers}`, { timeout: 600_00
     const exit = once(builder, 'exit');
     builder.kill('SIGKILL');
     await exit;
-    await expect.poll(traces, { timeout: 5000 }).toEqual([]);
+    await expect.poll(traces).toEqual([]);
 
     const images = openImages(folder, trial);
     expect(await images.built('trial:1')).toBeUndefined();

@@ -1,7 +1,6 @@
 /** What every driver of volumes does. A driver that cannot do something says so in its own words, and the test carries them as its reason. */
 import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Volumes } from './volumes.ts';
 
@@ -173,7 +172,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
             for (const file of ['first', 'second']) await writeFile(join(path, file), '123456789', { flag: 'a', flush: true });
         })();
         try {
-          await sleep(200);
+          await expect.poll(async () => (await text(path, 'second').catch(() => '')).length).toBeGreaterThan(90);
           for (let n = 0; n < 20; n += 1) {
             const before = (await text(path, 'second')).length - 9;
             const clone = await volumes.clone('busy', `busy-${n}`);

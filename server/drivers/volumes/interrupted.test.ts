@@ -23,7 +23,7 @@ test('killed at 8 random moments, plain copies are whole or absent', async () =>
   const leftovers = await interrupt('copy', folder, join(folder, 'scratch'), await openCopyVolumes(folder), 8);
   expect(leftovers).toBeGreaterThan(0);
   await rm(folder, { recursive: true });
-}, 60_000);
+});
 
 test.skipIf(!runsAsRoot)(
   'killed at 50 random moments, volumes on a pool are whole or absent, and the pool goes on (takes root)',

@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeContainer, getAndPrint, run, runShell, shell } from '../conformance.ts';
+import { describeContainer, getInside, isSilentInside, run, runShell, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
 import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, canRun, makeTestMachine } from './test-machine.ts';
@@ -30,10 +30,9 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     const { probe: _, ...rest } = container(name);
     return { ...rest, argv: shell('exec sleep 1000'), ...changes };
   };
-  const get = (url: string) => run(runtime, 'inside', { argv: ['/usr/bin/node', '-e', getAndPrint, url] });
 
   /** The address itself, if nothing answers there. */
-  const refused = async (url: string) => ((await get(url)).code === 0 ? `${url} answered` : url);
+  const refused = async (url: string) => ((await isSilentInside(runtime, 'inside', url)) ? url : `${url} answered`);
 
   beforeAll(async () => {
     machine = makeTestMachine();
@@ -97,6 +96,7 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
   });
 
   const eachMax = 2;
+  const looksMax = 5;
 
   test('services of the machine cannot be reached, while the machine reaches the container', async () => {
     const server = createServer((_, reply) => reply.end('of the machine')).listen(0, '0.0.0.0');
@@ -128,7 +128,7 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     const world = openWorld(machine.instance);
     try {
       await world.ready;
-      await expect.poll(async () => (await get('http://203.0.113.10:80/')).out, { timeout: 15_000 }).toBe('203.0.113.1');
+      await expect.poll(async () => (await getInside(runtime, 'inside', 'http://203.0.113.10:80/')).out).toBe('203.0.113.1');
       const forbidden = ['http://203.0.113.10:25/', 'http://169.254.77.77:80/', 'http://100.100.100.200:80/'];
       expect(await Promise.all(forbidden.map(refused))).toEqual(forbidden);
       for (const url of forbidden.slice(1)) expect(await (await fetch(url)).text()).toBe('203.0.113.1');
@@ -139,27 +139,37 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
 
   test(
     'one with rules of its own reaches only what they let out, its neighbours and names; they change without a restart',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async () => {
       const world = openWorld(machine.instance);
-      const from = (name: string, url: string) => run(runtime, name, { argv: ['/usr/bin/node', '-e', getAndPrint, url] });
       const [near, far, mail, other] = ['203.0.113.10:80', '203.0.113.11:80', '203.0.113.10:25', '203.0.113.10:8080'];
-      const reached = async (name = 'restricted') =>
-        (await run(runtime, name, { argv: ['/usr/bin/node', '-e', whoAnswers, near, far, mail, other] })).out.split(' ').filter(Boolean);
+      const all = [near, far, mail, other];
+      const answering = async (name: string) => {
+        const { out } = await run(runtime, name, { argv: ['/usr/bin/node', '-e', whoAnswers, ...all] });
+        return out.split(' ').filter(Boolean);
+      };
+      /** On a busy machine an answer may come late: who is missing is asked once more. Who must not answer never does. */
+      const expectReached = async (expected: string[], name = 'restricted') => {
+        const heard = new Set<string>();
+        for (let looks = 0; looks === 0 || (looks < looksMax && heard.size < expected.length); looks++)
+          for (const at of await answering(name)) heard.add(at);
+        expect(all.filter((at) => heard.has(at))).toEqual(expected);
+      };
       const allowing = (outbound: Container['outbound']) => idle('restricted', outbound ? { outbound } : {});
       try {
         await world.ready;
         await runtime.ensure(container('neighbour', { restart: 'always' }));
         const { startedAt } = await runtime.ensure(allowing([{ ips: ['203.0.113.10'], ports: [80, 25] }]));
-        expect(await reached()).toEqual([near]);
-        expect(await reached('inside')).toEqual([near, far, other]);
-        expect((await from('restricted', 'http://neighbour.internal:8080/')).out).toBe('neighbour');
+        await expectReached([near]);
+        await expectReached([near, far, other], 'inside');
+        expect((await getInside(runtime, 'restricted', 'http://neighbour.internal:8080/')).out).toBe('neighbour');
         // Nobody answers there: a reply that says so would be one.
         const datagram = `const socket = require('node:dgram').createSocket('udp4'); socket.connect(9, process.argv[1], () => {
         socket.on('error', () => process.exit(0)); socket.send('x'); setTimeout(() => process.exit(1), 500); });`;
         const hears = async (name: string) =>
           (await run(runtime, name, { argv: ['/usr/bin/node', '-e', datagram, '203.0.113.10'] })).code === 0;
-        expect([await hears('inside'), await hears('restricted')]).toEqual([true, false]);
+        await expect.poll(() => hears('inside')).toBe(true);
+        expect(await hears('restricted')).toBe(false);
 
         const ranges = ['203.0.113.11/32', '203.0.113.0/29', '203.0.113.2/30', '2001:db8::/32'];
         await runtime.updateOutbound('restricted', [
@@ -167,22 +177,22 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
           { ips: [], ports: [] },
           { ips: ['203.0.113.10'], ports: [8080] },
         ]);
-        expect(await reached()).toEqual([far, other]);
+        await expectReached([far, other]);
         expect(await runtime.ensure(allowing([{ ips: ['0.0.0.0/0'], ports: [] }]))).toMatchObject({ startedAt, restarts: 0 });
-        expect(await reached()).toEqual([near, far, other]);
+        await expectReached([near, far, other]);
         const metadata = 'http://169.254.77.77:80/';
-        expect((await from('restricted', metadata)).code).not.toBe(0);
+        expect(await isSilentInside(runtime, 'restricted', metadata)).toBe(true);
         await runtime.ensure(allowing([]));
-        expect(await reached()).toEqual([]);
+        await expectReached([]);
         await expect(runtime.updateOutbound('restricted', [{ ips: ['10.0.0.0/33'], ports: [] }])).rejects.toThrow('10.0.0.0/33');
         expect(await runtime.ensure(allowing(undefined))).toMatchObject({ startedAt });
-        expect(await reached()).toEqual([near, far, other]);
+        await expectReached([near, far, other]);
 
         // Whoever has its address next may reach everything again.
         const { address } = await runtime.ensure(allowing([]));
         await runtime.remove('restricted');
         expect(await runtime.ensure(idle('next'))).toMatchObject({ address });
-        expect(await reached('next')).toEqual([near, far, other]);
+        await expectReached([near, far, other], 'next');
         expect(execFileSync('nft', ['list', 'table', 'inet', `offshoot_${machine.instance}`], { encoding: 'utf8' })).not.toContain(
           'outbound',
         );
@@ -205,6 +215,9 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
       }),
     );
     await runtime.ensure(idle('disk', { limits, argv: shell('while :; do cat /dev/zero >/tmp/file$((n += 1)); sleep 0.1; done') }));
+    const waiting = { timeout: 20_000, interval: 100 };
+    await expect.poll(async () => (await runtime.stats('forks')).pids, waiting).toBeGreaterThan(5);
+    await expect.poll(async () => (await runtime.stats('disk')).diskUsedBytes, waiting).toBeGreaterThan(limits.diskBytes / 2);
     let slowest = 0;
     let forks = 0;
     for (const until = performance.now() + 3000; performance.now() < until; await sleep(100)) {
@@ -219,7 +232,7 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     const { diskUsedBytes } = await runtime.stats('disk');
     expect(diskUsedBytes).toBeGreaterThan(limits.diskBytes / 2);
     expect(diskUsedBytes).toBeLessThanOrEqual(limits.diskBytes);
-    await expect.poll(async () => (await runtime.state('memory')).exit?.outOfMemory, { timeout: 15_000 }).toBe(true);
+    await expect.poll(async () => (await runtime.state('memory')).exit?.outOfMemory, waiting).toBe(true);
     for (const name of ['forks', 'memory', 'disk', 'neighbour']) await runtime.remove(name);
     expect(await runtime.list()).toMatchObject([{ name: 'inside', status: 'running' }]);
   });

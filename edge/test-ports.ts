@@ -1,0 +1,26 @@
+/**
+ * Ports that are still free when something listens on them a moment later, and when it comes back after a stop. Not one that the kernel would
+ * choose: until somebody listens there, it may give it to any connection that leaves this machine.
+ */
+import { createServer } from 'node:net';
+
+const firstPort = 10_000;
+/** The kernel takes those of connections from 32768 on. */
+const portsOfWorker = 2800;
+const workersMax = 8;
+const begin = firstPort + (Number(process.env['VITEST_POOL_ID'] ?? 0) % workersMax) * portsOfWorker;
+let next = Math.floor(Math.random() * portsOfWorker);
+
+/** One that nobody else has, and that nobody else among these tests is told. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = begin + (next++ % portsOfWorker);
+    if (await isFree(port)) return port;
+  }
+}
+
+const isFree = (port: number) =>
+  new Promise<boolean>((settle) => {
+    const server = createServer().once('error', () => settle(false));
+    server.listen(port, () => server.close(() => settle(true)));
+  });
