@@ -65,7 +65,33 @@ const formatNames: Record<string, string> = {
   hostname: 'a host name',
 };
 
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+const typesIn = (types: unknown) =>
+  String(types)
+    .split(',')
+    .map((type) => typeNames[type] ?? type)
+    .join(' or ');
+
+const limitWords: Record<string, (limit: number) => string> = {
+  minLength: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  minItems: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} items`),
+  maxItems: (limit) => `must have at most ${limit} items`,
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+};
+
 function messageOf({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject) {
+  const aboutLimit = limitWords[keyword];
+  if (aboutLimit) return aboutLimit(Number(params['limit']));
+  if (keyword === 'type') return `must be ${typesIn(params['type'])}`;
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a known field';
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
