@@ -1,7 +1,7 @@
 /** A backup of one installation becomes one of another, by a file; that what is restored from it serves the same is in e2e/platform-backup.test.ts. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -126,6 +126,27 @@ test('a file that was exported is imported elsewhere, listed, and holds the same
   await mkdir(folder);
   if (content?.stored) await there.blobs.restore(there.project, content.stored, [{ name: 'storage-shop', folder }]);
   expect((await readFile(join(folder, 'words'))).equals(words)).toBe(true);
+});
+
+test('a backup that its only place has no more is damaged, also to a repair, until it is back', { timeout: 60_000 }, async () => {
+  const [name = ''] = await snapshotsIn(here);
+  const [file, away] = [join(here.kept, here.project, 'snapshots', name), join(scratch, name)];
+  await rename(file, away);
+  const repaired = () => withSettings(here.settings, () => repairBackups([here.project]));
+  expect(await repaired()).toContain(`W: Backup ${backup} of main is damaged`);
+  expect(await repaired()).not.toContain(backup);
+  expect(await listed(here)).toMatchObject([{ id: backup, restorable: false }]);
+  await rename(away, file);
+  expect(await withSettings(here.settings, () => verifyBackups([backup]))).toContain('ok: it is whole again, and can be restored');
+});
+
+test('what is asked for and is not there is named', async () => {
+  const said = (command: () => Promise<void>) => withSettings(there.settings, command);
+  await expect(said(() => listBackups(['typo']))).rejects.toThrow('There is no project typo');
+  const elsewhere = { ...here.settings, OFFSHOOT_BACKUPS: join(scratch, 'elsewhere') };
+  await expect(withSettings(elsewhere, () => verifyBackups([backup]))).rejects.toThrow('1 of the backups that were read are not whole');
+  expect(await listed(here)).toMatchObject([{ id: backup, restorable: true }]);
+  await expect(said(() => importBackup([], {}, () => ''))).rejects.toThrow('Give the file: ./offshoot backup import');
 });
 
 test('a place that is added gets all that the others have, by a repair', { timeout: 60_000 }, async () => {

@@ -103,6 +103,8 @@ async function packInto(target: string, folder: string) {
 export const importBackup = ([file = '']: string[], wanted: { project?: string; environment?: string }, input: () => string) =>
   withBackups(async (kept) => {
     const { db, secrets, blobs } = kept;
+    if (file === '')
+      throw new Problem('invalid-request', 'Give the file: ./offshoot backup import shop.backup --project ID --environment NAME');
     if (!existsSync(file)) throw new Problem('not-found', `There is no file ${file}.`);
     const target = await targetOf(kept, wanted);
     const key = readKey(input());
@@ -136,9 +138,15 @@ async function unpack(file: string, key: Buffer, scratch: string): Promise<{ abo
     return { about, parts };
   } catch (cause) {
     if (cause instanceof Unfit) throw cause;
+    if (isFull(cause))
+      throw new Problem('unavailable', `There is no space left to unpack ${file} at ${scratch}; make room there.`, { cause });
     throw new Problem('invalid-request', `${file} is not a backup, is damaged, or has another key.`, { cause });
   }
 }
+
+/** What tar says, or restic. */
+const isFull = (error: unknown) =>
+  error instanceof Error && /no space left|ENOSPC/i.test(`${error.message} ${error instanceof Problem ? (error.internal ?? '') : ''}`);
 
 async function readAbout(exported: Blobs, scratch: string): Promise<{ about: About; from: Stored }> {
   const [backup = ''] = await exported.list(repository);

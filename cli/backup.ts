@@ -17,11 +17,13 @@ import {
   verdictOn,
   type ListedBackup,
 } from '../server/rooms/backups/room.ts';
+import { projectById } from '../server/rooms/projects/room.ts';
 import {
   backUpPlatform,
   forgetOldPlatformBackups,
   platformBackups,
   platformRepository,
+  removeLeftScratch,
   repairPlatformBackups,
   storedPlatform,
 } from '../server/rooms/recovery/room.ts';
@@ -58,6 +60,8 @@ export const listBackups = ([project]: string[]) =>
       backup.size_used === null ? '' : `${backup.size_used} MB`,
       backup.places.join(', '),
     ]);
+    if (rows.length === 0 && project !== undefined && !(await projectById(db, project)))
+      throw new Problem('not-found', `There is no project ${project}, and no backup of one.`);
     if (rows.length > 0) console.log(table([['backup', 'project', 'environment', 'made', 'state', 'how', 'size', 'where'], ...rows]));
     else console.log('There are no backups of environments.');
     for (const { problem } of await blobs.places()) if (problem !== undefined) console.log(`\nW: ${problem}`);
@@ -92,8 +96,9 @@ export const verifyBackups = ([which]: string[]) =>
       throw new Problem('not-found', `There is no backup, and no project with backups, of the name ${which}.`);
     let failures = 0;
     for (const backup of wanted) if (!(await verifyBackup(kept, backup))) failures += 1;
-    if (which === undefined || which === platformRepository)
-      for (const backup of await platformBackups(kept.blobs)) if (!(await verifyPlatformBackup(kept, backup))) failures += 1;
+    const ofPlatform = which === undefined || which === platformRepository ? await platformBackups(kept.blobs) : [];
+    if (wanted.length + ofPlatform.length === 0) console.log('There are no backups.');
+    for (const backup of ofPlatform) if (!(await verifyPlatformBackup(kept, backup))) failures += 1;
     if (failures > 0)
       throw new Problem(
         'unavailable',
@@ -161,6 +166,7 @@ async function repairPlatform({ blobs }: Kept): Promise<void> {
 export const backUpThePlatform = (to: string | undefined) =>
   withBackups(
     async ({ config, db, blobs }) => {
+      if (to === undefined) await removeLeftScratch({ db, blobs, data: config.data });
       const { backup, bytes, places } = await backUpPlatform({ db, blobs, data: config.data }, { isElsewhere: to !== undefined });
       // Where the platform looks every day, it does that itself.
       if (to !== undefined) await forgetOldPlatformBackups(blobs);

@@ -1,12 +1,37 @@
 /** The database for an operator command: that of the running platform, or started for as long as the command takes. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { openEmbeddedPostgres, runningEmbeddedPostgresUrl } from '../server/drivers/postgres/embedded.ts';
 import { migrate } from '../server/kernel/migrate.ts';
+import { Problem } from '../server/kernel/problem.ts';
 import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
+import { stateOfDatabase } from '../server/rooms/recovery/room.ts';
 
+/** Where there is no installation, nothing is made that would look like one. */
 export async function withDatabase(config: Config, work: (db: Db) => Promise<void>) {
+  if (!(await isInstalled(config)))
+    throw new Problem(
+      'not-found',
+      `There is no installation in ${config.databaseUrl === undefined ? config.data : 'the database of DATABASE_URL'}; ` +
+        './offshoot start makes one, and ./offshoot restore platform brings one back from its backups.',
+    );
+  await withNewDatabase(config, work);
+}
+
+async function isInstalled({ data, databaseUrl }: Config): Promise<boolean> {
+  if (databaseUrl === undefined) return existsSync(join(data, 'postgres', 'cluster'));
+  const db = openDatabase(openPool(databaseUrl));
+  try {
+    return (await stateOfDatabase(db)) !== 'empty';
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Makes it where there is none. */
+export async function withNewDatabase(config: Config, work: (db: Db) => Promise<void>) {
   if (config.databaseUrl !== undefined) return useDatabase(config.databaseUrl, work);
   const folder = join(config.data, 'postgres');
   const running = runningEmbeddedPostgresUrl(folder);

@@ -1,7 +1,6 @@
 /** Operator commands: what the person who runs the machine can do without a token. They work beside a running platform and without one. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { passwordCharactersMax, passwordCharactersMin, readConfig } from '../server/config.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { randomSecret } from '../server/kernel/secrets.ts';
@@ -13,62 +12,21 @@ import { openSessions } from '../server/rooms/ssh/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
 import { backUpThePlatform, listBackups, repairBackups, showKey, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
-import { withDatabase } from './database.ts';
+import { withDatabase, withNewDatabase } from './database.ts';
 import { listDeployments, rollBack } from './deployments.ts';
 import { buildImages, collectImages, listImages, updateImages } from './image.ts';
 import { changeQuota, quotaLines } from './quota.ts';
 import { restorePlatform } from './restore-platform.ts';
 import { writeSchema } from './schema.ts';
 import { shutDown } from './shutdown.ts';
-
-const usage = `Usage: ./offshoot <command>
-  user create <e-mail> [--username NAME] [--operator] [--password-stdin]   prints a generated password, or reads one from standard input
-  user password <e-mail> [--password-stdin]                                sets a new password and signs the user out everywhere
-  user mfa-off <e-mail>                                                    for whoever lost both device and recovery codes
-  user list                                                                everybody, oldest first
-  token create <e-mail> [NAME]                                             prints a new API token
-  organization limit <name> <users>                                        how many users it may have; none for as many as it likes
-  quota set organization|project <name> <limit>…                           projects=3 environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none
-  quota list                                                               what is allowed, and how much of it is used
-  deployment list <project> <environment>                                  what was deployed there, and what can be gone back to
-  rollback <project> <environment> [deployment]                            what ran before runs again: the one of that number, or what came before
-  backup list [project]                                                    all backups of environments, oldest first
-  backup verify [backup|project]                                           reads back every byte: of one, of a project's, or of all; what is damaged is not offered any more
-  backup repair [project]                                                  takes what is damaged out of use, and brings back what another place has whole; platform for those of the platform
-  backup export <backup> <file>                                            as one file, and the key that opens it
-  backup import <file> --project ID --environment NAME                     of another installation; reads the key from standard input
-  backup platform [--to PLACE]                                             of the database and the repositories; also made by itself each day
-  backup key                                                               without which no backup can be read: keep it elsewhere
-  restore platform [--from PLACE] [--backup NAME] [--key-stdin]            the installation, on a machine that has none
-  image list                                                               everything an app or a service can be, and what of it is built
-  image build <type>…                                                      ahead of its first use; all for everything
-  image update                                                             builds anew what Debian has newer packages for
-  image collect                                                            removes what nothing has used for a month, or beyond 20 GB
-  shutdown                                                                 stops all environments and the edge; the platform must be stopped before
-  sessions                                                                 who is inside running apps over SSH, oldest first
-  schema                                                                   for developers: server/schema.sql and database.ts from the migrations`;
-
-interface Arguments {
-  words: string[];
-  flags: {
-    username?: string;
-    operator?: boolean;
-    'password-stdin'?: boolean;
-    'key-stdin'?: boolean;
-    to?: string;
-    from?: string;
-    backup?: string;
-    project?: string;
-    environment?: string;
-    help?: boolean;
-  };
-}
+import { readArguments, refuseSurplus, usage, WrongUsage, type Arguments } from './usage.ts';
 
 type Command = (given: Arguments) => Promise<void>;
 
 const commands: Record<string, Command> = {
+  // Also before the platform was ever started.
   'user create': ({ words: [email = ''], flags }) =>
-    operate(async (db) => {
+    withNewDatabase(readConfig(process.env), async (db) => {
       const username = flags.username ?? email.split('@', 1)[0] ?? '';
       if (!isEmail(email)) throw new Problem('invalid-request', 'Give an e-mail address: ./offshoot user create ada@example.org');
       if (!isUsername(username)) throw new Problem('invalid-request', 'This is not a good username; choose one with --username.');
@@ -183,35 +141,23 @@ function newPassword(flags: Arguments['flags']) {
 
 async function main(argv: string[]) {
   const { flags, words } = readArguments(argv);
+  if (flags.help) return console.log(usage);
   for (const length of [2, 1]) {
-    const command = commands[words.slice(0, length).join(' ')];
-    if (command && !flags.help) return command({ words: words.slice(length), flags });
+    const name = words.slice(0, length).join(' ');
+    const given = { words: words.slice(length), flags };
+    const command = commands[name];
+    if (!command) continue;
+    refuseSurplus(name, given);
+    return command(given);
   }
   console.error(usage);
-  process.exitCode = flags.help ? 0 : 2;
+  throw new WrongUsage(words.length === 0 ? 'Say what to do.' : `There is no command ${words.slice(0, 2).join(' ')}.`);
 }
 
-function readArguments(args: string[]): Arguments {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  try {
-    const options = {
-      username: text,
-      operator: flag,
-      'password-stdin': flag,
-      'key-stdin': flag,
-      to: text,
-      from: text,
-      backup: text,
-      project: text,
-      environment: text,
-      help: flag,
-    };
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-    return { flags: values, words: positionals };
-  } catch (error) {
-    throw new Problem('invalid-request', `${error instanceof Error ? error.message : String(error)}\n${usage}`);
-  }
-}
+const wrongUsageCode = 2;
 
-await main(process.argv.slice(2)).catch(endWithSentence);
+await main(process.argv.slice(2)).catch((error: Error) => {
+  if (!(error instanceof WrongUsage)) return endWithSentence(error);
+  console.error(`offshoot: ${error.message}`);
+  process.exitCode = wrongUsageCode;
+});

@@ -66,8 +66,13 @@ const settingsFor = (data: string, url: string) => ({
   OFFSHOOT_SECRET_KEY: key.toString('base64'),
   DATABASE_URL: url,
 });
-const restore = (data: string, url: string, { from, settings = {} }: { from?: string; settings?: Settings } = {}) =>
-  withSettings({ ...settingsFor(data, url), ...settings }, () => restorePlatform({ from, keyFromInput: false }));
+interface Given {
+  from?: string | undefined;
+  backup?: string;
+  settings?: Settings;
+}
+const restore = (data: string, url: string, { from, backup, settings = {} }: Given = {}) =>
+  withSettings({ ...settingsFor(data, url), ...settings }, () => restorePlatform({ from, backup, keyFromInput: false }));
 
 test('a database that holds anything is refused, and nothing is changed: neither there nor in the data folder', async () => {
   await using own = await emptyDatabase();
@@ -116,12 +121,22 @@ test('killed on the way, it is begun again and goes through; until then nothing 
   refuseHalfRestored(data);
 });
 
-test('a wrong key, or a place without a backup, leaves nothing behind', async () => {
+test('a wrong key, a place without a backup, or a name that none has, leaves nothing behind', async () => {
   await using own = await emptyDatabase();
   const data = join(scratch, 'wrong');
   const settings = { OFFSHOOT_SECRET_KEY: randomBytes(32).toString('base64') };
-  await expect(restore(data, own.url, { settings })).rejects.toThrow('a key that this installation does not have');
+  await expect(restore(data, own.url, { settings })).rejects.toThrow('The key does not fit the backups of the platform.');
   await expect(restore(data, own.url, { from: join(scratch, 'nowhere') })).rejects.toThrow('There is no backup of a platform');
+  await expect(restore(data, own.url, { backup: 'platform-2001' })).rejects.toThrow(
+    /^There is no backup platform-2001 of the platform; there is platform-\d+T\d+Z\.$/,
+  );
+  // One of several is not mounted: its folder is there, and empty, or is not.
+  const unmounted = join(scratch, 'unmounted');
+  const both = { OFFSHOOT_BACKUPS: `${kept},${unmounted}` };
+  const refusal = `There is no backup of a platform at ${unmounted}, while there is elsewhere. Mount what should be there; or take it out`;
+  await expect(restore(data, own.url, { settings: both })).rejects.toThrow(refusal);
+  await mkdir(unmounted);
+  for (const from of [undefined, kept]) await expect(restore(data, own.url, { settings: both, from })).rejects.toThrow(refusal);
   expect((await readdir(data)).toSorted()).toEqual(['blobs', 'instance.lock']);
   expect(await isTable(own.db, 'migrations')).toBe(false);
 });

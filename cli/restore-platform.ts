@@ -11,7 +11,8 @@ import { openDataFolder, restoringFolder, type DataFolder } from '../server/data
 import type { Blobs, Part } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import { noteRestored } from '../server/drivers/blobs/ownership.ts';
-import type { BackupPlace } from '../server/drivers/blobs/places.ts';
+import { openPlace, type BackupPlace } from '../server/drivers/blobs/places.ts';
+import { ResticFailure } from '../server/drivers/blobs/restic.ts';
 import { openEmbeddedPostgres } from '../server/drivers/postgres/embedded.ts';
 import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
 import { Problem } from '../server/kernel/problem.ts';
@@ -53,7 +54,10 @@ export async function restorePlatform({ from, backup, keyFromInput }: Wanted): P
     const secrets = openSecrets(keys);
     if (!isDone) {
       const places = from === undefined ? config.backups : placesOf(from);
-      await fetchOrLeave(blobsAt(config, places, secrets), backup, scratch);
+      const there = await backupsAt(config, places, secrets);
+      // Where those of environments are looked for.
+      if (from !== undefined) await backupsAt(config, config.backups, secrets);
+      await fetchOrLeave(blobsAt(config, places, secrets), chosen(there, backup), scratch);
       if (keyFromInput) data.keepSecretKeys(keys);
     }
     await withRestoredDatabase(config, async (pool, db) => {
@@ -110,22 +114,52 @@ function fileKeys(data: DataFolder): Buffer[] {
   return data.secretKeys();
 }
 
+/**
+ * The names of those of the platform, the newest first. A disk that is not mounted looks like a place that never had anything, and what is only there would count
+ * as lost: where one of several places has none, somebody has to say that this is right.
+ */
+async function backupsAt(config: Config, places: readonly BackupPlace[], secrets: Secrets): Promise<string[]> {
+  const found = await Promise.all(places.map((place) => platformBackups(blobsAt(config, [place], secrets)))).catch(refuseKey);
+  const without = places.filter((_, index) => found[index]?.length === 0).map((place) => openPlace(place).name);
+  if (without.length > 0 && without.length < places.length)
+    throw new Problem(
+      'conflict',
+      `There is no backup of a platform at ${without.join(', ')}, while there is elsewhere. Mount what should be there; or take it out of OFFSHOOT_BACKUPS, for this and for the start after it: ` +
+        'it can be added later, and ./offshoot backup repair fills it. Nothing was changed.',
+    );
+  return [...new Set(found.flat())].toSorted().toReversed();
+}
+
+function refuseKey(error: unknown): never {
+  if (error instanceof Problem && error.cause instanceof ResticFailure && error.cause.kind === 'wrong-password')
+    throw new Problem('invalid-request', `The key does not fit the backups of the platform. ${keyWords}`, { cause: error });
+  throw error;
+}
+
+const namedMax = 5;
+
+function chosen(there: readonly string[], wanted: string | undefined): string {
+  const [newest] = there;
+  if (newest === undefined)
+    throw new Problem('not-found', 'There is no backup of a platform in the places of OFFSHOOT_BACKUPS, or of --from.');
+  if (wanted === undefined) return newest;
+  if (there.includes(wanted)) return wanted;
+  const older = there.length > namedMax ? ` and ${there.length - namedMax} older ones` : '';
+  throw new Problem('not-found', `There is no backup ${wanted} of the platform; there is ${there.slice(0, namedMax).join(', ')}${older}.`);
+}
+
 /** Where the first attempt gets no further, nothing of it is left. */
-async function fetchOrLeave(blobs: Blobs, wanted: string | undefined, scratch: string) {
+async function fetchOrLeave(blobs: Blobs, name: string, scratch: string) {
   const isFirst = !existsSync(scratch);
   try {
-    await fetchBackup(blobs, wanted, scratch);
+    await fetchBackup(blobs, name, scratch);
   } catch (error) {
     if (isFirst) await rm(scratch, { recursive: true, force: true });
     throw error;
   }
 }
 
-async function fetchBackup(blobs: Blobs, wanted: string | undefined, scratch: string) {
-  const there = await platformBackups(blobs);
-  const name = wanted ?? there[0];
-  if (name === undefined || !there.includes(name))
-    throw new Problem('not-found', `There is no ${wanted ?? 'backup of a platform'} in the places of OFFSHOOT_BACKUPS, or of --from.`);
+async function fetchBackup(blobs: Blobs, name: string, scratch: string) {
   console.log(`Restoring ${name}`);
   const parts: Part[] = [databasePart, ...folderParts].map((part) => ({ name: part, folder: join(scratch, part) }));
   // Emptied, not removed: without it, what is beside it would look like an installation.

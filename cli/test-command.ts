@@ -24,12 +24,18 @@ export async function withSettings(settings: Settings, command: () => Promise<vo
 const main = join(import.meta.dirname, 'main.ts');
 const lookMilliseconds = 2;
 
-/** `kill -9` in the moment that something is so; false where the command was through before. */
+/** `kill -9` in the moment that something is so; false where the command was through before. Throws what a command said that failed by itself. */
 export async function killedWhen(isSo: () => Promise<boolean>, args: readonly string[], settings: Settings, input = ''): Promise<boolean> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...settings };
-  const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env, stdio: ['pipe', 'ignore', 'ignore'] });
+  const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env, stdio: ['pipe', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (said += text));
   const { promise: ended, resolve, reject } = Promise.withResolvers<boolean>();
-  child.once('error', reject).once('close', (code) => resolve(code === null));
+  child
+    .once('error', reject)
+    .once('close', (code) => (code ? reject(new Error(`It ended with ${code}: ${said}`)) : resolve(code === null)));
+  // Whoever waits for it may still be looking.
+  ended.catch(() => undefined);
   child.stdin.on('error', () => undefined).end(input);
   try {
     while (child.exitCode === null && child.signalCode === null) {

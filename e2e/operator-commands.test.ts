@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessToken, exchange, send } from './api.ts';
 import { createInstallation, type Installation } from './installation.ts';
@@ -57,13 +59,22 @@ describe('operator commands beside a running platform', () => {
       [['user', 'create', 'nobody'], /Give an e-mail address/],
       [['user', 'password', 'eve@example.org'], /There is no user eve@example.org/],
       [['token', 'create', 'eve@example.org'], /There is no user eve@example.org/],
-      [['user', 'create', 'eve@example.org', '--passwort'], /--passwort/],
     ];
-    for (const [args, sentence] of wrong) {
-      const { code, stdout, stderr } = await run(args);
-      expect({ args, code, stdout, stderr }).toEqual({ args, code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
-      expect(stderr).not.toMatch(stackTrace);
-    }
+    const misused: [string[], RegExp][] = [
+      [['user', 'create', 'eve@example.org', '--passwort'], /^offshoot: Unknown option '--passwort'; .*\n$/],
+      [['user', 'create', 'eve@example.org', '--username'], /^offshoot: Option '--username <value>' argument missing; .*\n$/],
+      [['user', 'list', 'eve'], /^offshoot: \.\/offshoot user list takes no "eve"; it is used like this: \.\/offshoot user list\n$/],
+      [['backup', 'platform', '--from', 'elsewhere'], /^offshoot: \.\/offshoot backup platform takes no --from; .* \[--to PLACE\]\n$/],
+    ];
+    for (const [list, expected] of [
+      [wrong, 1],
+      [misused, 2],
+    ] as const)
+      for (const [args, sentence] of list) {
+        const { code, stdout, stderr } = await run(args);
+        expect({ args, code, stdout, stderr }).toEqual({ args, code: expected, stdout: '', stderr: expect.stringMatching(sentence) });
+        expect(stderr).not.toMatch(stackTrace);
+      }
     const short = await run(['user', 'password', 'mary@example.org', '--password-stdin'], { input: 'short\n' });
     expect(short).toMatchObject({ code: 1, stderr: expect.stringContaining('8 to 200 characters') });
   });
@@ -72,6 +83,13 @@ describe('operator commands beside a running platform', () => {
 test('operator commands work while the platform is stopped, and before it was ever started', async () => {
   await using installation = await createInstallation();
   const { url, run, data } = installation;
+  // Where there is none, nothing is made by looking.
+  const none = await run(['backup', 'list']);
+  expect(none).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/There is no installation in .*start makes one, .*restore platform brings one back/),
+  });
+  expect(existsSync(join(data, 'postgres'))).toBe(false);
   const first = await welcome(run, 'ada');
   expect(postgresIn(data)).toEqual([]);
   const platform = await installation.start();

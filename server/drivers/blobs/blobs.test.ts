@@ -144,6 +144,7 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     const stored = await blobs.store('twice', 'one', data(), {});
     expect(Object.keys(stored.places)).toEqual([join(folder, 'near'), expect.stringMatching(/^s3:http.*\/backups\/of\/ours$/)]);
     await blobs.verify('twice', stored);
+    const packs = (await readdir(join(folder, 'near', 'twice', 'data'), { recursive: true })).filter((name) => name.includes('/'));
     await rm(join(folder, 'near', 'twice', 'data'), { recursive: true });
     await expect(blobs.verify('twice', stored)).rejects.toThrow(`at ${join(folder, 'near')} could not be read back`);
     const restored = join(folder, 'restored');
@@ -152,7 +153,8 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     expect(await picture(restored)).toBe(await picture(join(folder, 'data')));
     const states = async () => (await blobs.inspect('twice', stored)).map(({ state }) => state);
     expect(await states()).toEqual(['damaged', 'whole']);
-    expect(await blobs.repair('twice')).toMatchObject([{ damaged: [expect.any(String), expect.any(String)] }, { damaged: [] }]);
+    expect(packs.length).toBeGreaterThan(0);
+    expect(await blobs.repair('twice')).toMatchObject([{ damaged: { length: packs.length } }, { damaged: [] }]);
     await blobs.verify('twice', await blobs.store('twice', 'two', data(), { after: stored }));
     expect(await states()).toEqual(['whole', 'whole']);
     // What was stored before a place had its present name is found by the backup's.

@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
-import { type Blobs, type Copy, Damage, type Part, type PlaceState, type Stored } from './blobs.ts';
+import { type Blobs, type Copy, Damage, type Part, type PlaceState, type Repaired, type Stored } from './blobs.ts';
 import { beginAgain, bringBack } from './bring-back.ts';
 import { problemOf } from './failures.ts';
 import { inspectAt, surveyAt } from './inspect.ts';
@@ -79,7 +79,16 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
     },
     async repair(repository, signal) {
       refuseNames([repository]);
-      return atEach(places, (place) => repairAt({ repositories, place, repository, signal }));
+      const repaired: Repaired[] = [];
+      // One that cannot be repaired is no reason to leave the others as they are.
+      const failures: unknown[] = [];
+      for (const place of places)
+        await repairAt({ repositories, place, repository, signal }).then(
+          (result) => void repaired.push(result),
+          (error: unknown) => void failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
+      return repaired;
     },
     bringBack: (repository, backups, signal) => bringBack({ repositories, places, repository, signal }, backups),
     beginAgain: (repository, signal) => {
@@ -103,7 +112,7 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
       throw failures.find((failure) => !(failure instanceof Damage)) ?? failures[0];
     },
     async forget(repository, backups, signal) {
-      await atEach(places, (place) => forgetAt(repositories, place, repository, backups, signal));
+      for (const place of places) await forgetAt(repositories, place, repository, backups, signal);
     },
     async list(repository) {
       const lists = await Promise.all(places.map((place) => snapshotsAt(repositories, place, repository)));
@@ -115,19 +124,6 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
     },
     places: () => Promise.all(places.map((place) => stateOf(place, ownership))),
   };
-}
-
-/** One at which it fails is no reason to leave the others as they are. */
-async function atEach<T>(places: readonly Place[], work: (place: Place) => Promise<T>): Promise<T[]> {
-  const done: T[] = [];
-  const failures: unknown[] = [];
-  for (const place of places)
-    await work(place).then(
-      (result) => void done.push(result),
-      (error: unknown) => void failures.push(error),
-    );
-  if (failures.length > 0) throw failures[0];
-  return done;
 }
 
 function refuseNames(names: readonly string[]) {

@@ -92,9 +92,8 @@ describe('a place belongs to one installation', { timeout: testMilliseconds }, (
     const place = join(folder, 'earlier');
     const [blobs, another] = ['earlier one', 'another'].map((name) => installation(name, [folderPlace('earlier')]));
     if (!blobs || !another) throw new Error('There are two');
-    await blobs.store('shop', 'one', data(), {});
+    await mkdir(join(place, 'shop'), { recursive: true });
     const mark = join(place, 'installation.json');
-    await rm(mark);
     await change(blobs);
     await expect(change(another)).rejects.toThrow(`if that one is no more, remove ${mark}.`);
     await rm(mark);
@@ -118,6 +117,7 @@ describe('what one place lost comes back from another', { timeout: 2 * testMilli
     await blobs.repair('shop');
     return blobs.bringBack('shop', backups);
   };
+  const second = () => backups[1] ?? expect.fail('There are two');
   const mount = (...args: string[]) => run('mount', ['-t', 'tmpfs', '-o', 'size=50m', 'tmpfs', ...args]);
   beforeAll(async () => {
     await mkdir(join(folder, 'near'));
@@ -140,7 +140,8 @@ describe('what one place lost comes back from another', { timeout: 2 * testMilli
     }
     expect(await blobs.bringBack('shop', backups)).toEqual([]);
     expect(await blobs.list('shop')).toEqual(['one', 'two']);
-    for (const stored of backups) await blobs.verify('shop', stored);
+    // It has all of the other, and more.
+    await blobs.verify('shop', second());
   });
 
   test('a place whose disk was replaced is filled again, once the new one is mounted', async () => {
@@ -149,6 +150,10 @@ describe('what one place lost comes back from another', { timeout: 2 * testMilli
       /see that the disk is mounted .* \.\/offshoot backup repair brings back what other places have/,
     );
     await expect(blobs.beginAgain('shop')).rejects.toThrow(`was on a disk that is mounted at ${join(folder, 'near')}, and is not now`);
+    // Nor is anything begun in the other.
+    const otherFirst = installation('healing', [bucket('far'), folderPlace('near')]);
+    await expect(otherFirst.store('shop', 'half', data(), {})).rejects.toThrow('see that the disk is mounted');
+    expect(await installation('healing', [bucket('far')]).list('shop')).toEqual(['one', 'two']);
     expect(await filesIn('near')).toEqual([]);
     await mount(join(folder, 'near'));
     expect(await blobs.beginAgain('shop')).toEqual([join(folder, 'near')]);

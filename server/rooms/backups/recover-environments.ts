@@ -64,11 +64,13 @@ async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
   try {
     const unread: Stored = { backup: id, parts: [manifestPart.name], places: {}, bytes: 0, bytesAdded: 0 };
-    if (verdictOn(await blobs.inspect(projectId, unread)) !== 'whole') return { fate: 'damaged', word: id };
+    const copies = await blobs.inspect(projectId, unread);
+    if (verdictOn(copies) !== 'whole') return { fate: 'damaged', word: id };
     await blobs.restore(projectId, unread, [{ name: manifestPart.name, folder }]);
     const manifest = parseManifest(await readFile(join(folder, manifestPart.file), 'utf8'), { project: projectId, backup: id });
     openedStack(secrets, id, manifest.stack_sealed);
-    await insertFound(db, manifest, { ...unread, parts: partNames(manifest), bytes: bytesOf(manifest) });
+    const places = Object.fromEntries(copies.flatMap((copy) => (copy.id === undefined ? [] : [[copy.place, copy.id]])));
+    await insertFound(db, manifest, { ...unread, places, parts: partNames(manifest), bytes: bytesOf(manifest) });
     return { fate: 'found', word: id };
   } catch (error) {
     if (error instanceof Unfit) return { fate: 'unfit', word: error.message };

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openLog } from '../../kernel/log.ts';
+import { Problem } from '../../kernel/problem.ts';
 import { openTestPlatform } from '../../test-platform.ts';
 import { backUpDaily } from './daily.ts';
 import { lookAtPlaces } from './look-at-places.ts';
 import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from './platform-backup.ts';
+import { noteStoring } from './scratch.ts';
 
 const never = new AbortController().signal;
 
@@ -22,16 +24,24 @@ test('an installation is backed up an hour after its first start, and then once 
   await backUpDaily.run(platform, never);
   await backUpDaily.run(platform, never);
   expect(await count()).toBe(1);
-  // What a command left that was killed goes with the next round.
-  await mkdir(join(config.data, 'recovery', '4194305-1-1'));
+  // What a command left that was killed goes with the next round, also what it had stored.
+  const left = join(config.data, 'recovery', '4194305-1-1');
+  await mkdir(left);
+  await noteStoring(left, { project: platformRepository, backup: (await blobs.list(platformRepository))[0] ?? '' });
   await backUpDaily.run(platform, never);
   expect(await readdir(join(config.data, 'recovery'))).toEqual([]);
+  expect(await count()).toBe(0);
   // Where it fails, that is logged, and it stays due.
   await sql`update installation set backed_up_at = now() - interval '25 hours'`.execute(db);
   const failing = { ...blobs, store: () => Promise.reject(new Error('the store is gone')) };
   await backUpDaily.run({ ...platform, blobs: failing }, never);
   const { rows } = await sql<{ is_old: boolean }>`select backed_up_at < now() - interval '1 day' as is_old from installation`.execute(db);
   expect(rows).toEqual([{ is_old: true }]);
+  // What was stored, and not in all places, is not offered.
+  const halfAway = { ...blobs, verify: () => Promise.reject(new Problem('unavailable', 'one place is away')) };
+  await expect(backUpPlatform({ db, blobs: halfAway, data: config.data })).rejects.toThrow('one place is away');
+  expect(await count()).toBe(0);
+  expect(await readdir(join(config.data, 'recovery'))).toEqual([]);
 });
 
 test('a place that another installation has is told of from the start on, and gets no backup', async () => {

@@ -15,7 +15,7 @@ import { KeptRefs, putBackRefs, refsIn } from '../../drivers/git/kept-refs.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { dumpDatabase } from './dump-database.ts';
-import { inScratch } from './scratch.ts';
+import { inScratch, noteStored, noteStoring } from './scratch.ts';
 
 /** Beside those of projects, whose names are of another length. */
 export const platformRepository = 'platform';
@@ -39,20 +39,33 @@ export interface Installed {
 /** `isElsewhere`: in another place than those in which it is looked for; then it does not count as the one of the day. */
 export function backUpPlatform({ db, blobs, data, signal }: Installed, { isElsewhere = false } = {}): Promise<Stored> {
   const name = `platform-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-  return inScratch({ db, blobs, data }, async (scratch) => {
-    await dumpDatabase(db, scratch);
+  return inScratch({ db, blobs, data, signal }, async (scratch) => {
+    const database = join(scratch, databasePart);
+    await mkdir(database, { mode: 0o700 });
+    await dumpDatabase(db, database);
     const folders = await foldersOf(data);
-    await writeFile(join(scratch, refsFile), JSON.stringify(await refsIn(join(data, repositoriesPart))), { mode: 0o600 });
-    const parts = [{ name: databasePart, folder: scratch }, ...folders];
+    await writeFile(join(database, refsFile), JSON.stringify(await refsIn(join(data, repositoriesPart))), { mode: 0o600 });
+    const parts = [{ name: databasePart, folder: database }, ...folders];
+    await noteStoring(scratch, { project: platformRepository, backup: name });
     const storeAndVerify = async () => {
       const made = await storeCalmly(blobs, name, parts, signal);
       await blobs.verify(platformRepository, made, signal);
       return made;
     };
-    const stored = await repairingOnce(storeAndVerify, () => repairPlatformBackups(blobs, signal));
+    const stored = await repairingOnce(storeAndVerify, () => repairPlatformBackups(blobs, signal)).catch(async (error: unknown) => {
+      if (!signal?.aborted) await forgetHalf(blobs, name, scratch);
+      throw error;
+    });
+    await noteStored(scratch);
     if (!isElsewhere) await sql`update installation set backed_up_at = clock_timestamp()`.execute(db);
     return stored;
   });
+}
+
+/** What some places have and others do not is no backup. One that does not answer is not asked again: the next backup would be more to wait for. */
+async function forgetHalf(blobs: Blobs, name: string, scratch: string): Promise<void> {
+  await blobs.forget(platformRepository, [name]).catch(() => undefined);
+  await noteStored(scratch);
 }
 
 /** Once the parts of a backup are where they belong. Older backups have no such file. */

@@ -17,6 +17,7 @@ export interface ScratchPlace {
   blobs: Pick<Blobs, 'forget'>;
   /** The data folder. */
   data: string;
+  signal?: AbortSignal | undefined;
 }
 
 export const scratchFolder = (data: string) => join(data, 'recovery');
@@ -44,6 +45,9 @@ export async function noteStoring(folder: string, storing: Static<typeof Storing
   await rename(`${file}.new`, file);
 }
 
+/** It is somebody's now, or is not there. */
+export const noteStored = (folder: string): Promise<void> => rm(join(folder, storingFile), { force: true });
+
 /** Of processes that are no more. */
 export async function removeLeftScratch(place: ScratchPlace): Promise<void> {
   const folder = scratchFolder(place.data);
@@ -51,12 +55,15 @@ export async function removeLeftScratch(place: ScratchPlace): Promise<void> {
   for (const name of await readdir(folder)) if (!(await isAlive(name, 'nobody'))) await removeScratch(place, join(folder, name));
 }
 
-async function removeScratch({ db, blobs }: ScratchPlace, folder: string) {
+async function removeScratch({ db, blobs, signal }: ScratchPlace, folder: string) {
   const file = join(folder, storingFile);
+  // Whatever becomes of the note, the rest takes up room.
+  for (const name of await readdir(folder).catch(() => []))
+    if (name !== storingFile) await rm(join(folder, name), { recursive: true, force: true });
   if (existsSync(file)) {
     const { project, backup } = Value.Parse(Storing, JSON.parse(await readFile(file, 'utf8')));
     const { rows } = await sql`select from backups where id = ${backup}`.execute(db);
-    if (rows.length === 0) await blobs.forget(project, [backup]);
+    if (rows.length === 0) await blobs.forget(project, [backup], signal);
   }
   await rm(folder, { recursive: true, force: true });
 }

@@ -8,7 +8,7 @@ import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { sampleProject } from '../../test-samples.ts';
 import { app, shop } from '../../test-stack.ts';
-import { insertBackup, makeRestorable, manifestPart, type Manifest } from '../backups/room.ts';
+import { allBackups, insertBackup, makeRestorable, manifestPart, type Manifest } from '../backups/room.ts';
 import { partsOfStack, type Stack } from '../deployments/room.ts';
 import { machineName } from '../environments/room.ts';
 import { settleRestored } from './settle-restored.ts';
@@ -256,5 +256,7 @@ describe('after the platform was restored', () => {
     expect(await begun()).toEqual([`environment.restore main ${id}`]);
     const listed = await owner.send('GET', `/projects/${projectId}/environments/main/backups`);
     expect(listed.json).toMatchObject([{ id, restorable: true }]);
+    const places = (await blobs.places()).map(({ name }) => name);
+    expect(await allBackups(db, projectId)).toMatchObject([{ id, places }]);
   });
 });

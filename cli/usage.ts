@@ -1,0 +1,109 @@
+/** What can be typed after ./offshoot, for whoever asks, and what is refused because nobody would know what was meant by it. */
+import { parseArgs } from 'node:util';
+
+/** What comes after the name, and what it is for: says what may be given, and is shown to whoever asks. */
+export const usages: Record<string, readonly [takes: string, about: string]> = {
+  'user create': [
+    '<e-mail> [--username NAME] [--operator] [--password-stdin]',
+    'prints a generated password, or reads one from standard input',
+  ],
+  'user password': ['<e-mail> [--password-stdin]', 'sets a new password and signs the user out everywhere'],
+  'user mfa-off': ['<e-mail>', 'for whoever lost both device and recovery codes'],
+  'user list': ['', 'everybody, oldest first'],
+  'token create': ['<e-mail> [NAME]', 'prints a new API token'],
+  'organization limit': ['<name> <users>', 'how many users it may have; none for as many as it likes'],
+  'quota set': ['organization|project <name> <limit>…', 'projects=3 environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none'],
+  'quota list': ['', 'what is allowed, and how much of it is used'],
+  'deployment list': ['<project> <environment>', 'what was deployed there, and what can be gone back to'],
+  rollback: ['<project> <environment> [deployment]', 'what ran before runs again: the one of that number, or what came before'],
+  'backup list': ['[project]', 'all backups of environments, oldest first'],
+  'backup verify': [
+    '[backup|project]',
+    "reads back every byte: of one, of a project's, or of all; what is damaged is not offered any more",
+  ],
+  'backup repair': [
+    '[project]',
+    'takes what is damaged out of use, and brings back what another place has whole; platform for those of the platform',
+  ],
+  'backup export': ['<backup> <file>', 'as one file, and the key that opens it'],
+  'backup import': ['<file> --project ID --environment NAME', 'of another installation; reads the key from standard input'],
+  'backup platform': ['[--to PLACE]', 'of the database and the repositories; also made by itself each day'],
+  'backup key': ['', 'without which no backup can be read: keep it elsewhere'],
+  'restore platform': ['[--from PLACE] [--backup NAME] [--key-stdin]', 'the installation, on a machine that has none'],
+  'image list': ['', 'everything an app or a service can be, and what of it is built'],
+  'image build': ['<type>…', 'ahead of its first use; all for everything'],
+  'image update': ['', 'builds anew what Debian has newer packages for'],
+  'image collect': ['', 'removes what nothing has used for a month, or beyond 20 GB'],
+  shutdown: ['', 'stops all environments and the edge; the platform must be stopped before'],
+  sessions: ['', 'who is inside running apps over SSH, oldest first'],
+  schema: ['', 'for developers: server/schema.sql and database.ts from the migrations'],
+};
+
+const synopses = Object.entries(usages).map(([name, [takes, about]]) => [`${name} ${takes}`.trimEnd(), about] as const);
+const width = Math.max(...synopses.map(([synopsis]) => synopsis.length));
+
+export const usage = ['Usage: ./offshoot <command>', ...synopses.map(([synopsis, about]) => `  ${synopsis.padEnd(width)}   ${about}`)].join(
+  '\n',
+);
+
+/** A sentence for the operator; the command was not begun. */
+export class WrongUsage extends Error {}
+
+export interface Arguments {
+  words: string[];
+  flags: Flags;
+}
+
+interface Flags {
+  username?: string;
+  operator?: boolean;
+  'password-stdin'?: boolean;
+  'key-stdin'?: boolean;
+  to?: string;
+  from?: string;
+  backup?: string;
+  project?: string;
+  environment?: string;
+  help?: boolean;
+}
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const options = {
+  username: text,
+  operator: flag,
+  'password-stdin': flag,
+  'key-stdin': flag,
+  to: text,
+  from: text,
+  backup: text,
+  project: text,
+  environment: text,
+  help: flag,
+};
+
+export function readArguments(args: string[]): Arguments {
+  try {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+    return { flags: values, words: positionals };
+  } catch (error) {
+    const [sentence] = (error instanceof Error ? error.message : String(error)).split(/[.\n]/);
+    throw new WrongUsage(`${sentence}; ./offshoot user --help shows what there is.`);
+  }
+}
+
+/** What the command does not take: to go on without it would be to do something else than was asked for. */
+export function refuseSurplus(name: string, { words, flags }: Arguments): void {
+  const takes = usages[name]?.[0] ?? '';
+  const flagsTaken = new Set([...takes.matchAll(/--([a-z-]+)/g)].map(([, taken]) => taken));
+  const wordsTaken = takes
+    .replaceAll(/\[?--[a-z-]+(?: [A-Z]+)?\]?/g, '')
+    .split(' ')
+    .filter(Boolean).length;
+  const foreign = Object.keys(flags).find((given) => !flagsTaken.has(given));
+  const surplus = takes.includes('…') ? undefined : words[wordsTaken];
+  if (foreign === undefined && surplus === undefined) return;
+  throw new WrongUsage(
+    `./offshoot ${name} takes no ${foreign === undefined ? JSON.stringify(surplus) : `--${foreign}`}; it is used like this: ${`./offshoot ${name} ${takes}`.trimEnd()}`,
+  );
+}
