@@ -79,7 +79,7 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     const log = await project.push(files('one', { hooks }));
     expect(log).toMatch(/Creating environment main\n.*deploying with store\.internal\n.*Opening environment\n.*afterwards/s);
     expect(log).toMatch(/Creating environment main\n.*W: careful\n.*Opening environment\n/s);
-    expect(log).toMatch(/\{"cpu":[\d.]+,"memory":\d+\}\n *\["app\.0"\]\n/);
+    expect(log).toMatch(/\{"cpu":[\d.]+,"memory":\d+\}\n.*\n? *\["app\.0"\]\n/);
     expect(await project.ask()).toMatchObject({ version: 'one', starts: 1, color: 'blue' });
     await expect.poll(() => project.inside('cat /var/log/app.log /var/log/deploy.log')).toMatch(/version one says hello.*deploying with/s);
     expect((await project.table())?.upstreams['site']).toMatchObject({ instances: [], files: [{ at: '/app', is_immutable: true }] });
