@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -455,40 +455,51 @@ describe('a log', () => {
 });
 
 describe('a storm', () => {
-  const [activities, environments, runners, killsMax] = [500, 50, 3, 12];
+  const [environments, runners, kills] = [50, 3, 12];
+  /** Each kill has work of its own, of which half is left when it comes: however fast the machine, the work does not run out before the kills do. */
+  const [activitiesBefore, activitiesPerKill] = [260, 20];
+  const activities = activitiesBefore + kills * activitiesPerKill;
   /** From the last thing that a killed runner did to the next that another does. */
   const recoveryMillisecondsMax = 15_000;
 
-  test('kills runners every second: every activity ends once, nothing is done twice, the order holds', { timeout: 180_000 }, async () => {
+  const launch = async () => {
+    const runner = fork(join(import.meta.dirname, '..', 'test-runner.ts'), [databaseUrl], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    await once(runner, 'message');
+    return runner;
+  };
+  const ended = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::integer as count from activities where type = ${stormy.type} and state = 'complete'`.execute(platform.db);
+    return rows[0]?.count ?? 0;
+  };
+  const untilEnded = async (count: number) => {
+    while ((await ended()) < count) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+
+  test('kills one runner after another: each ends once, nothing is done twice, the order holds', { timeout: 180_000 }, async () => {
     await sql`create table storm (activity text, step text, environment text, at timestamptz not null default clock_timestamp())`.execute(
       platform.db,
     );
-    const launch = () =>
-      fork(join(import.meta.dirname, '..', 'test-runner.ts'), [databaseUrl], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    const alive: ChildProcess[] = Array.from({ length: runners }, launch);
-    await Promise.all(alive.map((child) => once(child, 'message')));
-    for (let n = 0; n < activities; n += 1) {
-      const id = `env-${n % environments}`;
-      await start(stormy, { input: { environment: id }, environments: [environment(id)] });
+    let started = 0;
+    const startMore = async (count: number) => {
+      for (const end = started + count; started < end; started += 1) {
+        const id = `env-${started % environments}`;
+        await start(stormy, { input: { environment: id }, environments: [environment(id)] });
+      }
+    };
+    await startMore(activitiesBefore);
+    const alive = await Promise.all(Array.from({ length: runners }, launch));
+    for (let kill = 0; kill < kills; kill += 1) {
+      const before = await ended();
+      await startMore(activitiesPerKill);
+      await untilEnded(before + activitiesPerKill / 2);
+      alive.splice(Math.floor(Math.random() * runners), 1)[0]?.kill('SIGKILL');
+      alive.push(await launch());
     }
-    const open = async () =>
-      Number(
-        (
-          await sql<{ count: string }>`select count(*) from activities where type = ${stormy.type} and state <> 'complete'`.execute(
-            platform.db,
-          )
-        ).rows[0]?.count,
-      );
-    let kills = 0;
-    while ((await open()) > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-      if (kills === killsMax) continue;
-      kills += 1;
-      alive.splice(Math.floor(Math.random() * alive.length), 1)[0]?.kill('SIGKILL');
-      alive.push(launch());
-    }
-    for (const child of alive) child.kill('SIGKILL');
-    expect(kills).toBeGreaterThan(2);
+    await untilEnded(activities);
+    for (const runner of alive) runner.kill('SIGKILL');
 
     const rows = await platform.db.selectFrom('activities').selectAll().where('type', '=', stormy.type).orderBy('position').execute();
     expect(rows.every(({ state, result }) => state === 'complete' && result === 'success')).toBe(true);
@@ -499,13 +510,17 @@ describe('a storm', () => {
       at: string;
     }>`select * from storm order by at`.execute(platform.db);
     expect(effects).toHaveLength(activities * 3);
-    const pauses = rows.map(({ id, fence }) => {
+    const longestPause = ({ id, fence }: (typeof rows)[number]) => {
       const times = effects.filter((effect) => effect.activity === id).map(({ at }) => Date.parse(at));
       const longest = Math.max(...times.slice(1).map((time, n) => time - (times[n] ?? time)));
       /** Whoever took it over may have been killed, too. */
       return longest / Math.max(1, fence - 1);
-    });
-    expect(Math.max(...pauses)).toBeLessThan(recoveryMillisecondsMax);
+    };
+    const takenOver = rows.filter(({ fence }) => fence > 1);
+    expect(takenOver.length).toBeGreaterThan(0);
+    /** What a pause is without a kill on this machine, which others use too. */
+    const machineMilliseconds = Math.max(...rows.filter(({ fence }) => fence === 1).map(longestPause));
+    expect(Math.max(...takenOver.map(longestPause)) - machineMilliseconds).toBeLessThan(recoveryMillisecondsMax);
     expect(new Set(effects.map(({ activity: id, step }) => `${id} ${step}`)).size).toBe(activities * 3);
     for (let n = 0; n < environments; n += 1) {
       const id = `env-${n}`;
