@@ -30,13 +30,14 @@ const claimLock = 0x0ff5_0001;
 const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) => ({ queue, most })));
 
 /**
- * Those that lost their runner first; then, of those whose turn it is in all their lanes, as many as their queues have room for, production first.
+ * Those that lost their runner first; then, of those whose turn it is in all their lanes, as many as their queues have room for, production first. What the
+ * runner has in hand it has not lost, though it may be late in renewing the lease.
  */
 export const claim = (
   db: Db,
   runner: string,
   most: number,
-  { leaseSeconds, except }: { leaseSeconds: number; except: readonly string[] },
+  { leaseSeconds, except, inHand }: { leaseSeconds: number; except: readonly string[]; inHand: readonly string[] },
 ): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
@@ -44,6 +45,7 @@ export const claim = (
     const { rows } = await sql<Activity>`
       with lapsed as (
         select id from activities where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
+          and id <> all(${inHand}::text[])
         order by position limit ${most}),
       running as (
         select project_id, queue, count(*) as count from activities where state = 'in_progress'

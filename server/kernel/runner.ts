@@ -77,7 +77,8 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
         lookAgain = false;
         const { free, full } = room();
         if (free === 0) continue;
-        const claimed = await claim(db, name, free, { leaseSeconds, except: hasMachine() ? full : [...full, ...forTheMachine] });
+        const except = hasMachine() ? full : [...full, ...forTheMachine];
+        const claimed = await claim(db, name, free, { leaseSeconds, except, inHand: [...running.keys()] });
         claimed.forEach(begin);
         if (claimed.length === free) lookAgain = true;
       }
