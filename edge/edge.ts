@@ -89,7 +89,8 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
       const end = performance.now() + secondsMax * 1000;
       if (server.listening) server.close();
       clients.isClosing = true;
-      await sleep(Math.min(lastRequestSeconds, secondsMax) * 1000);
+      // Bit by bit: on a machine that stood still for a second, nobody had the time to send anything.
+      for (let waited = 0; waited < Math.min(lastRequestSeconds, secondsMax) * 1000; waited += closingLooksMs) await sleep(closingLooksMs);
       while (clients.connections > 0 && performance.now() < end) {
         clients.closeIdle();
         await sleep(closingLooksMs);
