@@ -20,7 +20,7 @@ const pauseMilliseconds = { first: 2, later: 200 };
 const impatientMilliseconds = 1500;
 const attemptMillisecondsMax = 5000;
 const lastLinesMax = 10;
-const endMillisecondsMax = 1000;
+const endMillisecondsMax = 5000;
 
 /** Where it is found. */
 export type Reached = Pick<ContainerState, 'address' | 'socket'>;

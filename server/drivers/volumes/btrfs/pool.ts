@@ -43,6 +43,8 @@ const growBytesMin = 16 * 1024 ** 2;
 const roomBytesMin = 32 * 1024 ** 2;
 const detachPollsMax = 100;
 const detachPollMilliseconds = 20;
+const busyPollsMax = 20;
+const busyPollMilliseconds = 50;
 const mountOptions = 'nosuid,nodev,noatime,discard=async';
 
 export async function openPool(folder: string, warn: (sentence: string) => void, sizes?: PoolSizes): Promise<Pool> {
@@ -106,7 +108,7 @@ export async function openPool(folder: string, warn: (sentence: string) => void,
       await watcher.stop();
       await locked(async () => {
         if (!(await isMounted(mountPoint))) return;
-        await run('umount', ['--', mountPoint]);
+        await unmountWhenLeft(mountPoint);
         await untilDetached(file);
       });
     },
@@ -197,6 +199,19 @@ async function ensureMounted(file: string, mountPoint: string) {
 async function deviceOf(file: string): Promise<string | undefined> {
   const [device] = (await run('losetup', ['--list', '--noheadings', '--output', 'NAME', '--associated', file])).trim().split('\n');
   return device?.trim() || undefined;
+}
+
+/** Somebody may just be looking inside: whoever else has it open does so now and then. */
+async function unmountWhenLeft(mountPoint: string) {
+  for (let n = 0; ; n += 1) {
+    try {
+      await run('umount', ['--', mountPoint]);
+      return;
+    } catch (error) {
+      if (n >= busyPollsMax || !(error instanceof Error && error.message.includes('busy'))) throw error;
+    }
+    await sleep(busyPollMilliseconds);
+  }
 }
 
 /** The kernel lets go of the file a moment after the last mount; another view of the file system may hold it longer. */
