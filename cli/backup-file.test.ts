@@ -1,4 +1,5 @@
 /** A backup of one installation becomes one of another, by a file; that what is restored from it serves the same is in e2e/platform-backup.test.ts. */
+import { sql } from 'kysely';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
@@ -15,7 +16,7 @@ import { openTestPlatform, type Person, type TestPlatform } from '../server/test
 import { sampleProject } from '../server/test-samples.ts';
 import { listBackups, repairBackups, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
-import { killedWhen, withSettings, type Settings } from './test-command.ts';
+import { killedBefore, withSettings, type Settings } from './test-command.ts';
 
 interface Installation {
   home: TestPlatform;
@@ -38,7 +39,7 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'offshoot-file-'));
   [here, there] = [await install('here'), await install('there')];
   backup = await backUp(here);
-}, 60_000);
+});
 afterAll(() => rm(scratch, { recursive: true, force: true }));
 
 /** With a database, a key, a data folder and a place for backups of its own. */
@@ -80,7 +81,7 @@ const listed = async ({ owner, project }: Installation) => (await owner.send('GE
 const snapshotsIn = ({ kept, project }: Installation) => readdir(join(kept, project, 'snapshots')).catch(() => []);
 const inRecovery = async ({ data }: Installation) => (existsSync(join(data, 'recovery')) ? readdir(join(data, 'recovery')) : []);
 
-test('a file that was exported is imported elsewhere, listed, and holds the same', { timeout: 90_000 }, async () => {
+test('a file that was exported is imported elsewhere, listed, and holds the same', { timeout: 240_000 }, async () => {
   const file = join(scratch, 'shop.backup');
   const exporting = (to: string) => withSettings(here.settings, () => exportBackup([backup, to]));
   await expect(exporting(join(scratch, 'no', 'folder'))).rejects.toThrow(/^There is no folder /);
@@ -109,7 +110,9 @@ test('a file that was exported is imported elsewhere, listed, and holds the same
 
   // Killed when it is in the store, and nobody knows of it yet.
   const args = ['backup', 'import', file, '--project', to.project, '--environment', to.environment];
-  expect(await killedWhen(async () => (await snapshotsIn(there)).length > 0, args, there.settings, key)).toBe(true);
+  const untilListed = { db: there.home.platform.db, lock: sql`lock table backups in share mode` };
+  const isStored = async () => (await snapshotsIn(there)).length > 0;
+  expect(await killedBefore(untilListed, isStored, args, there.settings, key)).toBe(true);
   expect(await inRecovery(there)).toHaveLength(1);
   const [imported = ''] = (await importing(file)).split(' ', 1);
   const asItWas = { restorable: true, safe: true, automated: false, created_at: '2026-01-31T12:00:00.000000+00:00' };
@@ -128,7 +131,7 @@ test('a file that was exported is imported elsewhere, listed, and holds the same
   expect((await readFile(join(folder, 'words'))).equals(words)).toBe(true);
 });
 
-test('a backup that its only place has no more is damaged, also to a repair, until it is back', { timeout: 60_000 }, async () => {
+test('a backup that its only place has no more is damaged, also to a repair, until it is back', async () => {
   const [name = ''] = await snapshotsIn(here);
   const [file, away] = [join(here.kept, here.project, 'snapshots', name), join(scratch, name)];
   await rename(file, away);
@@ -149,7 +152,7 @@ test('what is asked for and is not there is named', async () => {
   await expect(said(() => importBackup([], {}, () => ''))).rejects.toThrow('Give the file: ./offshoot backup import');
 });
 
-test('a place that is added gets all that the others have, by a repair', { timeout: 60_000 }, async () => {
+test('a place that is added gets all that the others have, by a repair', async () => {
   const added = join(scratch, 'added');
   const settings = { ...here.settings, OFFSHOOT_BACKUPS: `${here.kept},${added}` };
   const lines = (await withSettings(settings, () => repairBackups([here.project]))).split('\n');

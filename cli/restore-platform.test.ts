@@ -13,7 +13,7 @@ import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
 import { backUpPlatform } from '../server/rooms/recovery/room.ts';
 import { cloneDatabase, openTestPlatform, type TestPlatform } from '../server/test-platform.ts';
 import { restorePlatform } from './restore-platform.ts';
-import { killedWhen, withSettings, type Settings } from './test-command.ts';
+import { killedBefore, withSettings, type Settings } from './test-command.ts';
 
 const key = randomBytes(32);
 let home: TestPlatform;
@@ -74,6 +74,26 @@ interface Given {
 const restore = (data: string, url: string, { from, backup, settings = {} }: Given = {}) =>
   withSettings({ ...settingsFor(data, url), ...settings }, () => restorePlatform({ from, backup, keyFromInput: false }));
 
+/** A restore into it waits for this when database and folders are there, and it is not through yet. */
+const settleLock = sql`select pg_advisory_xact_lock(1)`;
+
+/** By the one statement that comes then, and only then. */
+async function makeSettlingWait(db: Db) {
+  await sql`create schema waiting`.execute(db);
+  await sql`create function waiting.wait() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(1);
+      return null;
+    end $$`.execute(db);
+  await sql`create function waiting.watch() returns event_trigger language plpgsql as $$
+    begin
+      if exists (select from pg_event_trigger_ddl_commands() where object_identity = 'public.backups') then
+        create trigger waits before delete on public.backups for each statement execute function waiting.wait();
+      end if;
+    end $$`.execute(db);
+  await sql`create event trigger watch on ddl_command_end when tag in ('CREATE TABLE') execute function waiting.watch()`.execute(db);
+}
+
 test('a database that holds anything is refused, and nothing is changed: neither there nor in the data folder', async () => {
   await using own = await emptyDatabase();
   const data = join(scratch, 'refused');
@@ -88,14 +108,16 @@ test('a database that holds anything is refused, and nothing is changed: neither
   expect(await readdir(data)).toEqual(['instance.lock']);
 });
 
-test('killed on the way, it is begun again and goes through; until then nothing starts there', { timeout: 90_000 }, async () => {
+test('killed on the way, it is begun again and goes through; until then nothing starts there', { timeout: 240_000 }, async () => {
   await using own = await emptyDatabase();
   await using other = await emptyDatabase();
   const data = join(scratch, 'killed');
   // As those who offer databases set them up: this stays, and is in nobody's way.
   await sql`create extension if not exists pg_stat_statements`.execute(own.db);
+  await makeSettlingWait(own.db);
   for (const isThen of [() => isTable(own.db, 'activities'), async () => existsSync(join(data, 'repositories'))]) {
-    expect(await killedWhen(isThen, ['restore', 'platform'], settingsFor(data, own.url))).toBe(true);
+    const untilSettled = { db: own.db, lock: settleLock };
+    expect(await killedBefore(untilSettled, isThen, ['restore', 'platform'], settingsFor(data, own.url))).toBe(true);
     expect(() => refuseHalfRestored(data)).toThrow('run ./offshoot restore platform again until it is through');
   }
   // What is half done is in the one database; another that is named meanwhile is not taken for it.

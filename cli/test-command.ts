@@ -1,9 +1,11 @@
 /** Operator commands with the settings that a test gives them: in this process, which is quick, or in one of their own, which can be killed. */
+import { sql, type RawBuilder } from 'kysely';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
+import type { Db } from '../server/kernel/sql.ts';
 
 export type Settings = Record<string, string>;
 
@@ -23,9 +25,35 @@ export async function withSettings(settings: Settings, command: () => Promise<vo
 
 const main = join(import.meta.dirname, 'main.ts');
 const lookMilliseconds = 2;
+const endedMillisecondsMax = 10_000;
+
+/** What a command needs before it is through: who has it first decides how far the command comes, however late the kill is. */
+export interface Barrier {
+  db: Db;
+  lock: RawBuilder<unknown>;
+}
+
+/** As below, of a command that is not through before we are; and what it asked the database for last is not done after its death. */
+export async function killedBefore(
+  { db, lock }: Barrier,
+  isSo: () => Promise<boolean>,
+  args: readonly string[],
+  settings: Settings,
+  input = '',
+) {
+  const url = new URL(settings['DATABASE_URL'] ?? '');
+  url.searchParams.set('application_name', 'killed');
+  return db.transaction().execute(async (tx) => {
+    await lock.execute(tx);
+    const isKilled = await killedWhen(isSo, args, { ...settings, DATABASE_URL: url.href }, input);
+    await sql`select pg_terminate_backend(pid, ${endedMillisecondsMax}) from pg_stat_activity
+      where datname = current_database() and application_name = 'killed'`.execute(tx);
+    return isKilled;
+  });
+}
 
 /** `kill -9` in the moment that something is so; false where the command was through before. Throws what a command said that failed by itself. */
-export async function killedWhen(isSo: () => Promise<boolean>, args: readonly string[], settings: Settings, input = ''): Promise<boolean> {
+async function killedWhen(isSo: () => Promise<boolean>, args: readonly string[], settings: Settings, input: string): Promise<boolean> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...settings };
   const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env, stdio: ['pipe', 'ignore', 'pipe'] });
   let said = '';

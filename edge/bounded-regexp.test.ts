@@ -217,10 +217,10 @@ test('a list decides nothing from where it cannot be read', () => {
 test('other work goes on while hostile expressions are asked again and again', () => {
   const list = regexpList(['^(a+)+$']);
   const subject = `${'a'.repeat(3000)}!`;
-  const until = performance.now() + 1000;
+  const until = processorMilliseconds() + 1000;
   let looks = 0;
   let longest = 0;
-  while (performance.now() < until) {
+  while (processorMilliseconds() < until) {
     const start = processorMilliseconds();
     list.first(subject);
     longest = Math.max(longest, processorMilliseconds() - start);

@@ -205,7 +205,7 @@ test.each(Object.entries(bodies))(
     expect(attempts.length).toBeGreaterThan(3000);
     expect(outcomes(await reachedBy(attempts))).toEqual(['/outer']);
   },
-  120_000,
+  240_000,
 );
 
 test('no spelling of Transfer-Encoding alone is taken for chunks but the right one', async () => {

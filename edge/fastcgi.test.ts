@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -94,15 +94,22 @@ test('what is no reply is refused with a reason', () => {
 test('a head that comes in tiny records costs no more than one that comes at once', () => {
   const text = `X-A: ${'b'.repeat(60_000)}\r\n\r\n`;
   const bytes = Buffer.concat([...Array.from(text, (character) => record(6, character)), end]);
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   expect(readAll([bytes]).told.at(-1)).toBe('end');
-  expect(performance.now() - start).toBeLessThan(2000);
+  expect(process.threadCpuUsage(start).user / 1000).toBeLessThan(2000);
 });
 
 test('long names and values are told with long lengths', () => {
   const encoded = encodeRequest([['A', 'b'.repeat(200)]]);
   expect(encoded.subarray(16 + 8, 16 + 8 + 7)).toEqual(Buffer.from([1, 0x80, 0, 0, 200, 65, 98]));
 });
+
+/** A socket is there before anybody listens at it. */
+const listensAt = (path: string) =>
+  new Promise<boolean>((settle) => {
+    const socket = connect(path, () => settle(true)).once('error', () => settle(false));
+    socket.once('connect', () => socket.destroy());
+  });
 
 async function openPhp() {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-php-'));
@@ -120,7 +127,7 @@ async function openPhp() {
     env: { ...process.env, PHP_FCGI_CHILDREN: '2' },
   });
   await once(child, 'spawn');
-  while (!existsSync(socket)) await sleep(20);
+  while (!(await listensAt(socket))) await sleep(20);
   const close = async () => {
     const exited = once(child, 'exit');
     child.kill('SIGTERM');

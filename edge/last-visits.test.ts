@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { visitsOfAll } from './last-visits.ts';
 import { answerTo, environmentOf, openClient, openTestEdge } from './test-edge.ts';
-import { always, openRawUpstream } from './test-upstream.ts';
+import { always, openRawUpstream, until } from './test-upstream.ts';
 
 const ok = always('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
 const asking = 'GET / HTTP/1.1\r\nHost: app.test\r\nConnection: close\r\n\r\n';
@@ -13,6 +13,7 @@ test('a visit counts while it is under way, and is remembered when it has ended,
   expect(made.edge.visits().seconds_ago).toEqual({});
   const client = await openClient(made.port);
   client.say(asking);
+  await until(() => made.edge.outstanding() === 1);
   await sleep(200);
   expect(made.edge.visits().seconds_ago).toEqual({ 'project-main': 0 });
   made.table.put(environmentOf([upstream.instance]));
@@ -38,6 +39,7 @@ test('a connection that was taken over counts as long as it is open', async () =
   await sleep(200);
   expect(made.edge.visits().seconds_ago).toEqual({ 'project-main': 0 });
   client.socket.destroy();
+  await until(() => made.records.length === 1);
   await sleep(100);
   expect(made.edge.visits().seconds_ago['project-main']).toBeGreaterThan(0);
   await upstream.close();

@@ -1,13 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { get, request, type IncomingMessage } from 'node:http';
+import { get, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { answerTo, environmentOf, locationWith, openClient, openTestEdge, statuses, upstreamOf, upstreamRoute } from './test-edge.ts';
+import {
+  answerTo,
+  clockOfTurns,
+  environmentOf,
+  locationWith,
+  openClient,
+  openTestEdge,
+  statuses,
+  upstreamOf,
+  upstreamRoute,
+} from './test-edge.ts';
+import { freePort } from './test-ports.ts';
 import { always, openHttpUpstream, openRawUpstream, standingStill, until } from './test-upstream.ts';
 
 const hello = always('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-App: yes\r\n\r\nhello');
@@ -137,16 +148,19 @@ test('an application that does not read makes the client wait', async () => {
 });
 
 test('events of a server reach the client one by one', async () => {
-  const upstream = await openHttpUpstream((_request, reply) => {
-    reply.writeHead(200, { 'content-type': 'text/event-stream' });
-    let count = 0;
-    const timer = setInterval(() => (++count > 3 ? (clearInterval(timer), reply.end()) : reply.write(`data: ${count}\n\n`)), 60);
-  });
+  let events: ServerResponse | undefined;
+  const upstream = await openHttpUpstream((_request, reply) => void (events = reply));
   await using made = await openTestEdge([environmentOf([upstream.instance])]);
   const client = await openClient(made.port);
   client.say(asking());
-  expect(await client.heard(/data: 1/)).not.toContain('data: 2');
-  expect(await client.heard(/data: 2/)).not.toContain('data: 3');
+  await until(() => events !== undefined);
+  events?.writeHead(200, { 'content-type': 'text/event-stream' });
+  // Each is heard before there is anything that could push it on its way.
+  for (const count of [1, 2, 3]) {
+    events?.write(`data: ${count}\n\n`);
+    expect(await client.heard(new RegExp(`data: ${count}\n\n`))).not.toContain(`data: ${count + 1}`);
+  }
+  events?.end();
   await client.heard(/0\r\n\r\n$/);
   client.socket.destroy();
   await upstream.close();
@@ -309,10 +323,9 @@ test('what was said early to a protocol that is declined is no request; the conn
 });
 
 test('an instance that refuses connections is passed over; nothing is lost', async () => {
-  const gone = await openRawUpstream(hello, 'gone');
-  await gone.close();
+  const gone = { id: 'gone', address: { host: '127.0.0.1', port: await freePort() } };
   const upstream = await openRawUpstream(hello, 'there');
-  await using made = await openTestEdge([environmentOf([gone.instance, upstream.instance])]);
+  await using made = await openTestEdge([environmentOf([gone, upstream.instance])]);
   for (let count = 0; count < 8; count++) {
     expect(statuses(await answerTo(made.port, 'POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 2\r\n\r\nok', 100))).toEqual([200]);
   }
@@ -340,7 +353,7 @@ test('a kept connection that was closed meanwhile is replaced for who can ask tw
     if (asked === 2) return void socket.destroy();
     return 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
   });
-  await using made = await openTestEdge([environmentOf([upstream.instance])]);
+  await using made = await openTestEdge([environmentOf([upstream.instance])], { idleConnectionSeconds: 60 });
   expect(statuses(await answerTo(made.port, asking(), 80))).toEqual([200]);
   expect(statuses(await answerTo(made.port, asking(), 50))).toEqual([200]);
   expect(asked).toBe(3);
@@ -376,7 +389,7 @@ test('requests go to the instance with the least to do', async () => {
   await using made = await openTestEdge([environmentOf([slow.instance, quick.instance])]);
   const waiting = await Promise.all([openClient(made.port), openClient(made.port)]);
   for (const client of waiting) client.say(asking());
-  await sleep(100);
+  await until(() => slow.received.length === 1 && made.records.length === 1);
   for (let count = 0; count < 10; count++) await answerTo(made.port, asking(), 80);
   expect(slow.received.length).toBeLessThanOrEqual(2);
   expect(made.records.every(({ instance }) => instance === 'quick')).toBe(true);
@@ -430,6 +443,7 @@ test('a client that reads slowly gets all of it, also out of the cache and on a 
 });
 
 test('each time limit ends what takes too long: connecting is 502, waiting for the head 504, silence in the body a cut', async () => {
+  using _clock = clockOfTurns();
   const silent = await openRawUpstream(() => undefined, 'silent');
   const stalling = await openRawUpstream(always('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'), 'stalling');
   await using made = await openTestEdge(
@@ -561,13 +575,15 @@ test('a client with too many requests or connections is refused, and others are 
 });
 
 test('closing lets what runs finish, tells it that it is the last, and takes no more', async () => {
-  const upstream = await openHttpUpstream((_request, reply) => void setTimeout(() => reply.end('done'), 300));
+  let running: ServerResponse | undefined;
+  const upstream = await openHttpUpstream((_request, reply) => void (running = reply));
   const made = await openTestEdge([environmentOf([upstream.instance])]);
   const idle = await openClient(made.port);
   const asked = get({ host: '127.0.0.1', port: made.port, headers: { host: 'app.test' }, agent: false });
   const replied = once(asked, 'response') as Promise<[IncomingMessage]>;
-  await until(() => made.edge.outstanding() === 1);
-  const closed = made.edge.close(5);
+  await until(() => running !== undefined);
+  const closed = made.edge.close(60);
+  running?.end('done');
   const [reply] = await replied;
   expect([reply.statusCode, reply.headers.connection]).toEqual([200, 'close']);
   await closed;

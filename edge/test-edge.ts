@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
 import { openEdge, type Edge, type EdgeOptions } from './edge.ts';
 import type { EdgeLimits } from './limits.ts';
 import type { RequestRecord } from './request-record.ts';
@@ -60,6 +61,9 @@ export const environmentOf = (instances: Instance[], some: Partial<EdgeEnvironme
   ...some,
 });
 
+/** By port. */
+const edges = new Map<number, Edge>();
+
 export interface TestEdge extends AsyncDisposable {
   edge: Edge;
   table: Table;
@@ -93,7 +97,25 @@ export async function openTestEdge(
   await once(edge.server, 'listening');
   const address = edge.server.address();
   if (typeof address !== 'object' || !address) throw new Error('not listening');
+  edges.set(address.port, edge);
   return { edge, table, port: address.port, records, wakes, stderr, [Symbol.asyncDispose]: () => edge.close(0) };
+}
+
+/** How many requests have reached it so far, whatever became of them. */
+export const arrivals = ({ edge, records }: TestEdge) => edge.outstanding() + records.length;
+
+const stepMs = 10;
+
+/** Until it is disposed of, time is what this process had turns in: where the machine stood still, so did the clock by which the edge limits things. */
+export function clockOfTurns(): Disposable {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const clock = setInterval(() => vi.advanceTimersByTime(stepMs), stepMs);
+  return {
+    [Symbol.dispose]() {
+      clearInterval(clock);
+      vi.useRealTimers();
+    },
+  };
 }
 
 export interface Client {
@@ -119,19 +141,19 @@ export async function openClient(port: number): Promise<Client> {
   return { socket, text: () => text, say: (bytes) => void socket.write(bytes, 'latin1'), heard, closed: () => heard(/(?!)/) };
 }
 
-/** A machine that has other work, too, takes its time. */
-const firstWordMsMax = 2000;
-/** One that stood still meanwhile has heard nothing, which is not the same as that nothing was said: so it listens again and again. */
+/** A process that stood still meanwhile has heard nothing, which is not the same as that nothing was said: so it listens again and again. */
 const silentLooks = 10;
 
-/** All that the edge answers to these bytes until it closes, or falls silent after it has begun. */
+/** All that the edge answers to these bytes until it closes, or has answered all that was asked and falls silent; not beginning is not silence. */
 export async function answerTo(port: number, bytes: string, silentMs = 150): Promise<string> {
+  const outstanding = () => edges.get(port)?.outstanding() ?? 0;
+  const ofOthers = outstanding();
   const client = await openClient(port);
   client.say(bytes);
-  const end = performance.now() + firstWordMsMax;
-  while (client.text() === '' && !client.socket.destroyed && performance.now() < end) await sleep(2);
+  while (client.text() === '' && !client.socket.destroyed) await sleep(2);
   for (let before = -1, quietLooks = 0; quietLooks < silentLooks && !client.socket.destroyed;) {
-    quietLooks = before === client.text().length ? quietLooks + 1 : 0;
+    const isQuiet = before === client.text().length && outstanding() <= ofOthers;
+    quietLooks = isQuiet ? quietLooks + 1 : 0;
     before = client.text().length;
     await sleep(silentMs / silentLooks);
   }

@@ -57,7 +57,7 @@ test('who finds no room in the queue of a socket waits for it, as with any other
   try {
     await once(application.stdout, 'data');
     await sleep(200);
-    await using made = await openTestEdge([environmentOf([{ id: 'busy', address: { socket: path } }])]);
+    await using made = await openTestEdge([environmentOf([{ id: 'busy', address: { socket: path } }])], { connectSeconds: 60 });
     const ask = () => answerTo(made.port, 'GET / HTTP/1.1\r\nHost: app.test\r\n\r\n', 30);
     const answers = await Promise.all(Array.from({ length: 20 }, ask));
     expect(answers.flatMap(statuses)).toEqual(answers.map(() => 200));
