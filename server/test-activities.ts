@@ -9,7 +9,7 @@ import { startRunner } from './kernel/runner.ts';
 import type { Platform } from './platform.ts';
 import { rooms } from './rooms.ts';
 
-const waitMillisecondsMax = 80_000;
+const waitMillisecondsMax = 300_000;
 const lookMilliseconds = 20;
 
 /** Works until nothing waits any more. */

@@ -7,7 +7,7 @@ interface Credentials {
 }
 
 const frameEnd = 0xce;
-const replyMilliseconds = 10_000;
+const replyMilliseconds = 60_000;
 
 export async function openAmqp(address: string, { name, password }: Credentials, vhost: string) {
   const socket = connect(5672, address);

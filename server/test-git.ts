@@ -105,6 +105,6 @@ export async function openSource() {
   }
 
   const activitiesIn = (id: string) =>
-    home.platform.db.selectFrom('activities').selectAll().where('project_id', '=', id).orderBy('created_at').execute();
+    home.platform.db.selectFrom('activities').selectAll().where('project_id', '=', id).orderBy('created_at').orderBy('position').execute();
   return { folder, home, port, ssh, owner, organization_id, project, urlFor, workingCopy, colleague, filledProject, activitiesIn };
 }

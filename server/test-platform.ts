@@ -142,7 +142,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
 /** The access token of a browser sign-in, without the browser. It counts as strong once its owner has a second factor. */
 async function signedInWithPasscode({ db, keys, config }: Platform, user: User): Promise<string> {
   const via = fingerprint(randomBytes(16).toString('hex'));
-  const expires_at = sql<string>`now() + interval '1 hour'`;
+  const expires_at = sql<string>`now() + interval '4 hours'`;
   await db.insertInto('oauth_records').values({ model: 'Grant', id_hash: via, sealed: '', user_id: user.id, expires_at }).execute();
   const [key] = keys.accessTokens;
   if (!key) throw new Error('The installation has no key for access tokens');
@@ -151,7 +151,7 @@ async function signedInWithPasscode({ db, keys, config }: Platform, user: User):
     .setSubject(user.id)
     .setIssuer(config.url)
     .setAudience(config.url)
-    .setExpirationTime('10 minutes')
+    .setExpirationTime('4 hours')
     .sign(await importJWK(key));
 }
 

@@ -179,8 +179,12 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
     await mkdir(restored);
     const order: string[] = [];
     const locks = openRepositories({ folder: join(folder, 'blobs'), attemptsMax }, openSecrets(keys));
-    const inside = Promise.withResolvers<void>();
-    const using = locks.together('busy', undefined, () => inside.promise);
+    const [entered, inside] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const using = locks.together('busy', undefined, () => {
+      entered.resolve();
+      return inside.promise;
+    });
+    await entered.promise;
     const forgetting = blobs.forget('busy', []).then(() => order.push('forgotten'));
     await blobs.restore('busy', stored, [{ name: 'data', folder: restored }]).then(() => order.push('restored'));
     inside.resolve();

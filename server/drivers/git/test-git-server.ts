@@ -19,6 +19,8 @@ export async function serveRepositories(folder: string, speaks: 'every protocol'
     backend.stdin.on('error', () => {});
     void buffer(backend.stdout).then((answer) => {
       const end = answer.indexOf('\r\n\r\n');
+      // Who asked went away before all was said.
+      if (end < 0) return void response.destroy();
       const fields = answer
         .subarray(0, end)
         .toString('latin1')

@@ -108,7 +108,7 @@ describe.runIf(canRunContainers)(`building${whyNoContainers}`, { timeout: 600_00
     const exit = once(builder, 'exit');
     builder.kill('SIGKILL');
     await exit;
-    await expect.poll(traces).toEqual([]);
+    await expect.poll(traces, { timeout: 60_000 }).toEqual([]);
 
     const images = openImages(folder, trial);
     expect(await images.built('trial:1')).toBeUndefined();

@@ -78,8 +78,8 @@ test('two processes that need the same layer build it once', async () => {
 
 test('a build that is killed leaves nothing that counts as a layer, and the next one goes ahead', async () => {
   const [layer] = layersCalled('a') as [Layer];
-  const builder = startBuilder(layer, 60_000);
-  await expect.poll(log).toEqual(['begun']);
+  const builder = startBuilder(layer, 600_000);
+  await expect.poll(log, { timeout: 60_000 }).toEqual(['begun']);
   expect(await collect({})).toEqual([]);
   expect(readdirSync(join(folder, 'layers'))).toHaveLength(1);
   const exit = once(builder, 'exit');

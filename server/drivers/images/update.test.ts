@@ -75,10 +75,11 @@ describe.runIf(canRunContainers)(`newer packages${whyNoContainers}`, () => {
   const built = async () => (await images.built('trial:1'))!;
 
   test('Debian has nothing newer: nothing is built, and images stay what they are', { timeout }, async () => {
+    const startedAt = Date.now();
     const image = await images.ensure('trial:1');
     await images.ensure('plain:1');
     expect(['trial-library', 'trial-program', 'trial-tool'].map((name) => versionIn(image, name))).toEqual(['1.0', '1.0', '1.0']);
-    expect(images.secondsSinceUpdate()).toBeLessThan(60);
+    expect(images.secondsSinceUpdate()).toBeLessThan((Date.now() - startedAt) / 1000 + 1);
     expect(await images.update()).toEqual({ packages: [], types: [] });
     expect(await built()).toEqual(image);
   });

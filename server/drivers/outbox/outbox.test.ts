@@ -11,7 +11,7 @@ test('the newest files stay, and other files are left alone', async () => {
   await openOutbox(folder, 'eml', 3).put('another kind');
   for (const text of ['1', '2', '3', '4', '5']) {
     await outbox.put(text);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
   const names = (await readdir(folder)).filter((name) => name.endsWith('.txt')).sort();
   expect(await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).toEqual(['3', '4', '5']);

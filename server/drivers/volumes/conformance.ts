@@ -24,10 +24,11 @@ const size = 64 * mebibyte;
 /** EDQUOT, which Node has no name for. */
 const quotaExceeded = 122;
 const freshSecondsMax = 15;
+const slowDisk = { timeout: 60_000 };
 const text = (path: string, name: string) => readFile(join(path, name), 'utf8');
 
 export function volumesConformance(name: string, open: () => Promise<OpenedVolumes>, cannot: CannotDo = {}) {
-  describe(`volumes: ${name}`, () => {
+  describe(`volumes: ${name}`, { timeout: 240_000 }, () => {
     let opened: OpenedVolumes;
     let volumes: Volumes;
     beforeAll(async () => {
@@ -88,6 +89,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
       const looks = (async () => {
         while (!looking.signal.aborted) seen.add(await text(path, 'state'));
       })();
+      await expect.poll(() => [...seen]).toEqual(['after']);
       const back = await volumes.restore('moving', 'moment');
       looking.abort();
       await looks;
@@ -172,7 +174,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
             for (const file of ['first', 'second']) await writeFile(join(path, file), '123456789', { flag: 'a', flush: true });
         })();
         try {
-          await expect.poll(async () => (await text(path, 'second').catch(() => '')).length).toBeGreaterThan(90);
+          await expect.poll(async () => (await text(path, 'second').catch(() => '')).length, slowDisk).toBeGreaterThan(90);
           for (let n = 0; n < 20; n += 1) {
             const before = (await text(path, 'second')).length - 9;
             const clone = await volumes.clone('busy', `busy-${n}`);

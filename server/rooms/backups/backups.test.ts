@@ -16,7 +16,7 @@ import { backupContent } from './queries.ts';
 import { openBackedUp, type BackedUp } from './test-backed-up.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 180_000;
+const timeout = 300_000;
 const colour = 'vermilion as can be';
 const idPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -219,7 +219,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
       expect((await project.environment())._links).not.toHaveProperty('#backup');
       expect((await project.send('POST', '/backup', {})).status).toBe(409);
       const stateNow = async () => (await project.activity(redeployment.id)).state;
-      await expect.poll(stateNow, { timeout: 60_000 }).toBe('complete');
+      await expect.poll(stateNow, { timeout: 240_000 }).toBe('complete');
       return project.blobs.store(...given);
     };
     const begun = await project.begin('POST', '/backup', {});
@@ -236,7 +236,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
     const { platform } = all.home;
     const slow: Blobs['store'] = async (_repository, _backup, _parts, { signal }) => {
       await project.cancel(begun.id);
-      await sleep(60_000, undefined, { signal });
+      await sleep(240_000, undefined, { signal });
       throw new Error('It was not stopped');
     };
     const begun = await project.begin('POST', '/backup', {});

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Blobs, type Copy, Damage } from '../../drivers/blobs/blobs.ts';
 import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -37,6 +37,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     };
     all.home.platform.blobs = { ...all.home.platform.blobs, ...blobs };
   });
+  afterEach(() => void vi.useRealTimers());
   afterAll(() => all.close());
 
   const db = () => all.home.platform.db;
@@ -93,6 +94,8 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     const project = await openProject();
     const candidate = (await candidates(db())).find(({ project_id }) => project_id === project.projectId);
     if (!candidate) throw new Error('It is no candidate');
+    // No slot ends meanwhile.
+    vi.useFakeTimers({ toFake: ['Date'] });
     const begun = await Promise.all(Array.from({ length: 6 }, () => startIfDue(all.home.platform, candidate, Date.now())));
     expect(begun.filter(Boolean)).toHaveLength(1);
     await Promise.all([look(), look(), look()]);

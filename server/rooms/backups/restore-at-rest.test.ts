@@ -9,7 +9,7 @@ import { newestBackup, startRecovery } from './recover-environments.ts';
 import { drillFiles, openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 
 /** An app that asks its database. */
 function files() {

@@ -13,7 +13,7 @@ import { recordPush } from '../environments/room.ts';
 import { fetchingOnce, openDrill, smallFiles, workOff, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 const preview = 'preview';
 const withStore = { services: '{ store: { type: "redis-persistent:7.0" } }' };
 const onlyData = { restore_code: false };

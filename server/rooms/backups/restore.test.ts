@@ -11,6 +11,7 @@ import { drillFiles, drillTypes, entriesOf, fill, openDrill, stateOf, type Drill
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
+const waiting = { timeout: 90_000 };
 const writtenMin = 3;
 const lookMilliseconds = 20;
 const sanitize = `{ sanitize: "date +%s >>files/entries-sanitized" }`;
@@ -25,7 +26,7 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
 
   const visit = async (path = '/', method = 'GET') => {
     const host = `${(await project.row()).machine_name}-${project.projectId}.offshoot.localhost`;
-    const sent = httpRequest({ port: edge.port, host: '127.0.0.1', path, method, headers: { host } }).end();
+    const sent = httpRequest({ port: edge.port, host: '127.0.0.1', path, method, headers: { host }, agent: false }).end();
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
     sent.on('error', reject).on('response', (reply) => {
       void text(reply).then((body) => resolve({ status: reply.statusCode ?? 0, body }), reject);
@@ -76,6 +77,7 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
     live = await project.backUp(false);
     acknowledged.after = writer.seen.answered;
     safe = await project.backUp(true);
+    while (writer.seen.answered === acknowledged.before && writer.seen.wrong.length === 0) await sleep(lookMilliseconds);
     const { wrong, answered } = await writer.stop();
     if (wrong.length > 0 || answered === acknowledged.before) throw new Error(`Writing failed: ${wrong.join(', ')}`);
     const { db } = all.home.platform;
@@ -116,7 +118,8 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
     rmSync(join(await project.folder('storage-app'), 'files/known'), { recursive: true });
     const visitor = keepVisiting(() => visit());
     await project.restore(live);
-    await expect.poll(async () => (await visit()).status).toBe(200);
+    await expect.poll(async () => (await visit()).status, waiting).toBe(200);
+    await expect.poll(() => visitor.seen.answered, waiting).toBeGreaterThan(10);
     const { wrong, longestMilliseconds, answered } = await visitor.stop();
     expect([wrong, answered > 10, longestMilliseconds < 60_000]).toEqual([[], true, true]);
     expect(await stateOf(project)).toEqual(known);

@@ -115,7 +115,7 @@ export function fetchingOnce({ blobs, config }: Platform): Blobs['restore'] {
   };
 }
 
-const workSecondsMax = 120;
+const workSecondsMax = 280;
 const lookMilliseconds = 20;
 
 /** Works until nothing waits any more; slower machines have their time. */

@@ -55,9 +55,9 @@ createServer(async (request, reply) => {
 `,
 };
 
-const operationsMax = 16;
+const operationsMax = 32;
 const lookMilliseconds = 50;
-const turnSecondsMax = 90;
+const turnSecondsMax = 300;
 
 export type Random = (below: number) => number;
 

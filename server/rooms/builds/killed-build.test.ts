@@ -17,7 +17,7 @@ const hook =
 
 test.runIf(canRunContainers)(
   `a build whose process is killed in the middle is done again from the start, and leaves nothing${whyNoContainers}`,
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const home = await openTestPlatform();
     const { projectId: project } = await sampleProject(await home.person());

@@ -18,7 +18,7 @@ const command = `git commit --quiet --allow-empty --message "Once"
 
 test.runIf(canRunContainers)(
   `a command on a checkout whose process is killed in the middle starts from a fresh one, and nothing is left of the first${whyNoContainers}`,
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const home = await openTestPlatform();
     const { projectId: project } = await sampleProject(await home.person());

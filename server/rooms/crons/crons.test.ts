@@ -13,7 +13,7 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { startCronsAt } from './start-crons.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 const definitions = [...deploying, ...activitiesOf(rooms)];
 const hourMilliseconds = 3_600_000;
 /** Of a table, by a look that finds nothing due. */
@@ -51,7 +51,7 @@ const inTurn = (name: string) => ({
 const endless = (name: string, stop?: string) => ({
   spec: '0 12 * * *',
   commands: { start: `echo begun; until [ -e data/${name} ]; do sleep 0.1; done; echo well`, ...(stop && { stop }) },
-  shutdown_timeout: 5,
+  shutdown_timeout: 60,
 });
 
 describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {

@@ -6,8 +6,8 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
-const waiting = { timeout: 10_000 };
+const timeout = 300_000;
+const waiting = { timeout: 90_000 };
 
 const configuration = (start: string) => `
 applications:

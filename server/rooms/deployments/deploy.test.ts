@@ -8,7 +8,7 @@ import { collectStacks, keepDomainsReached, keepStacksRunning } from './reconcil
 import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 
 /** Tells its version, how often it was started on this data, and what it is told. */
 const server = (version: string) => `

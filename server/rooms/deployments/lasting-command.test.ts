@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { logFile } from '../../drivers/logs/log-folders.ts';
 import { endOldExecutions } from '../../drivers/runtime/runc/exec.ts';
 import { openPlaces } from '../../drivers/runtime/runc/places.ts';
@@ -20,8 +20,9 @@ import type { LastingRun } from './run-lasting.ts';
 import { lastingActivity, type Asked } from './test-lasting-runner.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
-const usual = { app: 'app', type: 'test', secondsMax: 60, stop: { script: null, secondsMax: 5 } };
+const timeout = 300_000;
+const secondsMax = 600;
+const usual = { app: 'app', type: 'test', secondsMax, stop: { script: null, secondsMax: 60 } };
 
 const content = {
   '.upsun/config.yaml': `
@@ -106,8 +107,15 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
     expect(await project.found()).toEqual(before);
   });
 
-  /** Says forty lines and how often it was begun. */
-  const counting = shellScript('echo run >>data/runs; n=0; while [ $n -lt 40 ]; do n=$((n+1)); echo line $n; sleep 0.05; done; exit 7');
+  /** Says forty lines and how often it was begun; half way it waits until it is let go on, and after some more it tells that it did. */
+  const counting = shellScript(`echo run >>data/runs; n=0
+    while [ $n -lt 40 ]; do
+      n=$((n+1)); echo line $n; sleep 0.05
+      [ $n -ne 20 ] || until [ -e data/go ]; do sleep 0.05; done
+      [ $n -ne 30 ] || touch data/went
+    done; exit 7`);
+  /** And it does, whoever hears it. */
+  const letGoOn = () => project.inside('touch data/go; until [ -e data/went ]; do sleep 0.05; done; rm data/go data/went');
   const counted = Array.from({ length: 40 }, (_, n) => `line ${n + 1}`);
   const runs = async () => project.inside('cat data/runs; rm data/runs');
   const inAppLog = () =>
@@ -128,6 +136,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
       child.kill('SIGKILL');
       await once(child, 'close');
       expect((await lines(id)).length).toBeLessThan(40);
+      await letGoOn();
       // As a platform does that starts: what another left in containers is ended.
       const [instance] = await project.instances();
       endOldExecutions(openPlaces(join(all.folder, 'runtime'), { runFolder: join(all.folder, 'run') }), instance?.id ?? '');
@@ -145,6 +154,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
     await waitForLines(id, 5);
     await runner.close();
     expect((await activityRow(platform, id)).state).toBe('in_progress');
+    await letGoOn();
     expect((await ended({ id })).lines).toEqual([...counted.map((line) => `    ${line}`), 'It ended with 7']);
     expect(await runs()).toBe('run');
     const steps = await eachStepTwice(platform, () => begin({ argv: shellScript('echo run >>data/runs') }), [definition]);
@@ -160,15 +170,24 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
 
   test('one that ended in time while no platform ran is not told to be late; one that is late has an exit code', { timeout }, async () => {
     const { platform } = all.home;
-    const { id } = await begin({ argv: shellScript('echo run >>data/runs; echo begun; sleep 0.5; exit 4'), secondsMax: 2 });
-    const runner = startRunner([definition], platform);
-    await waitForLines(id, 1);
-    await runner.close();
-    await sleep(2000);
-    expect(await ended({ id })).toMatchObject({ result: 'success', lines: ['    begun', 'It ended with 4'] });
+    const begunAndLeft = async (script: string) => {
+      const { id } = await begin({ argv: shellScript(script) });
+      const runner = startRunner([definition], platform);
+      await waitForLines(id, 1);
+      await runner.close();
+      return { id };
+    };
+    /** By the clock of a platform that comes only when its time is over. */
+    const endedAfterItsTime = async (activity: { id: string }) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + secondsMax * 1000 });
+      return ended(activity).finally(() => void vi.useRealTimers());
+    };
+    const { id } = await begunAndLeft('echo run >>data/runs; echo begun; until [ -e data/end ]; do sleep 0.05; done; exit 4');
+    await project.inside(`touch data/end; until [ -e /run/offshoot-commands/${id}/code ]; do sleep 0.05; done; rm data/end`);
+    expect(await endedAfterItsTime({ id })).toMatchObject({ result: 'success', lines: ['    begun', 'It ended with 4'] });
     expect(await runs()).toBe('run');
-    const late = await begin({ argv: shellScript('sleep 60'), secondsMax: 1 });
-    expect(await ended(late)).toMatchObject({ result: 'failure' });
+    const late = await begunAndLeft('echo begun; sleep 600');
+    expect(await endedAfterItsTime(late)).toMatchObject({ result: 'failure' });
     for (const [which, exit_code] of [
       [id, 4],
       [late.id, 143],
@@ -190,7 +209,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
         [shellScript('echo begun; until [ -e /tmp/end ]; do sleep 0.1; done; echo by itself'), 'touch /tmp/end', 'by itself'],
         [shellScript('trap "echo by signal; exit" TERM; echo begun; while :; do sleep 0.1; done'), 'false', 'by signal'],
       ] as const) {
-        const { id } = await begin({ argv, stop: { script: stop, secondsMax: 10 } });
+        const { id } = await begin({ argv, stop: { script: stop, secondsMax: 60 } });
         const runner = startRunner([definition], all.home.platform, { leaseSeconds: 2 });
         await waitForLines(id, 1);
         await all.home.platform.db
@@ -217,7 +236,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
   });
 
   test('one whose container goes away fails with a sentence, and is not run again', { timeout }, async () => {
-    const { id } = await begin({ argv: shellScript('echo run >>data/runs; echo begun; sleep 60') });
+    const { id } = await begin({ argv: shellScript('echo run >>data/runs; echo begun; sleep 600') });
     const runner = startRunner([definition], all.home.platform, { leaseSeconds: 2 });
     await waitForLines(id, 1);
     const [instance] = await project.instances();

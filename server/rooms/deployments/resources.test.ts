@@ -10,8 +10,8 @@ import { keepStacksRunning } from './reconcilers.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
-const waiting = { timeout: 20_000, interval: 100 };
+const timeout = 300_000;
+const waiting = { timeout: 90_000, interval: 100 };
 
 /** Tells since when it runs; takes memory or processor time as it is asked to. */
 const server = `

@@ -19,17 +19,17 @@ import { definitions, openTestDeployments, type Content, type TestDeployments } 
 import { wakeEnvironment } from './wake.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 const preview = 'preview';
 
-/** Tells how often it was started on this data; says what was sent to it; waits; and speaks another protocol. */
+/** Tells how often it was started on this data; says what was sent to it; waits until it is told to go on; and speaks another protocol. */
 const server = `
-const { appendFileSync, readFileSync, existsSync } = require('node:fs');
+const { appendFileSync, readFileSync, writeFileSync, existsSync } = require('node:fs');
 if (existsSync('/app/data/hangs')) return setInterval(() => {}, 1000);
 if (existsSync('/app/data/broken')) { console.log('I am broken'); process.exit(7); }
 appendFileSync('/app/data/starts', '.');
 const server = require('node:http').createServer(async (request, reply) => {
-  if (request.url === '/slow') await new Promise((resolve) => setTimeout(resolve, 2500));
+  if (request.url === '/slow') for (writeFileSync('/app/data/slow', ''); existsSync('/app/data/slow');) await new Promise((resolve) => setTimeout(resolve, 50));
   const pieces = [];
   for await (const piece of request) pieces.push(piece);
   reply.end(JSON.stringify({ starts: readFileSync('/app/data/starts', 'utf8').length, said: Buffer.concat(pieces).toString() }));
@@ -94,6 +94,7 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
       path,
       method: said === undefined ? 'GET' : 'POST',
       headers: { host: at ?? (await host()) },
+      agent: false,
     }).end(said);
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
     sent.on('error', reject).on('response', (reply) => {
@@ -172,8 +173,11 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
     { timeout },
     async () => {
       const slow = visit('/slow');
+      await project.inside('until [ -e /app/data/slow ]; do sleep 0.1; done', preview);
       await leaveAlone();
-      expect([await isAsleep(), (await slow).status]).toEqual([false, 200]);
+      expect(await isAsleep()).toBe(false);
+      await project.inside('rm /app/data/slow', preview);
+      expect((await slow).status).toBe(200);
       const socket = connect(edge.port, '127.0.0.1');
       socket.write(`GET / HTTP/1.1\r\nHost: ${await host()}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
       await new Promise((resolve) => socket.once('data', resolve));
@@ -355,7 +359,7 @@ routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
     await project.inside('touch /app/data/hangs', preview);
     await leaveAlone();
     const visitor = visit();
-    await vi.waitFor(async () => expect((await project.found(preview)).containers).toHaveLength(2), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await project.found(preview)).containers).toHaveLength(2), { timeout: 90_000 });
     await heal('hangs');
     await project.push(files('red'), { environment: preview });
     expect([(await visitor).status, await isAsleep()]).toEqual([200, false]);

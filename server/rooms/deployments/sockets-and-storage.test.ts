@@ -9,7 +9,7 @@ import { keepStacksRunning } from './reconcilers.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 
 /** It leaves its socket behind when it ends, and would not start where one is; each request needs a connection of its own. */
 const listening = (version: string) => `
@@ -87,21 +87,24 @@ describe.runIf(canRunContainers)(`sockets and storage${whyNoContainers}`, () => 
   const visit = async (project: TestProject, path = '/') =>
     edge.get(`${(await project.row()).machine_name}-${project.projectId}.offshoot.localhost`, path);
   const answer = async (project: TestProject) => (await visit(project)).body;
-  const waiting = { timeout: 20_000, interval: 50 };
+  const waiting = { timeout: 90_000, interval: 50 };
 
-  /** Somebody comes all the time meanwhile; gives what they were answered, each once. */
+  /** Somebody comes before it, all the time meanwhile, and after it; gives what they were answered, each once. */
   async function visitedDuring(project: TestProject, work: () => Promise<unknown>): Promise<string[]> {
     const answers = new Set<string>();
     const over = new AbortController();
-    const visitor = async () => {
-      while (!over.signal.aborted) {
-        const { status, body } = await visit(project);
-        answers.add(status === 200 ? body : `status ${status}`);
-      }
+    const come = async () => {
+      const { status, body } = await visit(project);
+      answers.add(status === 200 ? body : `status ${status}`);
     };
+    const visitor = async () => {
+      while (!over.signal.aborted) await come();
+    };
+    await come();
     const visitors = [visitor(), visitor(), visitor()];
     await work().finally(() => over.abort());
     await Promise.all(visitors);
+    await come();
     return [...answers];
   }
 

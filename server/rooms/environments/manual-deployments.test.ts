@@ -7,7 +7,7 @@ import { startRebuild } from './start-rebuild.ts';
 import { filesOf, openRunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 const manual = { enable_manual_deployments: true };
 const automatic = { enable_manual_deployments: false };
 

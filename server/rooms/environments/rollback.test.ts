@@ -9,7 +9,7 @@ import { openTestDeployments, type TestDeployments } from '../../test-deployed-p
 import { filesOf, openRunningProject, type RunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 const services = '{ store: { type: "redis-persistent:7.0" } }';
 
 describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`, () => {

@@ -10,7 +10,7 @@ import { commitFiles, git } from '../../test-repository.ts';
 import { openOperatedProject, type OperatedProject } from './test-operated-project.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
 
 /** Tells what it finds in the file that operations write. */
 const server = `

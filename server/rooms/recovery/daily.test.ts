@@ -13,7 +13,7 @@ import { noteStoring } from './scratch.ts';
 
 const never = new AbortController().signal;
 
-test('an installation is backed up an hour after its first start, and then once a day', { timeout: 60_000 }, async () => {
+test('an installation is backed up an hour after its first start, and then once a day', { timeout: 180_000 }, async () => {
   const { platform } = await openTestPlatform();
   const { db, blobs, config } = platform;
   const count = async () => (await blobs.list(platformRepository)).length;
@@ -61,7 +61,7 @@ test('a place that another installation has is told of from the start on, and ge
   expect(await blobs.list(platformRepository)).toEqual([]);
 });
 
-test('where backups of the platform are damaged, the next one repairs that and is whole', { timeout: 60_000 }, async () => {
+test('where backups of the platform are damaged, the next one repairs that and is whole', { timeout: 180_000 }, async () => {
   const { platform } = await openTestPlatform();
   const { db, blobs, config } = platform;
   await sql`insert into installation default values`.execute(db);

@@ -378,8 +378,9 @@ describe('what cannot be pushed', () => {
       return { branches: (await driver.branches(id)).size, activities: (await activitiesIn(id)).length };
     };
     const kill = async (id: string) => {
+      // One that ended with another of them is gone already.
       for (const pid of (await run('pgrep', ['-f', `receive-pack .*${id}.git`], folder)).said.split('\n').filter(Boolean))
-        process.kill(Number(pid), 'SIGKILL');
+        await run('kill', ['-KILL', pid], folder);
     };
     const before = await pushWith((hooks, id) => ({
       ...hooks,

@@ -19,9 +19,21 @@ import { openTestDeployments, type Content, type TestDeployments } from '../../t
 import { openSshClient, type SshClient } from './test-ssh-client.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
+const timeout = 300_000;
+const waiting = { timeout: 90_000, interval: 500 };
 /** Within which what was taken away is gone. */
 const noticedMillisecondsMax = 6000;
+const tickMilliseconds = 100;
+
+/** For how long this process, in which the door is, was at work: where the machine stands still for a moment, that is nobody's. */
+function openStopwatch() {
+  let ticks = 0;
+  const ticking = setInterval(() => (ticks += 1), tickMilliseconds);
+  return () => {
+    clearInterval(ticking);
+    return ticks * tickMilliseconds;
+  };
+}
 
 const content = (version: string): Content => ({
   '.upsun/config.yaml': `
@@ -126,9 +138,9 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
     const type = async (line: string, answer: RegExp) => {
       terminal.write(`${line}\r`);
-      await expect.poll(() => said).toMatch(answer);
+      await expect.poll(() => said, waiting).toMatch(answer);
     };
-    await expect.poll(() => said).toMatch(/app@app\.main:~\$/);
+    await expect.poll(() => said, waiting).toMatch(/app@app\.main:~\$/);
     await type(
       'stty size; echo $TERM $COLOR $FROM_FILE "${PATH##*:}"; shopt login_shell',
       /31 91\r\nvt220 blue yes \/app\/bin\r\nlogin_shell +\ton/,
@@ -137,7 +149,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     await type('until [ "$(stty size)" = "40 120" ]; do sleep 0.1; done; stty size', /^40 120\r/m);
     await type('echo gr\u00fcn \u20ac | od -An -tx1', /67 72 c3 bc 6e 20 e2 82 ac/);
     terminal.write('sleep 4321\r');
-    await sleep(500);
+    await expect.poll(async () => (await ssh('pgrep -f "sleep 432[1]"')).code, waiting).toBe(0);
     terminal.write('\u0003');
     await type('echo "[$?]"', /\[130\]/);
     terminal.write('exit 9\r');
@@ -148,7 +160,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     const child = client.start('ssh', [...client.options('own'), at('app'), 'echo begun; sleep 4322; true']);
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
-    await expect.poll(async () => (await ssh('pgrep -f "sleep 432[2]"')).code, { interval: 500 }).toBe(1);
+    await expect.poll(async () => (await ssh('pgrep -f "sleep 432[2]"')).code, waiting).toBe(1);
   });
 
   test('files go over sftp, scp in both of its ways, and rsync', { timeout }, async () => {
@@ -333,14 +345,14 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
           (await openSessions(all.home.platform.db, 100)).filter(({ user_id }) => user_id === somebody.person.user.id);
         expect(await listed()).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', email: somebody.person.user.email }]);
         const closed = once(child, 'close');
-        const lostAt = performance.now();
+        const milliseconds = openStopwatch();
         await lose(somebody);
         await closed;
-        expect(performance.now() - lostAt).toBeLessThan(noticedMillisecondsMax);
+        expect(milliseconds()).toBeLessThan(noticedMillisecondsMax);
         expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
-        await expect.poll(listed).toEqual([]);
+        await expect.poll(listed, waiting).toEqual([]);
       }
-      await expect.poll(async () => (await ssh('pgrep -f "sleep 432[3]"')).code, { interval: 500 }).toBe(1);
+      await expect.poll(async () => (await ssh('pgrep -f "sleep 432[3]"')).code, waiting).toBe(1);
     });
   });
 
@@ -357,6 +369,8 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     const storm = async () => {
       const gate = '/tmp/storm-is-over';
       await project.inside(`rm -f ${gate}`);
+      const inside = () => db.selectFrom('ssh_sessions').select('id').where('via', '<>', 'test').execute();
+      await expect.poll(inside, waiting).toEqual([]);
       let decided = 0;
       const comes = async () => {
         const child = client.start('ssh', [...client.options('many'), at('app'), `echo in; until [ -e ${gate} ]; do sleep 0.1; done`]);
@@ -367,7 +381,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
         return { code, told: (await told).trim() };
       };
       const coming = Promise.all(Array.from({ length: 6 }, comes));
-      await expect.poll(() => decided).toBe(6);
+      await expect.poll(() => decided, waiting).toBe(6);
       await project.inside(`touch ${gate}`);
       const refused = (await coming).filter(({ code }) => code !== 0);
       return { inside: 6 - refused.length, told: [...new Set(refused.map(({ told }) => told))] };
@@ -392,6 +406,8 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     await change({ type: 'development', sleep_after_seconds: 1 });
     try {
       await listen.run(platform, hearing.signal);
+      // Those who were there before have left.
+      await expect.poll(() => openSessions(platform.db, 100), waiting).toEqual([]);
       await sleep(1100);
       await sendToSleep.run(platform, hearing.signal);
       expect([await isAsleep(), (await project.found()).containers]).toEqual([true, []]);

@@ -20,14 +20,22 @@ tasks:
     type: nodejs:22
     mounts: { kept: { source: storage, source_path: kept } }
     hooks: { deploy: echo x >>kept/begun }
-    run: { command: 'for n in $(seq 60); do echo line $n; sleep 0.05; done; wc -l <kept/begun; exit 6' }
+    run: { command: sh counter.sh }
 `,
+  // Half way it waits until it is let go on, and after some more it tells that it did.
+  'counter.sh': `
+for n in $(seq 60); do
+  echo line $n; sleep 0.05
+  [ $n -ne 30 ] || until [ -e kept/go ]; do sleep 0.05; done
+  [ $n -ne 45 ] || touch kept/went
+done
+wc -l <kept/begun; exit 6`,
   'server.js': `require('node:http').createServer((request, reply) => reply.end()).listen(process.env.PORT, '0.0.0.0');`,
 };
 
 test.runIf(canRunContainers)(
   `a task goes on when the process that runs it is killed: the next one hears all of it once, and its end${whyNoContainers}`,
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async () => {
     const home = await openTestPlatform();
     const { projectId: project_id } = await sampleProject(await home.person());
@@ -43,7 +51,11 @@ test.runIf(canRunContainers)(
       await runAndKill(asked, async () => (await lines(id)).includes('    line 10'));
       const { platform, machine, leave } = await openRunning(asked);
       const containers = async () => (await machine.runtime.list()).map(({ name }) => name).filter((name) => name.includes('-task-'));
-      expect(await containers()).toEqual([expect.stringContaining(id)]);
+      const [container = '', ...others] = await containers();
+      expect([container, others]).toEqual([expect.stringContaining(id), []]);
+      const goOn = 'cd /app/kept && touch go && until [ -e went ]; do sleep 0.05; done';
+      const goingOn = await machine.runtime.exec(container, { argv: ['dash', '-c', goOn] });
+      expect(await goingOn.exited).toBe(0);
       await workThrough(platform);
       expect(await activityRow(platform, id)).toMatchObject({
         state: 'complete',

@@ -12,8 +12,10 @@ import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { filesWith, openTasks, type Tasks } from './test-tasks.ts';
 
 const imagesMillisecondsMax = 600_000;
-const timeout = 120_000;
-const waiting = { timeout: 30_000, interval: 50 };
+const timeout = 300_000;
+const waiting = { timeout: 90_000, interval: 50 };
+/** Of what is to be too slow, and has to be begun before that also where the machine stands still for a moment. */
+const slowSeconds = 5;
 
 describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
   let all: TestDeployments;
@@ -148,7 +150,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     const late = await tasks.run('brief', { SCRIPT: "trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done" });
     expect(late).toMatchObject({ result: 'failure', failure_reason: 'shell', commands: [{ type: 'task', exit_code: 124 }] });
     expect(late.log).toContain('    asked');
-    expect(late.log.at(-1)).toBe("E: Task 'brief' did not end within 1 seconds, which is its run.timeout, and was stopped.");
+    expect(late.log.at(-1)).toBe(`E: Task 'brief' did not end within ${slowSeconds} seconds, which is its run.timeout, and was stopped.`);
     expect((await tasks.run('brief', { SCRIPT: 'exit 124' })).log.at(-1)).toBe("E: Task 'brief' ended with exit code 124.");
   });
 
@@ -159,7 +161,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     await all.machine.runtime.ensure({
       name: 'deaf',
       layers,
-      argv: ['dash', '-c', script, 'task', 'mark', '1', '1', '', deaf],
+      argv: ['dash', '-c', script, 'task', 'mark', String(slowSeconds), '1', '', deaf],
       env: {},
       user: { uid: 1000, gid: 1000 },
       workingFolder: '/',
@@ -279,7 +281,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
       .executeTakeFirstOrThrow();
     await setQuota(db, { project_id: tasks.projectId, organization_id: null }, { cpu: cpu + 0.7 });
     const runner = beginRunner();
-    const first = await tasks.begin('other', { SCRIPT: 'echo begun; sleep 60' });
+    const first = await tasks.begin('other', { SCRIPT: 'echo begun; sleep 600' });
     await running(first, '    begun');
     const second = await tasks.begin('hooked', { HOOK: '0', CODE: '0' });
     await expect.poll(async () => (await activityRow(all.home.platform, second)).result, waiting).toBe('failure');

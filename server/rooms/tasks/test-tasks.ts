@@ -40,7 +40,7 @@ tasks:
     run: { command: sh report.sh, timeout: 60 }
   scripted: &scripted { type: nodejs:22, source: { root: report }, run: { command: eval "$SCRIPT", timeout: 60 } }
   other: *scripted
-  brief: { type: nodejs:22, source: { root: report }, run: { command: eval "$SCRIPT", timeout: 1 } }
+  brief: { type: nodejs:22, source: { root: report }, run: { command: eval "$SCRIPT", timeout: 5 } }
   hooked: { type: nodejs:22, source: { root: report }, hooks: { deploy: exit $HOOK }, run: { command: echo done && exit $CODE } }
   small: { type: nodejs:22, source: { root: report }, resources: { base_memory: 64, memory_ratio: 128 }, run: { command: eval "$SCRIPT" } }
 ${more}`,

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { freshPublicKey } from '../../test-samples.ts';
 
+const begun = Date.now();
 let platform: TestPlatform;
 let ada: Person;
 let bob: Person;
@@ -82,7 +83,7 @@ describe('an API token', () => {
 
   test('remembers when it was last used', async () => {
     const [used] = (await ada.send('GET', tokensOf(ada))).json;
-    expect(Date.now() - Date.parse(used.last_used_at)).toBeLessThan(60_000);
+    expect(Date.parse(used.last_used_at)).toBeGreaterThanOrEqual(begun);
   });
 
   test('needs a name of its own', async () => {

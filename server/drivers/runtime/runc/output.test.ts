@@ -14,7 +14,7 @@ import { saidIn } from './output.ts';
 import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, canRun, makeTestMachine } from './test-machine.ts';
 
-const waiting = { timeout: 20_000, interval: 50 };
+const waiting = { timeout: 60_000, interval: 50 };
 
 test('what a monitor wrote down is what was said: lines that go on, empty ones, and bytes that are no text', () => {
   const at = '2026-11-15T12:00:00.000000000+00:00';
@@ -102,7 +102,7 @@ describe.skipIf(!canRun)('the log of a container (needs root)', () => {
     await tail.signal('SIGKILL');
   });
 
-  test('has each line once after a kill of the platform at any moment, and what was said meanwhile', async () => {
+  test('has each line once after a kill of the platform at any moment, and what was said meanwhile', { timeout: 240_000 }, async () => {
     const lines = 1500;
     const count = `i=0; while [ $i -lt ${lines} ]; do echo $i; i=$((i+1)); [ $((i % 50)) -ne 0 ] || sleep 0.1; done; exec sleep 1000`;
     await runtime.close();
@@ -130,17 +130,16 @@ describe.skipIf(!canRun)('the log of a container (needs root)', () => {
     expect(kept()).toBe(Array.from({ length: lines }, (_, number) => `${number}\n`).join(''));
   });
 
-  test('of a program that does not stop talking has a part, says so, and stays short', async () => {
+  test('of a program that does not stop talking has a part, says so, and stays short', { timeout: 240_000 }, async () => {
     const line = 'and so on '.repeat(100);
     const files = () => [log, `${log}.1`, `${log}.2`].filter((file) => existsSync(file));
-    const allKept = () =>
-      files()
-        .map((file) => kept(file))
-        .join('');
+    const allKept = () => Buffer.concat(files().map((file) => readFileSync(file)));
+    // Seldom: it is this process that has to be quick to find that too much is said, and not to be reading all of it meanwhile.
+    const seldom = { timeout: 60_000, interval: 1000 };
     await runtime.ensure(says('web', `yes '${line}'; exec sleep 1000`));
-    await expect.poll(() => allKept().includes('Lines are left out here: too much was said at once.\n'), waiting).toBe(true);
+    await expect.poll(() => allKept().includes('Lines are left out here: too much was said at once.\n'), seldom).toBe(true);
     await runtime.remove('web');
-    expect(allKept()).toContain(`${line}\n`);
+    expect(allKept().includes(`${line}\n`)).toBe(true);
     for (const file of files()) expect(statSync(file).size).toBeLessThanOrEqual(logBytesMax);
   });
 });

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { describeContainer, linesOf, shell } from '../conformance.ts';
+import { describeContainer, linesOf, runShell, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
 import { commandOf } from './lifecycle.ts';
 import { readText } from './places.ts';
@@ -15,7 +14,7 @@ import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, canRun, inventoryOf, makeTestMachine, pretendReboot } from './test-machine.ts';
 
 const chaosKills = 50;
-const waiting = { timeout: 20_000, interval: 100 };
+const waiting = { timeout: 60_000, interval: 100 };
 
 describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
   let machine: TestMachine;
@@ -88,8 +87,9 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     const found = await runtime.state('web');
     expect(found).toMatchObject({ status: 'running', restarts: 0 });
     expect(await runtime.ensure(container('web', { restart: 'always' }))).toEqual(found);
-    const execution = await runtime.exec('web', { argv: shell('ps -o args | grep 432[1]; kill 1') });
-    expect(await text(execution.stdout)).toBe('');
+    const opened = runtime;
+    await expect.poll(async () => (await runShell(opened, 'web', 'ps -o args | grep 432[1]')).out, waiting).toBe('');
+    await runShell(runtime, 'web', 'kill 1');
     await runtime.close();
     runtime = undefined;
     await expect.poll(() => reply().catch(() => ''), waiting).toBe('web');
@@ -97,7 +97,7 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     // It answers a moment before its monitor has written down that it runs.
     const again = runtime;
     await expect.poll(() => again.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
-    expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'asked to stop', 'ready']);
+    await expect.poll(() => linesOf(again.logs('web', {})), waiting).toEqual(['ready', 'asked to stop', 'ready']);
   });
 
   const statOf = (pid: number) => readText(`/proc/${pid}/stat`) ?? '';
@@ -212,7 +212,8 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     runtime = await openRuncRuntime(machine.options);
     expect(await runtime.state('web')).toMatchObject({ status: 'stopped' });
     expect(await runtime.ensure(container('web'))).toMatchObject({ status: 'running' });
-    expect(await linesOf(runtime.logs('web', {}))).toEqual(['ready', 'ready']);
+    const again = runtime;
+    await expect.poll(() => linesOf(again.logs('web', {})), waiting).toEqual(['ready', 'ready']);
   });
 
   test(

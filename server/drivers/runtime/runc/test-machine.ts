@@ -109,7 +109,7 @@ export function makeTestMachine(): TestMachine {
     await runtime.removeLeftovers(new Set());
     await runtime.close();
     await volumes.close();
-    for (const path of [folder, join('/run/offshoot', instance)]) rmSync(path, { recursive: true });
+    for (const path of [folder, join('/run/offshoot', instance)]) rmSync(path, { recursive: true, maxRetries: 5 });
   };
   return { folder, instance, layers: makeTestImage(join(folder, 'image')), options, remove };
 }
@@ -151,15 +151,31 @@ export function pretendReboot(machine: TestMachine) {
   for (const pid of [...monitors.map(Number), ...cgroups.flatMap((name) => processesIn(`offshoot-${instance}/${name}`))])
     signalProcess(pid, 'SIGKILL');
   execFileSync('umount', ['--lazy', '--', ...(found['mounts'] ?? []).toReversed()]);
-  for (const link of found['links'] ?? []) if (existsSync(`/sys/class/net/${link}`)) execFileSync('ip', ['link', 'delete', link]);
+  for (const link of found['links'] ?? []) deleteLink(link);
   for (const name of found['namespaces'] ?? []) rmSync(join('/run/netns', name), { force: true });
   execFileSync('nft', ['delete', 'table', 'inet', `offshoot_${instance}`]);
   for (const slot of found['slots'] ?? []) writeFileSync(`/run/offshoot/slots/${slot}`, `before ${instance}\n`);
   writeFileSync(join('/run/offshoot', instance, 'boot'), 'before');
 }
 
-const foldersIn = (folder: string) =>
-  existsSync(folder) ? readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : [])) : [];
+/** It goes with the namespace at its other end as soon as nobody is in there, which may be meanwhile. */
+export function deleteLink(link: string) {
+  try {
+    execFileSync('ip', ['link', 'delete', link], { stdio: 'pipe' });
+  } catch (error) {
+    if (existsSync(`/sys/class/net/${link}`)) throw error;
+  }
+}
+
+/** None in one that is gone, or goes while we look: other tests come and go on this machine, too. */
+function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+  } catch (error) {
+    if (existsSync(folder)) throw error;
+    return [];
+  }
+}
 
 /** Root is needed; where tests must run they fail rather than not run. */
 export const canRun = process.getuid?.() === 0 || process.env['CI'] === 'true';
