@@ -1,5 +1,5 @@
 /** The API, called as any program would. */
-const answerSecondsMax = 20;
+const answerSecondsMax = 60;
 
 export interface Reply {
   status: number;

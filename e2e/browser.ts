@@ -10,7 +10,7 @@ const args = [
   '--disable-sync',
   '--no-first-run',
 ];
-const stepSecondsMax = 30;
+const stepSecondsMax = 90;
 
 export interface OpenBrowser extends AsyncDisposable {
   readonly page: Page;
@@ -21,7 +21,7 @@ export interface OpenBrowser extends AsyncDisposable {
 }
 
 export async function openBrowser(url: string): Promise<OpenBrowser> {
-  const browser: Browser = await chromium.launch({ executablePath, args });
+  const browser: Browser = await chromium.launch({ executablePath, args, timeout: stepSecondsMax * 1000 });
   const mistakes: string[] = [];
   const openPage = async (javaScriptEnabled: boolean) => {
     const context = await browser.newContext({ javaScriptEnabled });

@@ -4,11 +4,12 @@ import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
 import { createInstallation } from './installation.ts';
 import { journalFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read } from './open-project.ts';
+import { watchStalls } from './stalls.ts';
 import { visit } from './visit.ts';
 
 const testMilliseconds = 300_000;
 const branches = ['first', 'second', 'third'];
-/** All that the writer may have to wait for while its data is copied. */
+/** All that the writer may have to wait for while its data is copied, beyond what the disk may take for anything just then. */
 const longestWriteSecondsMax = 10;
 
 /** One entry after the other, from 1; the last that was acknowledged is known at every moment. */
@@ -58,6 +59,7 @@ test.runIf(canRunContainers)(
     await journal.push('main');
     const main = await journal.address('main');
     const stateOf = async (address: string): Promise<State> => JSON.parse(await read(address, '/state'));
+    const watching = watchStalls();
     const writer = writeConstantly(main);
     for (const name of branches) {
       const before = writer.acknowledged;
@@ -72,6 +74,7 @@ test.runIf(canRunContainers)(
       expect([state.lastRow, state.lastRow - 1]).toContain(state.lastFile);
     }
     const { acknowledged, longestMilliseconds } = await writer.stop();
+    const stalls = await watching.stop();
     expect(await stateOf(main)).toEqual({
       rows: acknowledged,
       lastRow: acknowledged,
@@ -81,6 +84,6 @@ test.runIf(canRunContainers)(
       torn: [],
     });
     expect(acknowledged).toBeGreaterThan(branches.length);
-    expect(longestMilliseconds).toBeLessThan(longestWriteSecondsMax * 1000);
+    expect(longestMilliseconds - stalls.longestMilliseconds).toBeLessThan(longestWriteSecondsMax * 1000);
   },
 );

@@ -8,9 +8,12 @@ import { createInstallation, type Installation, plainEnvironment } from './insta
 import { postgresIn } from './processes.ts';
 import { runProgram } from './program.ts';
 import { openRequest } from './slow-request.ts';
+import { millisecondsOf } from './stalls.ts';
 
-const curlSecondsMax = 20;
-const stopSecondsMax = 10;
+const curlSecondsMax = 60;
+const waitSecondsMax = 60;
+/** Nobody waits longer for the end than this, where the machine does not stand still. */
+const stopMillisecondsMax = 10_000;
 
 const curl = (...args: string[]) =>
   runProgram('curl', ['--silent', '--show-error', ...args], { env: plainEnvironment(), secondsMax: curlSecondsMax });
@@ -128,7 +131,7 @@ const listen = (port: number) =>
   });
 
 const untilPostgresIsGone = ({ data }: Installation) =>
-  eventually('PostgreSQL is gone', () => postgresIn(data).length === 0, stopSecondsMax);
+  eventually('PostgreSQL is gone', () => postgresIn(data).length === 0, waitSecondsMax);
 
 describe('SIGTERM', () => {
   test('lets a request under way finish, takes no new one, and stops PostgreSQL', async () => {
@@ -138,13 +141,11 @@ describe('SIGTERM', () => {
     using request = await openRequest(installation.port, `grant_type=api_token&client_id=upsun-cli&api_token=${apiToken}`);
     await request.sendHalf();
     platform.signal('SIGTERM');
-    await platform.until('says that it stops', () => platform.stdout.includes('Offshoot is stopping'), stopSecondsMax);
-    await eventually('new connections are refused', () => isRefused(installation.url), stopSecondsMax);
+    await platform.until('says that it stops', () => platform.stdout.includes('Offshoot is stopping'), waitSecondsMax);
+    await eventually('new connections are refused', () => isRefused(installation.url), waitSecondsMax);
     request.sendRest();
     expect(await request.answer()).toMatch(/^HTTP\/1.1 200 [^]+"access_token":/);
-    const answeredAt = performance.now();
-    await platform.untilStopped();
-    expect(performance.now() - answeredAt).toBeLessThan(stopSecondsMax * 1000);
+    expect(await millisecondsOf(() => platform.untilStopped())).toBeLessThan(stopMillisecondsMax);
     expect(postgresIn(installation.data)).toEqual([]);
   });
 
@@ -155,9 +156,7 @@ describe('SIGTERM', () => {
     using silent = await openRequest(installation.port, '');
     using unfinished = await openRequest(installation.port, '');
     await unfinished.send('GET /users/me HTTP/1.1\r\nHost: offshoot\r\n');
-    const began = performance.now();
-    await platform.stop();
-    expect(performance.now() - began).toBeLessThan(stopSecondsMax * 1000);
+    expect(await millisecondsOf(() => platform.stop())).toBeLessThan(stopMillisecondsMax);
     expect(postgresIn(installation.data)).toEqual([]);
     expect([silent.received, unfinished.received].join('')).not.toContain('HTTP/1.1 2');
   });
@@ -179,7 +178,7 @@ describe('SIGTERM', () => {
   test('during a start leaves nothing running and nothing broken', async () => {
     await using installation = await createInstallation();
     const early = installation.launch();
-    await early.until('starts PostgreSQL', () => postgresIn(installation.data).length > 0, stopSecondsMax);
+    await early.until('starts PostgreSQL', () => postgresIn(installation.data).length > 0, waitSecondsMax);
     early.signal('SIGTERM');
     await early.untilEnded();
     await untilPostgresIsGone(installation);

@@ -18,8 +18,8 @@ import { installationBegins, installationEnds } from './working-folders.ts';
 
 export const repository = resolve(import.meta.dirname, '..');
 const command = join(repository, 'offshoot');
-const commandSecondsMax = 60;
-const postgresEndSecondsMax = 30;
+const commandSecondsMax = 120;
+const postgresEndSecondsMax = 60;
 
 export type Settings = Record<string, string>;
 
@@ -100,7 +100,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
         for (const pid of postgresIn(data)) signal(pid, 'SIGKILL');
         await eventually('PostgreSQL is gone after a kill', isGone, postgresEndSecondsMax);
         if (leavesBehind.some((name) => existsSync(join(data, name)))) await shutDown(env({}));
-        await rm(data, { recursive: true, force: true });
+        await rm(data, { recursive: true, force: true, maxRetries: 5 });
         await installationEnds();
       }
     },

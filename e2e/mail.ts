@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { eventually } from './eventually.ts';
 
-const arrivalSecondsMax = 20;
+const arrivalSecondsMax = 60;
 
 export interface Letter {
   subject: string;

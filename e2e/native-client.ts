@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { eventually } from './eventually.ts';
 import type { Reply } from './api.ts';
 
-const returnSecondsMax = 20;
+const returnSecondsMax = 60;
 const clientId = 'offshoot-cli';
 
 export interface NativeClient extends AsyncDisposable {

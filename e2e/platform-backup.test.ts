@@ -35,9 +35,9 @@ createServer(async ({ method, url }, response) => {
 };
 
 /** Platforms are started four times, of two installations. */
-const drillMilliseconds = 500_000;
-const returnSecondsMax = 90;
-const sleepSecondsMax = 30;
+const drillMilliseconds = 800_000;
+const returnSecondsMax = 120;
+const sleepSecondsMax = 90;
 
 async function said(run: Installation['run'], args: string[], input?: string): Promise<string> {
   const { code, stdout, stderr } = await run(args, input === undefined ? {} : { input });

@@ -59,6 +59,15 @@ export function titleOf(pid: number): string {
   }
 }
 
+/** How long it was ready to go on while the machine did something else: its first thread. Nothing of one that is gone. */
+export function waitedMilliseconds(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
 export function signal(pid: number, name: NodeJS.Signals) {
   try {
     process.kill(pid, name);

@@ -11,8 +11,8 @@ import { visit } from './visit.ts';
 
 /** Each command starts the client anew, on some machines in an emulator. */
 const flowMilliseconds = 600_000;
-const workerSecondsMax = 30;
-const deletionMilliseconds = 30_000;
+const workerSecondsMax = 60;
+const deletionMilliseconds = 60_000;
 /** What the client ends with when the code arrived and could not be deployed. */
 const deploymentFailed = 87;
 
@@ -149,7 +149,10 @@ async function openGuestbook({ url }: Installation, cli: ReleasedCli, apiToken: 
   };
 }
 
-/** Guests are kept twice, in a service and in a folder; the clerk is a worker who writes into the same folder. The version `broken` cannot be built. */
+/**
+ * Guests are kept twice, in a service and in a folder; the clerk is a worker who writes into the same folder, and
+ * what he wrote before is there until it is replaced. The version `broken` cannot be built.
+ */
 const guestbookFiles = (version: string): Record<string, string> => ({
   '.upsun/config.yaml': `
 applications:
@@ -195,8 +198,9 @@ createServer(async (request, response) => {
 }).listen(Number(process.env.PORT));
 `,
   'clerk.mjs': `
-import { writeFile } from 'node:fs/promises';
-await writeFile('files/clerk', 'at work in ' + process.env.PLATFORM_BRANCH);
+import { rename, writeFile } from 'node:fs/promises';
+await writeFile('files/clerk.new', 'at work in ' + process.env.PLATFORM_BRANCH);
+await rename('files/clerk.new', 'files/clerk');
 setInterval(() => {}, 1000);
 process.on('SIGTERM', () => process.exit(0));
 `,

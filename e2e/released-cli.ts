@@ -10,7 +10,7 @@ import { type Ended, runProgram } from './program.ts';
 import { cliProgram, type CliProgram } from './released-cli-program.ts';
 
 const commandSecondsMax = 100;
-const endSecondsMax = 10;
+const endSecondsMax = 60;
 
 export interface ReleasedCli extends AsyncDisposable {
   /** A folder that is its home, for the length of the test. */

@@ -5,11 +5,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { eventually } from './eventually.ts';
-import { freeze, isAlive, postgresIn, signal, titleOf, treeOf } from './processes.ts';
+import { freeze, isAlive, postgresIn, signal, titleOf, treeOf, waitedMilliseconds } from './processes.ts';
 
-const readySecondsMax = 60;
-const credentialsSecondsMax = 30;
-const endSecondsMax = 40;
+const readySecondsMax = 120;
+const credentialsSecondsMax = 60;
+/** Also of one that is to end as soon as it has started. */
+const endSecondsMax = 150;
 const outputCharactersMax = 1_000_000;
 
 export interface Credentials {
@@ -26,6 +27,8 @@ export class RunningPlatform {
   private readonly data: string;
   private readonly startedAt = performance.now();
   private readyAt: number | undefined;
+  /** Of the time until then, what the machine did something else in. */
+  waitedMilliseconds = 0;
   private closed = false;
 
   constructor(command: string, data: string, env: Record<string, string>, args: readonly string[] = []) {
@@ -34,7 +37,7 @@ export class RunningPlatform {
     this.pid = this.child.pid ?? 0;
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout = (this.stdout + text).slice(-outputCharactersMax);
-      if (this.isReady) this.readyAt ??= performance.now();
+      if (this.isReady && this.readyAt === undefined) this.noteReady();
     });
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr = (this.stderr + text).slice(-outputCharactersMax);
@@ -44,6 +47,11 @@ export class RunningPlatform {
 
   get isReady() {
     return /^Offshoot is ready /m.test(this.stdout);
+  }
+
+  private noteReady() {
+    this.readyAt = performance.now();
+    this.waitedMilliseconds = waitedMilliseconds(this.pid);
   }
 
   /** From the command to the word "ready". */
@@ -71,13 +79,15 @@ export class RunningPlatform {
 
   /** Waits for what a running platform should do or say. */
   async until(what: string, isSo: () => boolean, secondsMax: number): Promise<void> {
+    // What was so once may be over by now.
+    let wasSo = false;
     await eventually(
       `the platform ${what}`,
-      () => isSo() || this.closed,
+      () => (wasSo = isSo()) || this.closed,
       secondsMax,
       () => this.said,
     );
-    if (!isSo()) throw new Error(`The platform has ended, in place of what was waited for: it ${what}.\n${this.said}`);
+    if (!wasSo && !isSo()) throw new Error(`The platform has ended, in place of what was waited for: it ${what}.\n${this.said}`);
   }
 
   /** Acts in the very moment the platform says something. */
@@ -119,7 +129,8 @@ export class RunningPlatform {
 
   /** The server and its PostgreSQL at one moment, as when the power fails. */
   async killAll(): Promise<void> {
-    const tree = freeze(this.pid);
+    // Of one that has ended, the number may be somebody else's by now.
+    const tree = this.hasEnded ? [] : freeze(this.pid);
     for (const pid of tree) signal(pid, 'SIGKILL');
     await eventually(
       'the killed processes are gone',
@@ -138,13 +149,20 @@ export class RunningPlatform {
 
   /** The postmaster alone; PostgreSQL's other processes are left to notice. */
   killPostgres() {
-    const all = treeOf(this.pid).filter((pid) => postgresIn(this.data).includes(pid));
-    this.kill(all.find((pid) => treeOf(pid).length === all.length));
+    const all = postgresIn(this.data);
+    // Parents come first.
+    this.kill(treeOf(this.pid).find((pid) => all.includes(pid)));
   }
 
-  /** One connection to PostgreSQL, which then throws out all the others and recovers by itself. */
-  killPostgresConnection() {
-    this.kill(postgresIn(this.data).find((pid) => titleOf(pid).includes('[local]')));
+  /** One connection to PostgreSQL, which then throws out all the others and recovers by itself. Answers which there were. */
+  killPostgresConnection(): number[] {
+    const connections = postgresIn(this.data).filter((pid) => titleOf(pid).includes('[local]'));
+    this.kill(connections[0]);
+    return connections;
+  }
+
+  private get hasEnded() {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
   private kill(pid: number | undefined) {

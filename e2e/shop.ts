@@ -75,8 +75,9 @@ createServer(async (request, response) => {
 }).listen(Number(process.env.PORT));
 `,
   'clerk.mjs': `
-import { writeFile } from 'node:fs/promises';
-await writeFile('files/clerk', 'at work in ' + process.env.PLATFORM_BRANCH);
+import { rename, writeFile } from 'node:fs/promises';
+await writeFile('files/clerk.new', 'at work in ' + process.env.PLATFORM_BRANCH);
+await rename('files/clerk.new', 'files/clerk');
 setInterval(() => {}, 1000);
 process.on('SIGTERM', () => process.exit(0));
 `,

@@ -1,7 +1,6 @@
 /** A preview that nobody visits sleeps; a browser wakes it; and whatever is killed meanwhile, also during a backup, the visitor gets the page. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { holdSeconds } from '../server/rooms/deployments/held.ts';
 import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
@@ -11,16 +10,17 @@ import { eventually } from './eventually.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { firstPerson, openProject, read, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
+import { watchStalls } from './stalls.ts';
 import { visit } from './visit.ts';
 
 const startMilliseconds = 240_000;
 const sleepAfterSeconds = 2;
+/** So that what is awake stays so until a test wants it to sleep. */
+const neverSeconds = 0;
 /** Beyond that, until somebody looks. */
-const lookSecondsMax = 40;
+const lookSecondsMax = 90;
 /** As long as it takes until requests wait for it, and longer. */
 const slowSeconds = 12;
-/** For requests to arrive. */
-const settleMilliseconds = 300;
 
 const files = {
   '.upsun/config.yaml': `
@@ -42,8 +42,10 @@ import { promisify } from 'node:util';
 const { DATABASE_USERNAME, DATABASE_PASSWORD, DATABASE_HOST, DATABASE_PATH, PORT } = process.env;
 const database = \`postgresql://\${DATABASE_USERNAME}:\${DATABASE_PASSWORD}@\${DATABASE_HOST}/\${DATABASE_PATH}\`;
 const sql = async (statement) => (await promisify(execFile)('psql', [database, '-qAtc', statement])).stdout.trim();
+let slow = 0;
 createServer(async (request, response) => {
-  if (request.url === '/slow') return setTimeout(() => response.end('at last'), ${slowSeconds * 1000});
+  if (request.url === '/slow') return slow++, setTimeout(() => response.end('at last'), ${slowSeconds * 1000});
+  if (request.url === '/slow-so-far') return response.end(String(slow));
   if (request.url !== '/') return response.writeHead(204).end();
   await sql('insert into visits values (1)');
   response.setHeader('content-type', 'text/html').end(\`<h1>Visit \${await sql('select count(*) from visits')}</h1>\`);
@@ -68,13 +70,14 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
     const others = stacksIn(installation.data);
     await project.act('/environments/main/branch', { name: 'preview' });
     stack = stacksIn(installation.data).find((id) => !others.includes(id)) ?? '';
-    await project.api('PATCH', '/environments/preview/settings', { sleep_after_seconds: sleepAfterSeconds });
     preview = await project.address('preview');
   }, startMilliseconds);
   afterAll(() => installation?.[Symbol.asyncDispose](), startMilliseconds);
 
-  const untilAsleep = () =>
-    eventually(
+  const sleepAfter = (seconds: number) => project.api('PATCH', '/environments/preview/settings', { sleep_after_seconds: seconds });
+  const untilAsleep = async () => {
+    await sleepAfter(sleepAfterSeconds);
+    await eventually(
       'the preview sleeps',
       async () => {
         const { sleeping_since, status } = await project.environment('preview');
@@ -84,6 +87,8 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
       sleepAfterSeconds + lookSecondsMax,
       () => platform.said,
     );
+    await sleepAfter(neverSeconds);
+  };
 
   test('a browser wakes a preview that sleeps, and sees its page; the feed of activities says nothing of it', async () => {
     const activities = (await project.api('GET', '/activities')).length;
@@ -120,19 +125,38 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   test('killed while requests wait for a backup, and not started again, it keeps nobody waiting; started after all, it ends the backup', async () => {
     const main = await project.address('main');
     const slow = visit(new URL('/slow', main).href);
+    await eventually(
+      'it is under way',
+      async () => (await read(main, '/slow-so-far')) === '1',
+      lookSecondsMax,
+      () => platform.said,
+    );
+    const askedAt = Date.now();
     const { _embedded } = await project.api('POST', '/environments/main/backup', { safe: true });
-    const isHeld = () =>
-      globSync(join(installation.data, 'edge/table/*.json')).some((file) => readFileSync(file, 'utf8').includes('"state":"holding"'));
-    await eventually('requests wait', isHeld, lookSecondsMax, () => platform.said);
-    const since = performance.now();
+    const heldUntil = () =>
+      globSync(join(installation.data, 'edge/table/*.json'))
+        .map((file) => JSON.parse(readFileSync(file, 'utf8')))
+        .find(({ state }) => state === 'holding')?.holds_until;
+    await eventually(
+      'requests wait',
+      () => heldUntil() !== undefined,
+      lookSecondsMax,
+      () => platform.said,
+    );
+    const watching = watchStalls();
     const waiting = Array.from({ length: 5 }, async () => {
       const { status } = await visit(main);
-      return { status, share: (performance.now() - since) / 1000 / holdSeconds };
+      return { status, at: Date.now() };
     });
-    await sleep(settleMilliseconds);
     await platform.killServer();
-    expect(isHeld()).toBe(true);
-    for (const { status, share } of await Promise.all(waiting)) expect([status, share > 0.5, share < 1.5]).toEqual([200, true, true]);
+    const [killedAt, until] = [Date.now(), heldUntil()];
+    expect([until >= askedAt + holdSeconds * 1000, until <= killedAt + holdSeconds * 1000]).toEqual([true, true]);
+    const answered = await Promise.all(waiting);
+    const { sumMilliseconds } = await watching.stop();
+    for (const { status, at } of answered) {
+      const lateShare = (at - until - sumMilliseconds) / 1000 / holdSeconds;
+      expect([status, at >= until, lateShare < 0.5]).toEqual([200, true, true]);
+    }
     expect(await slow).toMatchObject({ status: 200 });
     expect(await visit(main)).toMatchObject({ status: 200 });
 

@@ -4,13 +4,16 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from './eventually.ts';
 
-const answerSecondsMax = 20;
-/** For the other side to have read what was written. */
+const answerSecondsMax = 60;
+/** For the other side to have read what was written, most likely; where it must have, it is asked to say so. */
 const settleMilliseconds = 200;
+/** What the other side says when it has read the head of a request whose sender wants to know. */
+const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
 
 export interface SlowRequest extends Disposable {
   readonly received: string;
   send(text: string): Promise<void>;
+  /** Until it is under way on the other side. */
   sendHalf(): Promise<void>;
   sendRest(): void;
   answer(): Promise<string>;
@@ -29,6 +32,7 @@ export async function openRequest(port: number, form: string): Promise<SlowReque
     'Host: offshoot',
     'Content-Type: application/x-www-form-urlencoded',
     `Content-Length: ${form.length}`,
+    'Expect: 100-continue',
   ];
   const send = async (text: string) => {
     socket.write(text);
@@ -39,7 +43,11 @@ export async function openRequest(port: number, form: string): Promise<SlowReque
       return received;
     },
     send,
-    sendHalf: () => send(`${headers.join('\r\n')}\r\n\r\n${form.slice(0, half)}`),
+    async sendHalf() {
+      socket.write(`${headers.join('\r\n')}\r\n\r\n${form.slice(0, half)}`);
+      await eventually('the request is under way', () => received.startsWith(goOn), answerSecondsMax);
+      received = received.slice(goOn.length);
+    },
     sendRest: () => void socket.write(form.slice(half)),
     async answer() {
       await eventually('an answer comes', () => /\r\n\r\n[^]*\}/.test(received) || socket.closed, answerSecondsMax);

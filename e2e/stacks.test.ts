@@ -11,7 +11,8 @@ import { firstPerson, openProject, read, type Person, type Project } from './ope
 import type { RunningPlatform } from './running-platform.ts';
 import { visit } from './visit.ts';
 
-const startMilliseconds = 120_000;
+const startMilliseconds = 240_000;
+const workerSecondsMax = 60;
 /** From the platform's start until all that ran before answers. */
 const comeBackSecondsMax = 60;
 
@@ -141,7 +142,7 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     await Promise.all([counter.push('main'), site.push('main')]);
     const counting = await counter.address('main');
     expect(await read(counting, '/')).toMatch(/^Welcome to main: visit 1; /);
-    await eventually('the worker ticks', async () => /ticked [1-9]/.test(await read(counting, '/')), 10);
+    await eventually('the worker ticks', async () => /ticked [1-9]/.test(await read(counting, '/')), workerSecondsMax);
     const there = await site.address('main');
     expect(await read(there, '/')).toContain('<h1>Hello</h1>');
     expect(await visit(new URL('/style.css', there).href)).toMatchObject({
@@ -171,7 +172,7 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     await pair.push('main');
     const main = await pair.address('main');
     expect(await read(main, '/')).toBe('front one (calm) before back one');
-    await eventually('the worker of the back works', async () => (await read(main, '/bell')).endsWith('before rings'), 10);
+    await eventually('the worker of the back works', async () => (await read(main, '/bell')).endsWith('before rings'), workerSecondsMax);
 
     await pair.write(pairFiles({ front: 'two', back: 'one' }), 'Another front');
     const pushed = await pair.push('main');

@@ -13,8 +13,8 @@ import { createInstallation, repository } from './installation.ts';
 import { firstPerson, openProject, read } from './open-project.ts';
 import { visitConstantly } from './visit.ts';
 
-const upgradeMilliseconds = 240_000;
-const edgeSecondsMax = 30;
+const upgradeMilliseconds = 480_000;
+const edgeSecondsMax = 60;
 const newerMigration = '9999_newer.sql';
 
 /** Tells since when it runs. */

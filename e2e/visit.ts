@@ -2,7 +2,8 @@
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-const answerSecondsMax = 30;
+/** Longer than the edge keeps anybody waiting: what it has to say is heard. */
+const answerSecondsMax = 150;
 
 export interface Visit {
   status: number;
