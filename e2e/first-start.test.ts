@@ -180,7 +180,7 @@ describe('SIGTERM', () => {
     const early = installation.launch();
     await early.until('starts PostgreSQL', () => postgresIn(installation.data).length > 0, waitSecondsMax);
     early.signal('SIGTERM');
-    await early.untilEnded();
+    await early.untilStopped();
     await untilPostgresIsGone(installation);
     const { apiToken } = await (await installation.start()).credentials();
     expect((await exchange(installation.url, apiToken)).status).toBe(200);

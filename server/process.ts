@@ -7,13 +7,14 @@ const impatientAfterMilliseconds = 1000;
 
 type Close = () => unknown;
 
+let stoppingSince: number | undefined;
+
 /**
  * From now on a signal ends the process in order. What is opened is pushed onto the list with how to close it; the last opened closes first,
  * and none may hold up the others for ever. A second signal, a moment later, ends it at once.
  */
 export function stopOnSignal(): Close[] {
   const closings: Close[] = [];
-  let stoppingSince: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
     if (stoppingSince !== undefined && Date.now() - stoppingSince > impatientAfterMilliseconds) process.exit(1);
     if (stoppingSince !== undefined) return;
@@ -26,8 +27,12 @@ export function stopOnSignal(): Close[] {
   return closings;
 }
 
-/** For whatever keeps the platform from starting or a command from working: the reason in words, with a stack trace only for a bug. */
+/**
+ * For whatever keeps the platform from starting or a command from working: the reason in words, with a stack trace only for a bug. Where it is being stopped, what
+ * was still being opened fails because the rest is closed under it, which is no news.
+ */
 export function endWithSentence(error: Error) {
+  if (stoppingSince !== undefined) return;
   const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof SyntaxError;
   console.error(isBug ? error : `offshoot: ${listenSentence(error) ?? error.message}`);
   process.exit(1);
