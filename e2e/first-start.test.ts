@@ -8,7 +8,7 @@ import { createInstallation, type Installation, plainEnvironment } from './insta
 import { postgresIn } from './processes.ts';
 import { runProgram } from './program.ts';
 import { openRequest } from './slow-request.ts';
-import { millisecondsOf } from './stalls.ts';
+import { unstalledMilliseconds } from './stalls.ts';
 
 const curlSecondsMax = 60;
 const waitSecondsMax = 60;
@@ -145,7 +145,7 @@ describe('SIGTERM', () => {
     await eventually('new connections are refused', () => isRefused(installation.url), waitSecondsMax);
     request.sendRest();
     expect(await request.answer()).toMatch(/^HTTP\/1.1 200 [^]+"access_token":/);
-    expect(await millisecondsOf(() => platform.untilStopped())).toBeLessThan(stopMillisecondsMax);
+    expect(await unstalledMilliseconds(() => platform.untilStopped())).toBeLessThan(stopMillisecondsMax);
     expect(postgresIn(installation.data)).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe('SIGTERM', () => {
     using silent = await openRequest(installation.port, '');
     using unfinished = await openRequest(installation.port, '');
     await unfinished.send('GET /users/me HTTP/1.1\r\nHost: offshoot\r\n');
-    expect(await millisecondsOf(() => platform.stop())).toBeLessThan(stopMillisecondsMax);
+    expect(await unstalledMilliseconds(() => platform.stop())).toBeLessThan(stopMillisecondsMax);
     expect(postgresIn(installation.data)).toEqual([]);
     expect([silent.received, unfinished.received].join('')).not.toContain('HTTP/1.1 2');
   });

@@ -45,7 +45,7 @@ export function watchStalls() {
 }
 
 /** How long something takes where the machine does not stand still. */
-export async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
+export async function unstalledMilliseconds(work: () => Promise<unknown>): Promise<number> {
   const watching = watchStalls();
   const since = performance.now();
   let until = since;
