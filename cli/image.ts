@@ -1,5 +1,6 @@
 /** Images from the command line: what there is, building ahead of the first deployment, and making room. */
 import { readConfig } from '../server/config.ts';
+import { trustedAuthorities } from '../server/drivers/images/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
@@ -8,7 +9,10 @@ import { imageLimits } from '../server/rooms/deployments/room.ts';
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
 
-const open = () => openImages(readConfig(process.env).images, catalogue);
+function open() {
+  const { images, caCertificates } = readConfig(process.env);
+  return openImages(images, catalogue, { authorities: trustedAuthorities(caCertificates) });
+}
 
 export async function listImages() {
   const images = open();

@@ -8,6 +8,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Config } from '../server/config.ts';
+import { trustedAuthorities } from '../server/drivers/images/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue } from '../server/drivers/images/catalogue.ts';
 import { run } from '../server/drivers/volumes/command.ts';
@@ -59,9 +60,9 @@ const takenLine = ({ what, bytes, freeableBytes = 0, note = '' }: Taken) => {
   return `  ${what.padEnd(28)} ${(bytes === undefined ? 'unknown' : inWords(bytes)).padStart(10)}  ${notes}`.trimEnd();
 };
 
-function imagesTaken({ images }: Config): Taken {
+function imagesTaken({ images, caCertificates }: Config): Taken {
   if (!existsSync(join(images, 'layers'))) return { what: 'images', bytes: 0 };
-  const { taken, collectable } = openImages(images, catalogue).bytes(imageLimits);
+  const { taken, collectable } = openImages(images, catalogue, { authorities: trustedAuthorities(caCertificates) }).bytes(imageLimits);
   return { what: 'images', bytes: taken, freeableBytes: collectable, note: './offshoot image collect' };
 }
 

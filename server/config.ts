@@ -2,6 +2,7 @@
  * Every environment variable the platform reads, parsed once. A bad value or an unknown OFFSHOOT_* name stops the start with a sentence
  * for each mistake: a setting that is silently ignored is worse than a refusal.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { BackupPlace } from './drivers/blobs/places.ts';
 
@@ -24,6 +25,8 @@ export interface Config {
   volumes: string | undefined;
   /** The cache of images; several installations can share one. */
   images: string;
+  /** A file of certificates that images trust beside the public ones; undefined: those that this machine trusts beside them. */
+  caCertificates: string | undefined;
   /** How often Debian is asked for newer packages for them; 0: never. */
   imageUpdateDays: number;
   /** Where backups are kept: in all of these places. */
@@ -138,6 +141,10 @@ const numberUpTo =
   (max: number, what: string): Parse<number> =>
   (value) =>
     /^\d{1,9}$/.test(value) && Number(value) <= max ? Number(value) : expected(`a number of ${what} from 0 to ${max}; 0 is never`);
+const certificatesFile: Parse<string> = (value) =>
+  value.startsWith('/') && existsSync(value) && readFileSync(value, 'latin1').includes('-----BEGIN CERTIFICATE-----')
+    ? value
+    : expected('the absolute path of a file of certificates in the form of PEM');
 const pauseDaysMax = 3650;
 const imageUpdateDaysMax = 365;
 /** Of installations and of environments. */
@@ -174,6 +181,7 @@ const variables = {
   OFFSHOOT_DATA: (value: string) => resolve(value),
   OFFSHOOT_VOLUMES: (value: string) => resolve(value),
   OFFSHOOT_IMAGES: (value: string) => resolve(value),
+  OFFSHOOT_CA_CERTIFICATES: certificatesFile,
   OFFSHOOT_IMAGE_UPDATE_DAYS: numberUpTo(imageUpdateDaysMax, 'days'),
   OFFSHOOT_BACKUPS: backupPlaces,
   OFFSHOOT_SECRET_KEY: secretKeys,
@@ -217,6 +225,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     domain,
     data,
     images: values.OFFSHOOT_IMAGES ?? resolve(data, 'images'),
+    caCertificates: values.OFFSHOOT_CA_CERTIFICATES,
     imageUpdateDays: values.OFFSHOOT_IMAGE_UPDATE_DAYS ?? 1,
     volumes: values.OFFSHOOT_VOLUMES,
     backups: values.OFFSHOOT_BACKUPS ?? [{ kind: 'folder', folder: resolve(data, 'backups') }],

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import type { Edge } from './drivers/edge/edge.ts';
 import { openEdge } from './drivers/edge/open-edge.ts';
 import { withFileLock } from './drivers/file-lock.ts';
+import { authorityVariables, trustedAuthorities } from './drivers/images/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
 import { catalogue } from './drivers/images/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
@@ -94,11 +95,12 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
   const { data, host, trustedProxies } = config;
   await ensureLogsFolder(logsFolder(config));
   const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
-  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes });
+  const authorities = trustedAuthorities(config.caCertificates);
+  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes, env: authorityVariables(authorities) });
   return {
     volumes,
     runtime,
-    images: openImages(config.images, catalogue),
+    images: openImages(config.images, catalogue, { authorities }),
     logs: logsFolder(config),
     edge: await openEdge(
       {

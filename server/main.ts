@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { openDataFolder, refuseHalfRestored, shareDataFolder } from './data-folder.ts';
 import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
+import { trustAuthorities } from './drivers/images/authorities.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
 import { openPhone } from './drivers/phone/phone.ts';
@@ -31,6 +32,8 @@ const config = readConfig(process.env);
 const roles = readRoles(process.argv.slice(2));
 const isWhole = roles.size === allRoles.length;
 const log = openLog(config.logLevel);
+
+trustAuthorities(config.caCertificates);
 
 const data = isWhole ? openDataFolder(config.data) : shareDataFolder(config.data);
 closings.push(() => data.close());

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { authorityVariables, trustedAuthorities } from './drivers/images/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
 import { catalogue } from './drivers/images/catalogue.ts';
 import { appUser } from './drivers/images/service.ts';
@@ -20,6 +21,12 @@ export const whyNoContainers = canRunContainers ? '' : ' (left out: needs root)'
 
 const limits = { cpu: 2, memoryBytes: 2 ** 29, pids: 500, diskBytes: 2 ** 30 };
 
+const authorities = trustedAuthorities(undefined);
+/** Of the catalogue, from the cache of all tests. */
+export const openTestImages = () => openImages(testImagesFolder, catalogue, { authorities });
+/** What containers are told, so that builds reach registries from wherever the machine does. */
+export const testEnvironment = authorityVariables(authorities);
+
 export async function openTestContainers() {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-test-'));
   // As the data folder: users of containers pass through.
@@ -29,8 +36,9 @@ export async function openTestContainers() {
     folder: join(folder, 'runtime'),
     runFolder: join(folder, 'run'),
     volumes,
+    env: testEnvironment,
   });
-  const images = openImages(testImagesFolder, catalogue);
+  const images = openTestImages();
   const names = new Set<string>();
 
   return {

@@ -10,8 +10,6 @@ import { readConfig } from './config.ts';
 import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { openEdge, type EdgeOptions } from './drivers/edge/open-edge.ts';
 import { openGit } from './drivers/git/open-git.ts';
-import { openImages } from './drivers/images/cached-images.ts';
-import { catalogue } from './drivers/images/catalogue.ts';
 import { openRuncRuntime } from './drivers/runtime/runc/runc.ts';
 import { openPoolVolumes } from './drivers/volumes/btrfs/btrfs.ts';
 import { startActivity } from './kernel/activity.ts';
@@ -25,7 +23,7 @@ import { logsFolder } from './machine.ts';
 import type { Platform } from './platform.ts';
 import { rooms } from './rooms.ts';
 import { pushActivity } from './rooms/environments/room.ts';
-import { testImagesFolder } from './test-images.ts';
+import { openTestImages, testEnvironment } from './test-images.ts';
 import { openMemoryEdge } from './test-memory-edge.ts';
 
 export interface Asked {
@@ -56,8 +54,8 @@ export async function openRunning({ folder, data, databaseUrl, key, edge: runnin
   const config = readConfig({ OFFSHOOT_DATA: data });
   const log = openLog('fatal');
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
-  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes });
-  const images = openImages(testImagesFolder, catalogue);
+  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes, env: testEnvironment });
+  const images = openTestImages();
   const edge = running ? await openEdge(running, log) : openMemoryEdge();
   const machine = { runtime, volumes, images, edge, logs: logsFolder(config) };
   const db = openDatabase(openPool(databaseUrl));
@@ -89,7 +87,7 @@ export async function beginPush({ db }: Platform, project_id: string, commit: st
 /** With all that is on it, however it was left. */
 export async function removeMachine({ folder }: Asked) {
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
-  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes });
+  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes, env: testEnvironment });
   for (const { name } of await runtime.list()) await runtime.remove(name);
   await runtime.removeLeftovers(new Set());
   await runtime.close();

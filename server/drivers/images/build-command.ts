@@ -28,13 +28,25 @@ export class BuildFailure extends Error {
 export const runConfined = (argv: readonly string[], folder: string, say: Say, signal: AbortSignal) =>
   run([...confined, ...argv], folder, say, signal);
 
-export const runPlain = (argv: readonly string[], folder: string, say: Say, signal: AbortSignal) =>
-  run(['setpriv', '--pdeathsig', 'KILL', ...argv], folder, say, signal);
+/** `env`: beside the variables of this process. */
+export const runPlain = (
+  argv: readonly string[],
+  folder: string,
+  say: Say,
+  signal: AbortSignal,
+  env: Readonly<Record<string, string>> = {},
+) => run(['setpriv', '--pdeathsig', 'KILL', ...argv], folder, say, signal, env);
 
-async function run(argv: readonly string[], folder: string, say: Say, signal: AbortSignal): Promise<void> {
+async function run(
+  argv: readonly string[],
+  folder: string,
+  say: Say,
+  signal: AbortSignal,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
   signal.throwIfAborted();
   const [command = '', ...args] = argv;
-  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const last: string[] = [];
   for (const output of [child.stdout, child.stderr]) {
     createInterface({ input: output }).on('line', (whole) => {

@@ -22,7 +22,14 @@ export interface Building {
   within?: readonly string[];
   /** Lines as of sources.list, in the place of the mirrors that this machine uses. */
   sources?: readonly string[];
+  /** Which this machine trusts beyond the public ones, as PEM. */
+  authorities?: readonly string[];
 }
+
+/** The folder of all layers, in which programs that build one run. */
+export const layersBeside = ({ folder }: Pick<Building, 'folder'>) => dirname(folder);
+/** As overlayfs wants them: the topmost first. */
+export const lowerFolders = ({ below }: Pick<Building, 'below'>) => below.toReversed().join(':');
 
 export const debianSuite = 'bookworm';
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
@@ -78,7 +85,7 @@ export async function buildDebianBase(recipe: DebianBase, building: Building): P
 export async function buildDebianPackages(recipe: DebianPackages, suite: string, building: Building): Promise<Packages> {
   const { folder, below, say, progress, signal, within = [] } = building;
   await requirePrograms();
-  const layers = dirname(folder);
+  const layers = layersBeside(building);
   for (const name of ['work', 'root']) mkdirSync(join(folder, name), { mode: 0o755 });
   await writeAptSettings(join(folder, 'settings'), building.sources ?? (await mirrorLines(suite)));
   const dpkg = [...dpkgSettings, ...(recipe.without ?? []).map((path) => `path-exclude=${path}`)];
@@ -89,7 +96,7 @@ export async function buildDebianPackages(recipe: DebianPackages, suite: string,
       'sh',
       join(import.meta.dirname, 'install-packages.sh'),
       basename(folder),
-      below.toReversed().join(':'),
+      lowerFolders(building),
       debianArchitecture(),
       ...recipe.packages,
     ],

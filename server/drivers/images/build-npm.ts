@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, symlinkSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { authorityFile } from './authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import type { Building } from './build-debian.ts';
 import type { NpmPackage, NpmPackages } from './recipe.ts';
@@ -23,14 +24,15 @@ export async function buildNpmPackages(recipe: NpmPackages, building: Building) 
   await runPlain(['chmod', '--recursive', 'u=rwX,go=rX', '--', root], root, building.say, building.signal);
 }
 
-async function fetchTarball({ name, version, integrity }: NpmPackage, { folder, say, signal }: Building): Promise<string> {
+async function fetchTarball({ name, version, integrity }: NpmPackage, building: Building): Promise<string> {
+  const { folder, say, signal } = building;
   const downloads = join(folder, 'downloads');
   rmSync(downloads, { recursive: true, force: true });
   mkdirSync(downloads);
   const npm = join(dirname(createRequire(import.meta.url).resolve('npm/package.json')), 'bin', 'npm-cli.js');
   const options = ['--ignore-scripts', '--loglevel=error', '--no-update-notifier', `--cache=${join(folder, 'npm-cache')}`];
   say(`Fetching ${name} ${version}`);
-  await runPlain([process.execPath, npm, 'pack', ...options, '--', `${name}@${version}`], downloads, say, signal);
+  await runPlain([process.execPath, npm, 'pack', ...options, '--', `${name}@${version}`], downloads, say, signal, authorityFile(building));
   const [file = ''] = readdirSync(downloads);
   const tarball = join(downloads, file);
   const found = `sha512-${createHash('sha512').update(readFileSync(tarball)).digest('base64')}`;

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
+import { buildAuthorities } from './authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
@@ -25,17 +26,31 @@ import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 
 /** How the time of a build divides, in seconds on two cores; only for the percentage. */
-const usualSeconds: Record<Recipe['kind'], number> = { 'debian-base': 20, 'debian-packages': 15, 'npm-packages': 4, files: 0.1 };
+const usualSeconds: Record<Recipe['kind'], number> = {
+  'debian-base': 20,
+  'debian-packages': 15,
+  'npm-packages': 4,
+  authorities: 1,
+  files: 0.1,
+};
 
-/** `sources`: where packages of Debian come from, in the place of the mirrors of this machine. */
-export function openImages(folder: string, catalogue: Catalogue, sources?: readonly string[]): Images {
+export interface ImagesOptions {
+  /** Where packages of Debian come from, in the place of the mirrors of this machine. */
+  sources?: readonly string[];
+  /** That images are to trust beside the public ones, as PEM. */
+  authorities?: readonly string[];
+}
+
+export function openImages(folder: string, catalogue: Catalogue, { sources, authorities = [] }: ImagesOptions = {}): Images {
   createFolders(folder);
-  const layersOfType = (type: string, revisions = readRevisions(folder)) => layersOf(recipesOf(catalogue, type), process.arch, revisions);
+  const trust: Recipe[] = authorities.length === 0 ? [] : [{ kind: 'authorities', certificates: authorities }];
+  const layersOfType = (type: string, revisions = readRevisions(folder)) =>
+    layersOf([...recipesOf(catalogue, type), ...trust], process.arch, revisions);
   const keeping = (keep: ReadonlySet<string>): Keeping => ({
     keep: new Set([...keep].map(hashOfLayer)),
     current: new Map(typesOf(catalogue).flatMap((type) => layersOfType(type).map(({ key, hash }) => [key, hash] as const))),
   });
-  const from = sources ? { sources } : {};
+  const from = { authorities, ...(sources && { sources }) };
 
   return {
     async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
@@ -109,7 +124,7 @@ const imageOf = (folder: string, type: string, built: LayerRecord[]): Image => (
   bytes: bytesOf(built),
 });
 
-type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources'>;
+type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources' | 'authorities'>;
 
 async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
   const below = layer.below.map((hash) => `${hash}/root`);
@@ -134,6 +149,8 @@ function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void
       return buildDebianPackages(recipe, debianSuite, building);
     case 'npm-packages':
       return buildNpmPackages(recipe, building);
+    case 'authorities':
+      return buildAuthorities(recipe, building);
     case 'files':
       return writeFiles(recipe, building);
   }

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 const format = 2;
 const hashCharacters = 32;
 
-export type Recipe = DebianBase | DebianPackages | NpmPackages | Files;
+export type Recipe = DebianBase | DebianPackages | NpmPackages | Files | Authorities;
 
 /** The smallest Debian that works; the lowest layer of every image. */
 export interface DebianBase {
@@ -54,6 +54,13 @@ export interface NpmPackage {
 export interface Files {
   kind: 'files';
   files: Readonly<Record<string, string>>;
+}
+
+/** Certificates that are trusted beside those that Debian trusts; above all packages, some of which have a store of their own. */
+export interface Authorities {
+  kind: 'authorities';
+  /** As PEM, one each. */
+  certificates: readonly string[];
 }
 
 /** A recipe among those below it, lowest first. */

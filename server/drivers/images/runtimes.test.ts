@@ -2,11 +2,23 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../test-images.ts';
+import { canRunContainers, openTestContainers, type TestContainers, testImagesFolder, whyNoContainers } from '../../test-images.ts';
+import { authorityVariables } from './authorities.ts';
+import { openImages } from './cached-images.ts';
 import { catalogue, entryOf, isStorage, typesOf } from './catalogue.ts';
 import { phpExtensions, phpScanPath } from './php.ts';
 
 const buildMillisecondsMax = 600_000;
+
+function selfSigned(host: string): { certificate: string; key: string } {
+  const made = ['-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+  const text = execFileSync('openssl', ['req', '-x509', ...made, '-keyout', '-', '-out', '-'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [key = '', certificate = ''] = text.match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----\n/g) ?? [];
+  return { certificate, key };
+}
 
 interface Program {
   /** Says its version. */
@@ -155,6 +167,32 @@ describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
     const complaints = 'while read -r path; do PHP_INI_SCAN_DIR=$path php -r "" 2>&1; done';
     expect(await containers.run('php', { argv: ['dash', '-c', complaints], stdin: alone.join('') })).toMatchObject({ code: 0, stdout: '' });
     await containers.runtime.remove('php');
+  });
+
+  test('programs trust an authority that the machine trusts, and without it do not', { timeout: buildMillisecondsMax }, async () => {
+    const { certificate, key } = selfSigned('localhost');
+    const authorities = [certificate];
+    const trusting = await openImages(testImagesFolder, catalogue, { authorities }).ensure('nodejs:22');
+    const plain = await openImages(testImagesFolder, catalogue).ensure('nodejs:22');
+    const asks: Record<string, readonly [string, ...string[]]> = {
+      curl: ['curl', '--silent', '--show-error', 'https://localhost:8443/'],
+      node: ['node', '-e', "fetch('https://localhost:8443/').then((reply) => reply.text()).then(console.log)"],
+      python: ['python3', '-c', "import urllib.request; urllib.request.urlopen('https://localhost:8443/')"],
+    };
+    const serve = "require('node:https').createServer(JSON.parse(process.env.SERVED), (_, reply) => reply.end('hello')).listen(8443)";
+    const answersOf = async (name: string, layers: string[], env: Record<string, string>) => {
+      const SERVED = JSON.stringify({ cert: certificate, key });
+      const probe = { kind: 'port', port: 8443, secondsMax: 30 } as const;
+      await containers.start({ name, layers, argv: ['node', '-e', serve], env: { ...env, SERVED }, probe });
+      const codes = Object.entries(asks).map(async ([program, argv]) => [program, (await containers.run(name, { argv })).code === 0]);
+      const answers: unknown = Object.fromEntries(await Promise.all(codes));
+      await containers.runtime.remove(name);
+      return answers;
+    };
+    const all = { curl: true, node: true, python: true };
+    expect(await answersOf('trusting', trusting.layers, authorityVariables(authorities))).toEqual(all);
+    const none = { curl: false, node: false, python: false };
+    expect(await answersOf('plain', plain.layers, {})).toEqual(none);
   });
 
   test(

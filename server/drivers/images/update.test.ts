@@ -43,7 +43,7 @@ describe.runIf(canRunContainers)(`newer packages${whyNoContainers}`, () => {
     createFolders(folder);
     execFileSync('cp', ['--archive', '--link', '--', dirname(layer), join(folder, 'layers')]);
     repository = mkdtempSync(join(tmpdir(), 'offshoot-packages-'));
-    images = openImages(folder, trial, [`deb [trusted=yes] copy:${repository} ./`]);
+    images = openImages(folder, trial, { sources: [`deb [trusted=yes] copy:${repository} ./`] });
     for (const name of ['trial-library', 'trial-program', 'trial-tool']) publish(name, '1.0');
   }, imagesMillisecondsMax);
   afterAll(() => {

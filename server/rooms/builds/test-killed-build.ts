@@ -2,12 +2,10 @@
 import { join } from 'node:path';
 import { readConfig } from '../../config.ts';
 import { openGit } from '../../drivers/git/open-git.ts';
-import { openImages } from '../../drivers/images/cached-images.ts';
-import { catalogue } from '../../drivers/images/catalogue.ts';
 import { openRuncRuntime } from '../../drivers/runtime/runc/runc.ts';
 import { openPoolVolumes } from '../../drivers/volumes/btrfs/btrfs.ts';
 import { openDatabase, openPool } from '../../kernel/sql.ts';
-import { testImagesFolder } from '../../test-images.ts';
+import { openTestImages, testEnvironment } from '../../test-images.ts';
 import { buildApps } from './build-apps.ts';
 import { hooksOf, modelOf, testApp, testWork } from './test-build.ts';
 
@@ -27,8 +25,8 @@ export async function openBuilding({ folder, data, databaseUrl }: Asked) {
   const db = openDatabase(openPool(databaseUrl));
   const git = await openGit(join(data, 'repositories'), config);
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
-  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes });
-  const images = openImages(testImagesFolder, catalogue);
+  const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes, env: testEnvironment });
+  const images = openTestImages();
   const close = async () => {
     for (const { name } of await runtime.list()) await runtime.remove(name);
     await runtime.removeLeftovers(new Set());

@@ -54,11 +54,13 @@ export interface RuncOptions {
   instance?: string;
   /** For the folders that containers can write to. */
   volumes: Volumes;
+  /** Variables that every container has, unless it says otherwise. */
+  env?: Readonly<Record<string, string>>;
 }
 
 const freezeMillisecondsMax = 5000;
 
-export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions): Promise<Runtime> {
+export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: RuncOptions): Promise<Runtime> {
   const places = openPlaces(folder, where);
   const programs = await openPrograms(join(folder, 'lock'));
   if (bootedSince(join(places.runFolder, 'boot'))) forgetBeforeBoot(places);
@@ -77,7 +79,7 @@ export async function openRuncRuntime({ folder, volumes, ...where }: RuncOptions
   const waiting = new Map<string, AbortController>();
 
   return {
-    ensure: (container) => ensure(machine, container, waiting),
+    ensure: (container) => ensure(machine, { ...container, env: { ...env, ...container.env } }, waiting),
     remove: (name) => {
       waiting.get(name)?.abort();
       return turns.take(name, () => removeContainer(machine, name));
