@@ -17,7 +17,7 @@ import {
   textLike,
   wholeNumber,
 } from './schema.ts';
-import type { CacheRules, EdgeEnvironment, HttpAccess, Location, PathRedirect, Route, Upstream } from './table.ts';
+import type { CacheRules, EdgeEnvironment, FilesAt, HttpAccess, Location, PathRedirect, Route, Upstream } from './table.ts';
 
 const wordCharactersMax = 256;
 const addressCharactersMax = 4096;
@@ -40,6 +40,13 @@ const headerName = textLike(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, wordCharactersMax, 
 const headerValue = textLike(/^[^\0\r\n]*$/, headerCharactersMax, 'the value of a header');
 const url = textLike(/^[^\0\r\n]*$/, addressCharactersMax, 'an address');
 const absolutePath = textLike(/^\/[^\0]*$/, addressCharactersMax, 'a path that begins with a slash');
+
+/** Of a folder inside another: names only, which lead nowhere else. */
+const pathBelow = textLike(
+  /^(?:(?!\.{1,2}(?:\/|$))[^\0/]+(?:\/(?!$)|$))*$/,
+  addressCharactersMax,
+  'a path of names, without a slash at either end',
+);
 
 const pathRedirect = fields<PathRedirect>({
   to: url,
@@ -100,11 +107,13 @@ const location = fields<Location>({
 
 const address = either(fields({ host: word, port: wholeNumber(1, 65_535) }), 'socket', fields({ socket: absolutePath }));
 
+const filesAt = fieldsBut<FilesAt>({ at: absolutePath, folder: absolutePath, below: pathBelow, is_immutable: flag }, ['below']);
+
 const upstream = fields<Upstream>({
   protocol: oneOf('http', 'fastcgi'),
   instances: list(fields<Upstream['instances'][number]>({ id: word, address }), instancesMax),
   locations: byName(absolutePath, location, entriesMax),
-  files: list(fields<Upstream['files'][number]>({ at: absolutePath, folder: absolutePath, is_immutable: flag }), entriesMax),
+  files: list(filesAt, entriesMax),
   app_root: absolutePath,
 });
 

@@ -4,11 +4,14 @@
  * `files` says which folders of the container are which here. Links are followed as the container would follow them: one to `/app/storage` leads to what
  * `/app` is here, and one to anything that is not in `files` leads nowhere. Each part of a path is looked at by itself, within a bound of steps.
  *
- * The application may change its folders at any time, also between our looking and our opening. So what was opened is asked where it is; unless
- * that is the very place that was found, without a link on the way, it is as if there were nothing.
+ * Links of this machine are followed only on the way to a volume, where nobody but the platform can put any. From there on none is: neither on the
+ * way to the folder that is mounted, nor below it. Looking at one name after the other cannot promise that, as the application may change its folders
+ * meanwhile; so what was found is proven to be where it was found (proven-place.ts), and what was opened is once more. Otherwise it is as if there were
+ * nothing. Only what never changes is believed without.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { isAt, isPlainlyAt } from './proven-place.ts';
 import { recentlyUsed } from './recently-used.ts';
 import type { FilesAt } from './table.ts';
 
@@ -38,6 +41,8 @@ interface Mount {
 }
 interface MountSource {
   folder: string;
+  below: string | undefined;
+  /** Where the volume is, without links. */
   real: string | undefined;
   isImmutable: boolean;
 }
@@ -53,9 +58,18 @@ export function resolveFile(files: readonly FilesAt[], path: string): Resolved {
   const key = `${view.id} ${path}`;
   const known = resolutions.get(key);
   if (known) return known;
-  const { resolved, isImmutable } = walk(view, path);
-  if (isImmutable) resolutions.set(key, resolved, key.length + entryCharacters);
+  const found = walk(view, path);
+  const resolved = found.isImmutable || isProven(found) ? resolvedAs(found) : nothing;
+  if (found.isImmutable) resolutions.set(key, resolved, key.length + entryCharacters);
   return resolved;
+}
+
+/** A folder that is there only because something is mounted below it has no place on this machine. */
+const isProven = (found: Found) => found.kind === 'nothing' || found.host === undefined || isPlainlyAt(found.host, found.kind);
+
+function resolvedAs(found: Found): Resolved {
+  if (found.kind === 'file') return found;
+  return found.kind === 'folder' ? folder : nothing;
 }
 
 interface Place {
@@ -65,7 +79,12 @@ interface Place {
 }
 const root: Place = { path: '', host: undefined, isImmutable: true };
 
-function walk(view: View, path: string): { resolved: Resolved; isImmutable: boolean } {
+type Found =
+  | { kind: 'nothing'; isImmutable: boolean }
+  | { kind: 'file'; host: string; bytes: number; isImmutable: boolean }
+  | { kind: 'folder'; host: string | undefined; isImmutable: boolean };
+
+function walk(view: View, path: string): Found {
   let places: Place[] = [view.mounts.has('') ? { path: '', ...mountOf(view, '') } : root];
   const ahead = path.split('/').toReversed();
   let links = 0;
@@ -79,25 +98,21 @@ function walk(view: View, path: string): { resolved: Resolved; isImmutable: bool
     }
     const next = look(view, places.at(-1) ?? root, name);
     isImmutable &&= next.isImmutable;
-    if (next.kind === 'nothing' || steps >= stepsMax) return { resolved: nothing, isImmutable };
-    if (next.kind === 'file') {
-      const isLast = ahead.length === 0;
-      return { resolved: isLast ? { kind: 'file', host: next.host, bytes: next.bytes, isImmutable } : nothing, isImmutable };
-    }
+    if (next.kind === 'nothing' || steps >= stepsMax) return { kind: 'nothing', isImmutable };
+    if (next.kind === 'file') return ahead.length === 0 ? { ...next, isImmutable } : { kind: 'nothing', isImmutable };
     if (next.kind === 'folder') places.push(next.place);
     else {
       links += 1;
-      if (links > linksMax) return { resolved: nothing, isImmutable };
+      if (links > linksMax) return { kind: 'nothing', isImmutable };
       if (next.target.startsWith('/')) places = places.slice(0, 1);
       ahead.push(...next.target.split('/').toReversed());
     }
   }
-  return { resolved: folder, isImmutable };
+  return { kind: 'folder', host: places.at(-1)?.host, isImmutable };
 }
 
 type Look =
-  | { kind: 'nothing'; isImmutable: boolean }
-  | { kind: 'file'; host: string; bytes: number; isImmutable: boolean }
+  | Extract<Found, { kind: 'nothing' | 'file' }>
   | { kind: 'folder'; place: Place; isImmutable: boolean }
   | { kind: 'link'; target: string; isImmutable: boolean };
 
@@ -141,9 +156,9 @@ function viewOf(files: readonly FilesAt[]): View {
   const known = views.get(files);
   if (known) return known;
   const mounts = new Map(
-    files.map(({ at, folder: source, is_immutable }) => [
+    files.map(({ at, folder: source, below, is_immutable }) => [
       at.replace(/\/+$/, ''),
-      { folder: source, real: undefined, isImmutable: is_immutable },
+      { folder: source, below, real: undefined, isImmutable: is_immutable },
     ]),
   );
   const above = new Set([...mounts.keys()].flatMap((at) => at.split('/').map((_, index, parts) => parts.slice(0, index).join('/'))));
@@ -153,13 +168,15 @@ function viewOf(files: readonly FilesAt[]): View {
   return view;
 }
 
-/** Links on the way to the folder itself are those of whoever runs this machine. One that is not there yet may come. */
+/** Links on the way to a volume are those of whoever runs this machine. One that is not there yet may come. */
 function mountOf({ mounts }: View, at: string): Mount {
   const mount = mounts.get(at);
   if (!mount) return { host: undefined, isImmutable: true };
+  const { folder: source, below, isImmutable } = mount;
+  if (below === undefined) return { host: source, isImmutable };
   try {
-    mount.real ??= realpathSync.native(mount.folder);
-    return { host: mount.real, isImmutable: mount.isImmutable };
+    mount.real ??= realpathSync.native(source);
+    return { host: below === '' ? mount.real : `${mount.real}/${below}`, isImmutable };
   } catch {
     return { host: undefined, isImmutable: false };
   }
@@ -207,5 +224,3 @@ export async function openFileAt(host: string): Promise<OpenFile | undefined> {
   await file.close();
   return undefined;
 }
-
-const isAt = (fd: number, host: string) => readlinkSync(`/proc/self/fd/${fd}`) === host;

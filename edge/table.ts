@@ -95,10 +95,16 @@ export interface Instance {
   address: { host: string; port: number } | { socket: string };
 }
 
-/** A folder of the container (`/app`, `/app/public/uploads`) and the folder of this machine that it is. The longest `at` wins. */
+/** A folder of the container (`/app`, `/app/public/uploads`) and the folder of this machine that it is: `below` of `folder`. The longest `at` wins. */
 export interface FilesAt {
   at: string;
+  /** The root of a volume: the platform made it, and no application can put a link on the way to it. */
   folder: string;
+  /**
+   * A path inside the volume, where applications can put links; '' is the whole volume. Missing in a table that an older edge has kept, where `folder`
+   * holds both: then nothing of it is believed.
+   */
+  below?: string;
   /** What is in it never changes: a slug. */
   is_immutable: boolean;
 }

@@ -3,19 +3,17 @@
  * on any part of the path; and the edge may enter everywhere. So the file is taken hold of first, without a link at its end; what is held must be a
  * socket and be at the very place that the table says; and what is connected to is what is held.
  */
-import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { connect, Socket, type OnReadOpts } from 'node:net';
-
-/** Takes hold of a file without opening it; Node has no name for it. */
-const onlyPath = 0o10000000;
+import { isAt, onlyPath } from './proven-place.ts';
 
 /** One that cannot be connected to is destroyed with the reason. */
 export function connectToSocketAt(path: string, onread?: OnReadOpts): Socket {
   let held: number | undefined;
   try {
     held = openSync(path, onlyPath | constants.O_NOFOLLOW);
+    if (!fstatSync(held).isSocket() || !isAt(held, path)) return unconnected('it is not a socket, or behind a link');
     const itself = `/proc/self/fd/${held}`;
-    if (!fstatSync(held).isSocket() || readlinkSync(itself) !== path) return unconnected('it is not a socket, or behind a link');
     // It connects before it returns, so that it need not be held any longer.
     return connect(onread ? { path: itself, onread } : { path: itself });
   } catch (error) {

@@ -2,7 +2,7 @@
  * What the edge is told of a stack: where its instances and files are now. Each word to the edge is newer than the last, so that a late one changes
  * nothing.
  */
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../../../edge/table.ts';
 import type { Edge } from '../../drivers/edge/edge.ts';
 import type { ContainerState } from '../../drivers/runtime/runtime.ts';
@@ -118,10 +118,11 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
         Object.entries(app.mounts).map(async ([path, mount]): Promise<FilesAt[]> => {
           const volume = volumeOfMount(stack, app.name, mount);
           const folder = volume === undefined ? undefined : await pathOf(volume);
-          return folder === undefined ? [] : [{ at: `${appRoot}${path}`, folder: inside(folder, mount.source_path), is_immutable: false }];
+          if (folder === undefined) return [];
+          return [{ at: `${appRoot}${path}`, folder, below: pathInside(folder, mount.source_path), is_immutable: false }];
         }),
       );
-      const built: FilesAt[] = root === undefined ? [] : [{ at: appRoot, folder: root, is_immutable: true }];
+      const built: FilesAt[] = root === undefined ? [] : [{ at: appRoot, folder: root, below: '', is_immutable: true }];
       return [app.name, [...built, ...mounted.flat()]] satisfies [string, FilesAt[]];
     }),
   );
@@ -129,11 +130,11 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
 }
 
 /** The configuration has no path that leads out of its volume; but a stack may come from a backup that was made elsewhere. */
-function inside(folder: string, path: string): string {
-  const found = join(folder, path);
+function pathInside(folder: string, path: string): string {
+  const found = join(folder, path).replace(/\/+$/, '');
   if (found !== folder && !found.startsWith(`${folder}/`))
     throw new Problem('invalid-request', `${path} is not inside of the volume that it is mounted from; name a folder of it.`);
-  return found;
+  return relative(folder, found);
 }
 
 const drainSecondsMax = 30;
