@@ -1,9 +1,10 @@
-# Opens the edge's ports, gives up what the edge does not need, and stays as its guard: whatever ends, the listening sockets are held by somebody, so
-# that connections wait instead of being refused. Node can neither listen without accepting nor change its privileges, hence perl, which is part of
-# every Debian.
+# Opens the edge's ports, and stays as its guard: whatever ends, the listening sockets are held by somebody, so that connections wait instead of being
+# refused. Node cannot listen without accepting, hence perl, which is part of every Debian.
 #
-#   perl launch.pl open <folder> <users> <count> <host> <port>... <program>...    listens on descriptors 3, 4, …; goes on as `guard`
-#   perl launch.pl guard <folder> <main process> <program>...                    runs the program, and runs it again when it fails
+#   perl launch.pl open <folder> <count> <host> <port>... <next>...    listens on descriptors 3, 4, …; becomes what is next, with them
+#   perl launch.pl guard <folder> <main process> <program>...         runs the program, and runs it again when it fails
+#
+# Next is the guard; as root, sandbox.pl on the way to it.
 #
 # The main process may be replaced by a successor that it starts itself; the successor says so in the file `main-process`: its number, then its
 # program, a word on each line. A main process that is not to be started again writes `stopped` there. SIGTERM is passed on; SIGHUP makes the guard
@@ -14,8 +15,6 @@ use POSIX ();
 use Socket qw(:DEFAULT getaddrinfo AI_PASSIVE AI_NUMERICHOST);
 
 my $backlog = 4096;
-# Files of applications belong to other users, and so do the sockets they listen on.
-my $capabilities = '+dac_read_search,+dac_override';
 my $failed_soon_seconds = 5;
 my $delay_seconds_max = 10;
 
@@ -23,7 +22,7 @@ my ($step, $folder, @rest) = @ARGV;
 $step eq 'open' ? open_ports(@rest) : guard(@rest);
 
 sub open_ports {
-    my ($users, $count, @words) = @_;
+    my ($count, @words) = @_;
     my @listening = map { listen_on(splice @words, 0, 2) } 1 .. $count;
     my $duplicate = 0; # F_DUPFD: first above those that may be in the way
     my @high = map { fcntl($_, $duplicate, 100) // die "descriptors: $!\n" } @listening;
@@ -31,8 +30,7 @@ sub open_ports {
         POSIX::dup2($high[$index], 3 + $index) or die "descriptors: $!\n";
         POSIX::close($high[$index]);
     }
-    my @next = ($^X, $0, 'guard', $folder, 0, @words);
-    exec with_less($users), @next or die "$next[0]: $!\n";
+    exec @words or die "$words[0]: $!\n";
 }
 
 sub listen_on {
@@ -43,17 +41,6 @@ sub listen_on {
     setsockopt($socket, SOL_SOCKET, SO_REUSEADDR, 1) or die "socket: $!\n";
     bind($socket, $found->{addr}) && listen($socket, $backlog) or die "cannot listen on $host port $port: $!\n";
     return $socket;
-}
-
-# Nothing for those who are not root. The first of the users that exists; without any it stays root, with as little.
-sub with_less {
-    my ($users) = @_;
-    return () if $> != 0;
-    my ($user) = grep { defined getpwnam $_ } split /,/, $users;
-    my (undef, undef, $uid, $gid) = defined $user ? getpwnam $user : ();
-    my @become = defined $uid ? ("--reuid=$uid", "--regid=$gid", '--clear-groups') : ();
-    return ('setpriv', @become, "--inh-caps=-all,$capabilities", "--ambient-caps=-all,$capabilities", "--bounding-set=-all,$capabilities",
-        '--no-new-privs', '--');
 }
 
 sub guard {

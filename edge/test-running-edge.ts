@@ -29,6 +29,7 @@ export async function startRunningEdge(changes: Partial<EdgeOptions> = {}): Prom
   const options: EdgeOptions = {
     folder: join(data, 'edge'),
     logs: join(data, 'logs'),
+    volumes: join(data, 'volumes'),
     listeners: [{ host: '127.0.0.1', port: await freePort() }],
     processes: 1,
     trustedProxies: [],

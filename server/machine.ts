@@ -106,6 +106,7 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
       {
         folder: join(data, 'edge'),
         logs: logsFolder(config),
+        volumes: volumes.folder,
         listeners: [{ host, port: config.edge.port }],
         processes: config.edge.processes,
         trustedProxies,

@@ -46,10 +46,11 @@ export interface OnTheMachine {
   volumes: string[];
 }
 
-export async function openTestDeployments(realEdge?: Edge) {
+/** `startEdge` is told the folder of the volumes; without it the edge only remembers. */
+export async function openTestDeployments(startEdge?: (volumes: string) => Promise<Edge>) {
   const containers = await openTestContainers();
-  const edge = realEdge ? rememberingEdge(realEdge) : openMemoryEdge();
   const { runtime, images, volumes } = containers;
+  const edge = startEdge ? rememberingEdge(await startEdge(volumes.folder)) : openMemoryEdge();
   const machine: Machine = {
     runtime,
     images,

@@ -1,10 +1,11 @@
 /**
  * Brings the edge to run as it should: started where there is none, left alone where it is the right one, replaced by a successor where it is of another
- * version or has other settings. It gets a session of its own, and so outlives us.
+ * version or has other settings. It gets a session of its own, and so outlives us. A successor is started in the sandbox of the one before; where that must be
+ * another, all is ended and started anew.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,12 +13,15 @@ import type { EdgeStatus } from '../../../edge/control.ts';
 import type { EdgeSettings } from '../../../edge/settings.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
+import { type Sandbox, sandboxOf } from './edge-sandbox.ts';
 
 export interface EdgeOptions {
   /** Of its own, for the table, the control socket and what it has to say. */
   folder: string;
   /** For `<cluster>/<app>/access.log`. */
   logs: string;
+  /** Holds all volumes: the files that it serves, and the sockets of applications. */
+  volumes: string;
   listeners: { host: string; port: number }[];
   /** That serve requests, side by side. */
   processes: number;
@@ -30,8 +34,6 @@ export interface EdgeOptions {
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
 const main = join(edgeFolder, 'main.ts');
 const launcher = join(edgeFolder, 'launch.pl');
-/** The first that exists; otherwise root stays root, with as few rights. */
-const systemUsers = 'offshoot-edge,offshoot';
 const startSecondsMax = 60;
 const stuckSecondsMax = 20;
 /** A port may be in use for a moment, by what a killed edge left. */
@@ -52,26 +54,33 @@ export interface Launch {
 
 export function openLaunch(options: EdgeOptions, control: ControlClient, signal: AbortSignal): Launch {
   const settings = settingsOf(options);
-  const file = join(settings.folder, `settings-${settings.version}.json`);
+  const { folder, logs } = settings;
+  const volumes = resolve(options.volumes);
+  const sandbox = sandboxOf({ folder, logs, volumes });
+  const file = join(folder, `settings-${settings.version}.json`);
 
   const ensure = async () => {
-    const status = await statusOf(control);
-    if (status?.version === settings.version) return;
     writeWhole(file, JSON.stringify(settings));
-    if (status && sameListeners(status, settings))
+    // The guard brings back the edge that it has, which need not be the one that we want.
+    if (!(await statusOf(control)) && guardOf(folder) !== undefined) await startEdge(settings, file, sandbox, control);
+    const status = await statusOf(control);
+    const isInPlace = status !== undefined && sandbox.holds(status.pid);
+    if (isInPlace) await sandbox.showTo(status.pid);
+    if (isInPlace && status.version === settings.version) return;
+    if (isInPlace && sameListeners(status, settings))
       await control.ask('POST', '/upgrade', { node: process.execPath, main, settings: file }, upgradeSecondsMax);
     else {
-      if (status) await endEdge(settings.folder, control, stopSecondsMax);
-      await startEdge(settings, file, control);
+      if (status) await endEdge(folder, control, stopSecondsMax);
+      await startEdge(settings, file, sandbox, control);
     }
-    await removeOtherSettings(settings.folder, file);
+    await removeOtherSettings(folder, file);
   };
 
   return {
     version: settings.version,
     ensure() {
-      mkdirSync(settings.folder, { recursive: true, mode: 0o700 });
-      return withFileLock(join(settings.folder, 'launch.lock'), signal, ensure);
+      for (const needed of [folder, logs, volumes]) mkdirSync(needed, { recursive: true, mode: 0o700 });
+      return withFileLock(`${folder}.lock`, signal, ensure);
     },
   };
 }
@@ -97,7 +106,7 @@ const sameListeners = (one: Pick<EdgeSettings, 'listeners'>, other: Pick<EdgeSet
   JSON.stringify(one.listeners) === JSON.stringify(other.listeners);
 
 /** Where a guard is there, it starts the edge again by itself; only one whose edge does not answer for long is in the way. */
-async function startEdge(settings: EdgeSettings, file: string, control: ControlClient) {
+async function startEdge(settings: EdgeSettings, file: string, sandbox: Sandbox, control: ControlClient) {
   const startedAt = performance.now();
   const found = guardOf(settings.folder);
   let launching = false;
@@ -110,7 +119,7 @@ async function startEdge(settings: EdgeSettings, file: string, control: ControlC
     }
     if (guard === undefined && !launching) {
       launching = true;
-      void launchGuard(settings, file).then(() => (launching = false));
+      void launchGuard(settings, file, sandbox).then(() => (launching = false));
     } else if (guard !== undefined && guard === found && seconds > stuckSecondsMax) killGroup(guard);
     await sleep(pollMilliseconds);
   }
@@ -139,12 +148,12 @@ function kill(pid: number) {
 const statusOf = (control: ControlClient) => control.tryOnce('GET', '/status', statusSecondsMax) as Promise<EdgeStatus | undefined>;
 
 /** Resolves when the guard has ended, and it is time to try again. */
-async function launchGuard(settings: EdgeSettings, file: string) {
+async function launchGuard(settings: EdgeSettings, file: string, sandbox: Sandbox) {
   const { folder, listeners } = settings;
   const ports = listeners.flatMap(({ host, port }) => [host, String(port)]);
-  const program = [process.execPath, main, file];
-  const output = openSync(logFileOf(settings), 'a', 0o600);
-  const guard = spawn('perl', [launcher, 'open', folder, systemUsers, String(listeners.length), ...ports, ...program], {
+  const guarded = ['perl', launcher, 'guard', folder, '0', process.execPath, main, file];
+  const output = openSync(logFileOf(settings), constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  const guard = spawn('perl', [launcher, 'open', folder, String(listeners.length), ...ports, ...sandbox.enter, ...guarded], {
     cwd: '/',
     detached: true,
     stdio: ['ignore', output, output],
@@ -199,7 +208,9 @@ async function removeOtherSettings(folder: string, file: string) {
   await Promise.all(others.map((other) => rm(other, { force: true })));
 }
 
+/** The edge can write to its folder, and might have put a link there: it is not to choose what we write to. */
 function writeWhole(file: string, text: string) {
-  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx' });
   renameSync(`${file}.new`, file);
 }

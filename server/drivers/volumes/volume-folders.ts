@@ -112,6 +112,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
   };
 
   const self: Volumes = {
+    folder: volumes,
     kind: copying.kind,
     enforcesLimits: copying.enforcesLimits,
     clonesWhileWritten: copying.clonesWhileWritten,

@@ -63,8 +63,10 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
   };
 
   beforeAll(async () => {
-    edge = await startRunningEdge();
-    all = await openTestDeployments(edge.edge);
+    all = await openTestDeployments(async (volumes) => {
+      edge = await startRunningEdge({ volumes });
+      return edge.edge;
+    });
     for (const type of drillTypes) await all.machine.images.ensure(type);
     project = await openDrill(all);
     await project.act('/variables', { name: 'env:COLOR', value: 'red' });
@@ -84,8 +86,8 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
     await db.updateTable('environment_variables').set({ value: 'blue' }).where('project_id', '=', project.projectId).execute();
   }, imagesMillisecondsMax);
   afterAll(async () => {
-    await all.close();
     await edge[Symbol.asyncDispose]();
+    await all.close();
   });
 
   test(

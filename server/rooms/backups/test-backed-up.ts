@@ -1,5 +1,5 @@
 /** A project that runs, with a database and files, whose backups are made and looked at through the API, while people visit it. */
-import { startRunningEdge } from '../../../edge/test-running-edge.ts';
+import { type RunningEdge, startRunningEdge } from '../../../edge/test-running-edge.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openTestDeployments } from '../../test-deployed-project.ts';
 import { openDrill, smallFiles } from './test-drill.ts';
@@ -15,8 +15,11 @@ export interface Told {
 }
 
 export async function openBackedUp() {
-  const edge = await startRunningEdge();
-  const all = await openTestDeployments(edge.edge);
+  let edge!: RunningEdge;
+  const all = await openTestDeployments(async (volumes) => {
+    edge = await startRunningEdge({ volumes });
+    return edge.edge;
+  });
   for (const type of ['nodejs:22', 'postgresql:17']) await all.machine.images.ensure(type);
   const project = await openDrill(all);
   const { owner, projectId } = project;
@@ -84,8 +87,8 @@ export async function openBackedUp() {
       return work().finally(() => (platform.blobs = blobs));
     },
     close: async () => {
-      await all.close();
       await edge[Symbol.asyncDispose]();
+      await all.close();
     },
   };
 }

@@ -65,16 +65,18 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   let hearing: AbortController;
 
   beforeAll(async () => {
-    edge = await startRunningEdge();
-    all = await openTestDeployments(edge.edge);
+    all = await openTestDeployments(async (volumes) => {
+      edge = await startRunningEdge({ volumes });
+      return edge.edge;
+    });
     for (const type of ['nodejs:22', 'postgresql:17']) await all.machine.images.ensure(type);
     project = await all.project();
     await project.addEnvironment(preview);
     await project.push(files(), { environment: preview });
   }, imagesMillisecondsMax);
   afterAll(async () => {
-    await all.close();
     await edge[Symbol.asyncDispose]();
+    await all.close();
   });
   beforeEach(async () => {
     hearing = new AbortController();

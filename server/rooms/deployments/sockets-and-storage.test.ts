@@ -74,13 +74,15 @@ describe.runIf(canRunContainers)(`sockets and storage${whyNoContainers}`, () => 
   let all: TestDeployments;
 
   beforeAll(async () => {
-    edge = await startRunningEdge();
-    all = await openTestDeployments(edge.edge);
+    all = await openTestDeployments(async (volumes) => {
+      edge = await startRunningEdge({ volumes });
+      return edge.edge;
+    });
     await all.machine.images.ensure('nodejs:22');
   }, imagesMillisecondsMax);
   afterAll(async () => {
-    await all.close();
     await edge[Symbol.asyncDispose]();
+    await all.close();
   });
 
   type TestProject = Awaited<ReturnType<TestDeployments['project']>>;

@@ -60,6 +60,7 @@ export function openMemoryVolumes(folder: string): Volumes {
   };
   const refuse = () => Promise.reject(new Error('Not needed here.'));
   return {
+    folder,
     kind: 'copy',
     enforcesLimits: true,
     clonesWhileWritten: false,

@@ -1,0 +1,64 @@
+/**
+ * What the edge gets to see of the machine (edge/sandbox.pl), and whether one that runs sees it. Those who are not root can have no sandbox; then the
+ * edge is a program like any other of theirs.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { run } from '../volumes/command.ts';
+
+export interface SandboxFolders {
+  folder: string;
+  logs: string;
+  volumes: string;
+}
+
+export interface Sandbox {
+  /** The words that go before a program to run it inside. */
+  readonly enter: readonly string[];
+  /** Whether the process is in one like this: only such a one can be shown more. */
+  holds(pid: number): boolean;
+  /** What came since, such as the program of another version, or a pool that was mounted anew. */
+  showTo(pid: number): Promise<void>;
+}
+
+const edgeFolder = resolve(import.meta.dirname, '../../../edge');
+const script = join(edgeFolder, 'sandbox.pl');
+/** The first that exists; otherwise root stays root, with as few rights. */
+const systemUsers = 'offshoot-edge,offshoot';
+
+const noSandbox: Sandbox = { enter: [], holds: () => true, showTo: async () => {} };
+
+export function sandboxOf({ folder, logs, volumes }: SandboxFolders): Sandbox {
+  if (process.getuid?.() !== 0) return noSandbox;
+  const shown = [
+    ['keep', folder],
+    ['keep', logs],
+    ['serve', volumes],
+    ['run', edgeFolder],
+    ['run', resolve(edgeFolder, '../package.json')],
+    ['run', process.execPath],
+  ];
+  const words = [String(shown.length), ...shown.flat()];
+  /** One that was made otherwise, or for other data, would still show what it was made with. */
+  const version = createHash('sha256')
+    .update(readFileSync(script))
+    .update(JSON.stringify([folder, logs, volumes]))
+    .digest('hex');
+  return {
+    enter: ['perl', script, 'enter', version, systemUsers, ...words],
+    holds: (pid) => versionAt(pid) === version,
+    async showTo(pid) {
+      await run('perl', [script, 'show', String(pid), ...words]);
+    },
+  };
+}
+
+/** The file is the platform's: the edge cannot write where it is. */
+function versionAt(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/root/sandbox-version`, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
