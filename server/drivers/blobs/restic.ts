@@ -10,6 +10,7 @@ import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { unshareMounts } from '../mounts.ts';
 import type { Part } from './blobs.ts';
 import type { Place } from './places.ts';
 
@@ -162,7 +163,7 @@ function commandOf({ folder }: Restic, { place, from, repository, args, parts, i
   const dying = ['setpriv', '--pdeathsig', 'KILL', ...polite];
   if (!parts) return [...dying, ...command];
   const root = join(folder, 'parts');
-  const apart = ['unshare', '--mount', '--propagation', 'private', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
+  const apart = [...unshareMounts, ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
   const folders = parts.list.flatMap((part) => [part.name, part.folder]);
   return [...dying, ...apart, partsScript, parts.access, root, String(parts.list.length), ...folders, ...command];
 }

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { unshareMounts } from '../mounts.ts';
 
 export type Say = (line: string) => void;
 
@@ -13,7 +14,7 @@ const lineCharactersMax = 500;
 /** Of apt; it is for programs. */
 const isProgress = /^(?:dl|pm)status:/;
 
-const confined = ['setpriv', '--pdeathsig', 'KILL', 'unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
+const confined = ['setpriv', '--pdeathsig', 'KILL', ...unshareMounts, '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
 
 /** `message` holds what the program said last; `internal` names it. */
 export class BuildFailure extends Error {

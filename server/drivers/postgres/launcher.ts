@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { unshareMounts } from '../mounts.ts';
 
 export interface Launcher {
   readonly uid: number;
@@ -79,17 +80,7 @@ function inPrivateView(home: string, native: string, user: User, become: string[
   const mounts = [home, mounted.home, native, mounted.native];
   return {
     ...inside,
-    command: (signal, program) => [
-      'unshare',
-      '--mount',
-      '--',
-      'sh',
-      '-c',
-      mountAndRun,
-      'sh',
-      ...mounts,
-      ...inside.command(signal, program),
-    ],
+    command: (signal, program) => [...unshareMounts, '--', 'sh', '-c', mountAndRun, 'sh', ...mounts, ...inside.command(signal, program)],
   };
 }
 

@@ -65,6 +65,7 @@ export function bundleConfig(places: Places, description: Description, slot: num
       ],
       resources: { devices: [{ allow: false, access: 'rwm' }], ...resourcesOf(limits) },
       seccomp: seccompProfile,
+      rootfsPropagation: 'rprivate',
       maskedPaths,
       readonlyPaths,
     },

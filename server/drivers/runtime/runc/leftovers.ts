@@ -1,9 +1,10 @@
 /** What is on the machine under our names and should not be: found by looking at the machine, not by what anybody remembers to have made. */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { mountPoints } from '../../mounts.ts';
 import { cgroupsIn, removeCgroup } from './cgroups.ts';
 import { readDescription } from './description.ts';
-import { type Machine, clearContainer, commandOf, mountPoints } from './lifecycle.ts';
+import { type Machine, clearContainer, commandOf } from './lifecycle.ts';
 import { readAttachment, removeUnusedNetworks, slotsInUse, writeFirewall } from './networks.ts';
 import {
   type Places,

@@ -3,9 +3,10 @@
  * is found, not remembered.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
+import { mountPoints } from '../../mounts.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
 import { bundleConfig } from './bundle.ts';
 import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup } from './cgroups.ts';
@@ -223,13 +224,6 @@ async function unmountAll({ places, programs }: Machine, name: string) {
   if (mounted.length > 0) await programs.run('umount', ['--recursive', '--lazy', '--', ...mounted]);
   rmSync(netns, { force: true });
 }
-
-export const mountPoints = (): string[] =>
-  readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
-    );
 
 /** The root goes first, and only if it is empty: below it volumes may still be mounted, and removing a tree would go into them. */
 export function removeBundle(places: Places, name: string) {

@@ -5,13 +5,14 @@
  *     <folder>/instance                          who we are
  *     <folder>/lock                              held while the runtime is open, and by what it started and has not ended
  *     <folder>/containers/<name>/                the description, logs, how it last ended: survives a reboot
+ *     <run folder>/                              a file system in memory (run-folder.ts)
  *     <run folder>/containers/<name>/            the OCI bundle and what runs: as good as gone after a reboot
  *     <run folder>/networks/<network>/           its number, and the hosts file of its containers
  *     /run/offshoot/slots/<number>               whose network has which addresses and user ids, for the whole machine
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 export interface Places {
   readonly instance: string;
@@ -35,7 +36,7 @@ export function openPlaces(folder: string, options: { runFolder?: string; instan
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const instance = options.instance ?? readInstance(join(folder, 'instance'));
   const runFolder = options.runFolder ?? runFolderOf(instance);
-  const places = {
+  return {
     instance,
     folder,
     runFolder,
@@ -46,11 +47,13 @@ export function openPlaces(folder: string, options: { runFolder?: string; instan
     baseLayer: join(runFolder, 'base'),
     launcher: join(runFolder, 'launch.sh'),
   };
+}
+
+export function makeFolders(places: Places) {
   // The root user of a container, who is nobody special on the machine, passes through these to its own root.
-  for (const path of [dirname(runFolder), runFolder, places.runContainers, places.networks]) makeFolder(path, 0o711);
+  for (const path of [places.runContainers, places.networks]) makeFolder(path, 0o711);
   for (const path of [places.containers, places.runcRoot]) makeFolder(path, 0o700);
   for (const path of [slotsFolder, netnsFolder]) mkdirSync(path, { recursive: true });
-  return places;
 }
 
 /** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container. */
@@ -90,8 +93,14 @@ export const entriesOf = (folder: string): string[] => (existsSync(folder) ? rea
 
 export const durableOf = (places: Places, name: string) => join(places.containers, name);
 export const bundleOf = (places: Places, name: string) => join(places.runContainers, name);
+/** Of a bundle: what its root is made of, by number, the topmost first. */
+export const layerLinks = (bundle: string) => join(bundle, 'layers');
 /** Only the container's own root user may enter the folder around it. */
-export const rootOf = (places: Places, name: string) => join(bundleOf(places, name), 'private', 'root');
+export const rootOf = (places: Places, name: string) => join(bundleOf(places, name), rootInBundle);
+const rootInBundle = 'private/root';
+/** Of what is mounted there; undefined: it is no root of a container. */
+export const bundleOfRoot = (mountPoint: string): string | undefined =>
+  mountPoint.endsWith(`/${rootInBundle}`) ? mountPoint.slice(0, -rootInBundle.length - 1) : undefined;
 /** Keeps the user namespace. */
 export const usersOf = (places: Places, name: string) => join(bundleOf(places, name), 'users');
 export const netnsOf = (places: Places, name: string) => join(netnsFolder, `${netnsPrefix(places)}${name}`);

@@ -6,22 +6,26 @@
 use strict;
 use warnings;
 
-my %arity = (namespaces => 3, links => 4, overlay => 2, make => 2, mount => 3, 'mount-below' => 4, show => 2);
+my %arity = (namespaces => 3, links => 4, overlay => 3, make => 2, mount => 3, 'mount-below' => 4, show => 2);
 my ($open_tree, $move_mount, $openat2, $mount_setattr) = (428, 429, 437, 442);
 my %old_calls = (x64 => { mount => 165, unshare => 272 }, arm64 => { mount => 40, unshare => 97 });
 my $call = $old_calls{ $ARGV[0] } or die "unknown architecture\n";
 my ($nosuid_nodev, $read_only, $idmap) = (2 | 4, 1, 0x100000);
 my ($clone, $cloexec, $empty_path, $here) = (1, 0x80000, 0x1000, -100);
 my ($no_symlinks, $path_only) = (4, 0x200000);
+my $private = 1 << 18;
 my ($new_user, $new_network, $bind) = (0x10000000, 0x40000000, 4096);
 my $empty = '';
 my $exists = 17; # EEXIST; asking %! for it would load a module at each start
 my ($root, $users);
 
+# The layers are named from the folder that has links to them: what a mount was made by can be read inside.
 sub overlay {
-    my ($at, $lower) = @_;
+    my ($at, $folder, $lower) = @_;
     my ($type, $options) = ('overlay', "lowerdir=$lower");
+    chdir $folder or die "$folder: $!\n";
     syscall($call->{mount}, $type, $at, $type, $read_only | $nosuid_nodev, $options) == 0 or die "root: $!\n";
+    chdir '/';
     $root = folder($here, $at);
 }
 
@@ -80,15 +84,6 @@ sub folder {
     return $fd;
 }
 
-sub make {
-    my ($from, $path) = @_;
-    my $at = folder($here, $from);
-    for my $part (split m{/}, $path) {
-        mkdir "/proc/self/fd/$at/$part", 0755 or $! == $exists or die "$from/$path: $!\n";
-        $at = folder($at, "$part");
-    }
-}
-
 # A folder of a volume: on the way to it no link is followed. What is missing is made, and belongs to whom the volume belongs to.
 sub below {
     my ($from, $path) = @_;
@@ -121,9 +116,10 @@ sub mount_below {
 
 sub place_tree {
     my ($tree, $from, $at, $flags, $users_fd) = @_;
-    my $attributes = pack 'QQQQ', $flags, 0, 0, $users_fd;
+    # It must hear of no mount that is made where it comes from.
+    my $attributes = pack 'QQQQ', $flags, 0, $private, $users_fd;
     # What is only to be read need not belong to anybody inside, and not every file system can say that it does.
-    my $plain = pack 'QQQQ', $flags & ~$idmap, 0, 0, 0;
+    my $plain = pack 'QQQQ', $flags & ~$idmap, 0, $private, 0;
     syscall($mount_setattr, $tree, $empty, $empty_path, $attributes, 32) == 0
         or ($flags & $read_only) && syscall($mount_setattr, $tree, $empty, $empty_path, $plain, 32) == 0
         or die "$from cannot be mounted for a range of users: $!\n";
@@ -161,7 +157,7 @@ sub word {
     return $word;
 }
 my %steps = (
-    namespaces => \&namespaces, links => \&links, overlay => \&overlay, make => \&make,
+    namespaces => \&namespaces, links => \&links, overlay => \&overlay, make => \&below,
     mount => sub { my ($from, $at, $mode) = @_; mount_with($from, $at, for_users($mode), fileno $users) },
     'mount-below' => sub { my ($from, $path, $at, $mode) = @_; mount_below($from, $path, $at, for_users($mode), fileno $users) },
     show => sub { my ($from, $at) = @_; mount_with($from, $at, $nosuid_nodev | $read_only, 0) },

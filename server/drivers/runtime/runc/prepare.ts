@@ -23,11 +23,9 @@ import { firstUserOf, initPath } from './bundle.ts';
 import { type Description, folderOf } from './description.ts';
 import { filesAt, filesFolder, linkFiles, writeFiles } from './files.ts';
 import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.ts';
-import { type Places, bundleOf, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
+import { type Places, bundleOf, layerLinks, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
 
 const init = '/usr/bin/tini-static';
-/** A page of the kernel, which is what mount options may take. */
-const optionsBytesMax = 4000;
 const linksMax = 20;
 
 /** Once for all containers. Whole or absent. */
@@ -88,14 +86,19 @@ export function rootSteps(places: Places, description: Description, { slot }: At
     for (const folder of [dirname(filesAt), filesAt]) makeFolder(join(top, folder), 0o755);
     writeFiles(places, description);
   }
-  const lower = [top, places.baseLayer, ...layers].map(escapeOption).join(':');
-  if (Buffer.byteLength(lower) > optionsBytesMax)
-    throw new Problem('unavailable', `The image of ${name} has too many layers, or paths too long.`);
   return written([
-    ['overlay', root, lower],
+    ['overlay', root, ...linkLayers(places, name, [top, places.baseLayer, ...layers])],
     ['show', namesFolder(places, description), namesAt],
     ...(description.files ? [['show', filesFolder(places, name), filesAt]] : []),
   ]);
+}
+
+/** Under short names, in a folder: a container can read the names that its root was mounted by, and they tell nothing of the machine. */
+function linkLayers(places: Places, name: string, layers: readonly string[]): [folder: string, lower: string] {
+  const folder = layerLinks(bundleOf(places, name));
+  mkdirSync(folder);
+  for (const [index, layer] of layers.entries()) symlinkSync(layer, join(folder, String(index)));
+  return [folder, layers.map((_, index) => index).join(':')];
 }
 
 /** `scratch` is the folder that those that can be written to share. */
@@ -200,5 +203,3 @@ function writeNameFiles({ user: { uid, gid }, workingFolder }: Description, laye
   if (!new RegExp(`^[^:]*:[^:]*:${gid}:`, 'm').test(groups)) writeWhole(join(etc, 'group'), `${groups}app:x:${gid}:\n`, 0o644);
   if (topmost(layers, 'etc/nsswitch.conf') === undefined) writeWhole(join(etc, 'nsswitch.conf'), 'hosts: files dns\n', 0o644);
 }
-
-const escapeOption = (path: string) => path.replaceAll(/[\\:,]/g, (character) => `\\${character}`);

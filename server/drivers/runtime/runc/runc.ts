@@ -36,11 +36,12 @@ import {
 import { keepLogsShort, readLogs } from './logs.ts';
 import { changeRestriction, readAttachment } from './networks.ts';
 import { openOutputs } from './output.ts';
-import { type Places, cgroupOf, durableOf, entriesOf, openPlaces, readText, scratchOf } from './places.ts';
+import { type Places, cgroupOf, durableOf, entriesOf, makeFolders, openPlaces, readText, scratchOf } from './places.ts';
 import { ensureBaseLayer } from './prepare.ts';
 import { Preparers } from './preparers.ts';
 import { openPrograms, waitUntil } from './processes.ts';
 import { waitUntilReady } from './ready.ts';
+import { mountRunFolder, unmountRunFolder } from './run-folder.ts';
 import { bootedSince, noteBoot } from './slots.ts';
 import { runningOf, stateOf, tokenFile } from './state.ts';
 import { Turns } from './turns.ts';
@@ -63,6 +64,8 @@ const freezeMillisecondsMax = 5000;
 export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: RuncOptions): Promise<Runtime> {
   const places = openPlaces(folder, where);
   const programs = await openPrograms(join(folder, 'lock'));
+  await mountRunFolder(places, programs);
+  makeFolders(places);
   if (bootedSince(join(places.runFolder, 'boot'))) forgetBeforeBoot(places);
   ensureBaseLayer(places);
   copyFileSync(join(import.meta.dirname, 'launch.sh'), `${places.launcher}.new`);
@@ -105,6 +108,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: R
       await outputs.close();
       await preparers.close();
       await frozen.close();
+      await unmountRunFolder(places, programs);
       programs.close();
     },
   };

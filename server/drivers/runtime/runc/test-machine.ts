@@ -16,9 +16,9 @@ import {
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { basename, dirname, join } from 'node:path';
+import { mountPoints } from '../../mounts.ts';
 import type { Volume, Volumes } from '../../volumes/volumes.ts';
 import { processesIn } from './cgroups.ts';
-import { mountPoints } from './lifecycle.ts';
 import { readText } from './places.ts';
 import { signalProcess } from './processes.ts';
 import { type RuncOptions, openRuncRuntime } from './runc.ts';
@@ -117,6 +117,7 @@ export function makeTestMachine(): TestMachine {
 
 /** What the machine has under the name of one instance, by kind. */
 export function inventoryOf({ instance, folder }: TestMachine): Record<string, string[]> {
+  const run = join('/run/offshoot', instance);
   const carrying = (names: string[]) => names.filter((name) => name.includes(instance)).sort();
   const hierarchies = readdirSync('/sys/fs/cgroup', { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? `/sys/fs/cgroup/${entry.name}` : [],
@@ -127,7 +128,8 @@ export function inventoryOf({ instance, folder }: TestMachine): Record<string, s
   const commands = readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) ? (readText(`/proc/${pid}/cmdline`) ?? '') : []));
   return {
     mounts: mountPoints()
-      .filter((path) => path.includes(instance) || path.startsWith(folder))
+      // The run folder itself is there as long as the runtime is open.
+      .filter((path) => (path.includes(instance) && path !== run) || path.startsWith(folder))
       .sort(),
     namespaces: carrying(readdirSync('/run/netns')),
     links: carrying(readdirSync('/sys/class/net')),
@@ -138,7 +140,7 @@ export function inventoryOf({ instance, folder }: TestMachine): Record<string, s
       .sort(),
     slots: readdirSync('/run/offshoot/slots').filter((slot) => readText(`/run/offshoot/slots/${slot}`)?.trim().endsWith(instance)),
     rules: carrying(execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' }).split('\n')),
-    bundles: readdirSync(join('/run/offshoot', instance, 'containers')),
+    bundles: readdirSync(join(run, 'containers')),
     descriptions: readdirSync(join(folder, 'runtime', 'containers')),
   };
 }
@@ -151,12 +153,13 @@ export function pretendReboot(machine: TestMachine) {
   const monitors = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && readText(`/proc/${pid}/cmdline`)?.includes(`/${instance}/`));
   for (const pid of [...monitors.map(Number), ...cgroups.flatMap((name) => processesIn(`offshoot-${instance}/${name}`))])
     signalProcess(pid, 'SIGKILL');
-  execFileSync('umount', ['--lazy', '--', ...(found['mounts'] ?? []).toReversed()]);
+  const run = join('/run/offshoot', instance);
+  execFileSync('umount', ['--lazy', '--', ...(found['mounts'] ?? []).toReversed(), run]);
   for (const link of found['links'] ?? []) deleteLink(link);
   for (const name of found['namespaces'] ?? []) rmSync(join('/run/netns', name), { force: true });
   execFileSync('nft', ['delete', 'table', 'inet', `offshoot_${instance}`]);
   for (const slot of found['slots'] ?? []) writeFileSync(`/run/offshoot/slots/${slot}`, `before ${instance}\n`);
-  writeFileSync(join('/run/offshoot', instance, 'boot'), 'before');
+  writeFileSync(join(run, 'boot'), 'before');
 }
 
 /** It goes with the namespace at its other end as soon as nobody is in there, which may be meanwhile. */

@@ -9,12 +9,13 @@
  * reserve: a file system whose disk fails to take a write is broken. When others fill that disk, the pool claims what it has promised while it is
  * still there, and stops giving freed space back until there is plenty again.
  *
- * The mount outlives us, because containers use it. Whoever opens the pool finds it mounted and goes on, or mounts it; one file never gets two
- * loop devices, which would ruin it. Metadata is kept twice: one bad block must not take all volumes with it.
+ * The mount is shared (mounts.ts): nobody's copy of it keeps the loop device once we have unmounted it. It outlives us, because containers use it. Whoever
+ * opens the pool finds it mounted and goes on, or mounts it; one file never gets two loop devices, which would ruin it. Metadata is kept twice: one bad block must not take all volumes with it.
  */
 import { chmod, mkdir, open, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mountPoints, shareFolder } from '../../mounts.ts';
 import { errorCode, noRoom, run } from '../command.ts';
 import { withLock } from './lock.ts';
 import type { Ground } from './subvolumes.ts';
@@ -109,6 +110,8 @@ export async function openPool(folder: string, warn: (sentence: string) => void,
       await locked(async () => {
         if (!(await isMounted(mountPoint))) return;
         await unmountWhenLeft(mountPoint);
+        // Below it is the shared folder.
+        if (mountPoints().includes(mountPoint)) await run('umount', ['--', mountPoint]);
         await untilDetached(file);
       });
     },
@@ -189,6 +192,7 @@ async function ensureFile(file: string, { initialBytes, reserveBytes }: PoolSize
 /** The device may still be there, from a mount in another view of the file system or from a process that died before it could mount. */
 async function ensureMounted(file: string, mountPoint: string) {
   if (await isMounted(mountPoint)) return;
+  if (!mountPoints().includes(mountPoint)) await run('mount', shareFolder(mountPoint));
   const device = (await deviceOf(file)) ?? (await attach(file));
   await run('mount', ['-t', 'btrfs', '-o', mountOptions, '--', device, mountPoint]);
   await chmod(mountPoint, 0o700);
