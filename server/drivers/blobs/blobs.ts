@@ -61,6 +61,8 @@ export interface Part {
   /** Letters, digits and dashes, 100 at most; so are the names of repositories and backups. */
   name: string;
   folder: string;
+  /** So much is stored of it, counting holes and what files share; more is a Problem. Undefined: whatever there is. */
+  bytesMax?: number;
 }
 
 export interface StoreBounds {

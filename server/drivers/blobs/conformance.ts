@@ -82,6 +82,19 @@ export function blobsConformance(name: string, open: () => Promise<OpenedBlobs>)
       await expectSame(restored);
     });
 
+    test('files that are longer than a part may be are refused before any of them is read, whatever they take on the disk', async () => {
+      const folder = join(scratch, 'long');
+      await mkdir(folder);
+      await writeFile(join(folder, 'holes'), 'x');
+      await truncate(join(folder, 'holes'), 2 ** 43);
+      const long = { name: 'data-long', folder, bytesMax: 2 ** 30 };
+      await expect(blobs.store('long', 'first', [...parts, long], {})).rejects.toThrow(/^The files of data-long are together longer than/);
+      expect(await blobs.list('long')).toEqual([]);
+      await truncate(join(folder, 'holes'), 1000);
+      for (let links = 1; links <= 10; links++) await link(join(folder, 'holes'), join(folder, `link${links}`));
+      await expect(blobs.store('long', 'first', [{ ...long, bytesMax: 10_000 }], {})).rejects.toThrow('data-long');
+    });
+
     test('a byte that flipped is found wherever it is: also where the names of files are', async () => {
       for (const file of await bySize(opened.kept, 'shop/data/')) {
         const content = await opened.kept.read(file);
@@ -260,6 +273,7 @@ async function fill([data, other]: readonly Part[]) {
   await chown(join(folder, 'deep'), 1234, 5678);
   await chown(small, 70_000, 70_001);
   await run('mkfifo', [join(folder, 'fifo')]);
+  if (process.getuid?.() === 0) await run('mknod', [join(folder, 'device'), 'c', '1', '3']);
   await run('setfattr', ['-n', 'user.kept', '-v', 'yes', join(small, 'manifest.json')]);
   await lutimes(join(folder, 'link'), 1_000_000_000.123, 1_000_000_000.123);
   await writeFile(join(folder, 'sparse'), 'x');

@@ -9,7 +9,7 @@ shift 3
 mount -t tmpfs -o mode=0700,size=1m tmpfs "$root"
 while [ "$parts" -gt 0 ]; do
   mkdir -- "$root/$1"
-  mount --bind -o "$access" -- "$2" "$root/$1"
+  mount --bind -o "$access,nosuid,nodev,noexec" -- "$2" "$root/$1"
   shift 2
   parts=$((parts - 1))
 done

@@ -1,7 +1,10 @@
 /** What every driver of volumes does. A driver that cannot do something says so in its own words, and the test carries them as its reason. */
-import { chmod, chown, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from './command.ts';
+import { digHoles } from './dig-holes.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface OpenedVolumes {
@@ -76,6 +79,36 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
       expect(await volumes.clone('original', 'offspring')).toEqual(clone);
       expect(await readdir(clone.path)).not.toContain('later');
       expect(await volumes.clone('offspring', 'grandchild', 2 * size)).toMatchObject({ bytesMax: 2 * size });
+    });
+
+    test('whatever was put into a volume is kept and removed as what it is: nothing that it leads to is read, waited for or touched', async () => {
+      const outside = await mkdtemp(join(tmpdir(), 'offshoot-outside-'));
+      await writeFile(join(outside, 'secret'), 'secret', { mode: 0o600 });
+      const { path } = await volumes.create('hostile', size);
+      await symlink(outside, join(path, 'folder'));
+      await symlink(join(outside, 'secret'), join(path, '-rf\n'));
+      await run('mkfifo', [join(path, 'fifo')]);
+      await writeFile(join(path, 'program'), 'x');
+      await link(join(path, 'program'), join(path, 'same'));
+      await chmod(join(path, 'program'), 0o4755);
+      if (process.getuid?.() === 0) await run('mknod', [join(path, 'device'), 'c', '1', '5']);
+      await run('truncate', ['--size=16G', '--', join(path, 'holes')]);
+      const kindsIn = async (folder: string) =>
+        Promise.all((await readdir(folder)).toSorted().map(async (name) => [name, (await lstat(join(folder, name))).mode]));
+      const kinds = await kindsIn(path);
+
+      const copies = [await volumes.clone('hostile', 'hostile-clone'), await volumes.snapshot('hostile', 'hostile-moment')];
+      for (const copy of copies) expect(await kindsIn(copy.path)).toEqual(kinds);
+      expect(await kindsIn((await volumes.restore('hostile', 'hostile-moment')).path)).toEqual(kinds);
+      expect((await volumes.usage('hostile')).bytes).toBeLessThan(size);
+      await rm(join(path, 'holes'));
+      await digHoles(path);
+      await run('perl', ['-e', 'chdir $ARGV[0]; for (1 .. 5000) { mkdir "deep"; chdir "deep" }', '--', path]);
+      for (const name of ['hostile', 'hostile-clone', 'hostile-moment']) await volumes.remove(name);
+      expect((await volumes.list()).filter(({ name }) => name.startsWith('hostile'))).toEqual([]);
+      expect(await readdir(outside)).toEqual(['secret']);
+      expect(await stat(join(outside, 'secret'))).toMatchObject({ nlink: 1, size: 6, mode: 0o100600 });
+      await rm(outside, { recursive: true });
     });
 
     test('a volume goes back to a snapshot in one move, keeps its limit, and whoever looks sees the one or the other', async () => {

@@ -180,12 +180,15 @@ const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPar
     }),
   );
 
+/** Of all files of a volume, by its limit: they are longer than what they take where they have holes, or share what is in them. */
+const lengthPerByteMax = 8;
+
 const foldersOf = ({ volumes }: Machine, { parts }: Snapshots): Promise<Part[]> =>
   Promise.all(
     parts.map(async ({ name, volume }) => {
       const found = await volumes.volume(volume);
       if (!found) throw new Problem('unavailable', `The copy ${volume} is not there any more; try again.`);
-      return { name, folder: found.path };
+      return { name, folder: found.path, bytesMax: lengthPerByteMax * found.bytesMax };
     }),
   );
 

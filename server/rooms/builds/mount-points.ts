@@ -2,7 +2,7 @@
  * Folders for all mounts, inside what was built: it is mounted read-only, so they must be there before. What a build left may be hostile:
  * no link is followed. Nobody else has the folder open any more.
  */
-import { chown, lstat, mkdir, readdir } from 'node:fs/promises';
+import { chown, lstat, mkdir, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appUser } from '../../drivers/images/service.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -33,7 +33,13 @@ async function makeFolder(title: string, folder: string, path: string): Promise<
     await mkdir(at);
     await chown(at, appUser.uid, appUser.gid);
   }
-  return at !== folder && (await readdir(at)).length > 0;
+  return at !== folder && (await hasEntries(at));
+}
+
+/** Without a list of them: a build can leave millions. */
+async function hasEntries(folder: string): Promise<boolean> {
+  for await (const _ of await opendir(folder)) return true;
+  return false;
 }
 
 const inTheWay = (title: string, mount: string, path: string) =>
