@@ -38,7 +38,7 @@ export interface EdgeStatus {
   started_at: string;
   listeners: Listener[];
   environments: number;
-  /** Hosts that several environments claim, and who has it. */
+  /** Hosts that several environments have in their routes, and whose it is; the others' tables are out of date. */
   contested: { host: string; owner: string; others: string[] }[];
   /** Files of the table that could not be read at the start. */
   set_aside: string[];

@@ -65,6 +65,8 @@ const cacheRules = fields<CacheRules>({
 });
 
 type RouteOf<Type extends Route['type']> = Extract<Route, { type: Type }>;
+/** What an edge of before wrote has none. */
+const added = ['claim'] as const;
 
 const routeBase = {
   type: word,
@@ -75,18 +77,19 @@ const routeBase = {
     hostCharactersMax,
     'a host in lower case, without port',
   ),
+  claim: wholeNumber(1, Number.MAX_SAFE_INTEGER),
   path: textLike(/^\/(?:[^\0\r\n]*\/)?$/, addressCharactersMax, 'a path that begins and ends with a slash'),
   redirects: fields<Route['redirects']>({ expires: word, paths: byName(pattern, pathRedirect, redirectedPathsMax) }),
   strict_transport_security: fields<Route['strict_transport_security']>({ enabled: flag, include_subdomains: flag, preload: flag }),
 };
 
 const route = kinds('type', {
-  upstream: fields<RouteOf<'upstream'>>({ ...routeBase, upstream: word, cache: cacheRules, sticky: flag }),
-  redirect: fields<RouteOf<'redirect'>>({ ...routeBase, to: url }),
-  proxy: fields<RouteOf<'proxy'>>({
-    ...routeBase,
-    to: textLike(/^https?:\/\/[^\0\r\n]+$/, addressCharactersMax, 'an address with http or https'),
-  }),
+  upstream: fieldsBut<RouteOf<'upstream'>>({ ...routeBase, upstream: word, cache: cacheRules, sticky: flag }, added),
+  redirect: fieldsBut<RouteOf<'redirect'>>({ ...routeBase, to: url }, added),
+  proxy: fieldsBut<RouteOf<'proxy'>>(
+    { ...routeBase, to: textLike(/^https?:\/\/[^\0\r\n]+$/, addressCharactersMax, 'an address with http or https') },
+    added,
+  ),
 });
 
 const locationRule = {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openTable } from './routing.ts';
 import { environmentOf, upstreamRoute } from './test-edge.ts';
@@ -54,24 +55,64 @@ test('only a higher version replaces what is there', () => {
   expect(table.find('http', 'old.test', '/')).toBeUndefined();
 });
 
-test('a host that two claim belongs to the first until it lets go; then to the second', () => {
+/** With the number of its claim for each host. */
+const claiming = (cluster: string, hosts: Record<string, number>) =>
+  environmentOf([], { cluster, routes: Object.entries(hosts).map(([host, claim]) => ({ ...upstreamRoute(host), claim })) });
+
+test('of two with the same host the one with the higher claim has it, whoever came first; the other gets it back when that one is gone', () => {
   const table = openTable();
-  table.put(at('first', ['shop.test'], ['other.test']));
-  table.put(at('second', ['shop.test']));
   const owner = () => table.find('http', 'shop.test', '/')?.environment.cluster;
-  expect(owner()).toBe('first');
-  expect(table.contested()).toEqual([{ host: 'shop.test', owner: 'first', others: ['second'] }]);
-  table.put(at('first', ['shop.test']));
-  expect(owner()).toBe('first');
-  table.put(at('first', ['other.test']));
-  expect(owner()).toBe('second');
-  table.put(at('first', ['shop.test']));
-  expect(owner()).toBe('second');
-  expect([table.remove('second'), table.remove('second')]).toEqual([true, false]);
-  expect(owner()).toBe('first');
-  table.remove('first');
+  table.put(claiming('owner', { 'shop.test': 2 }));
+  table.put(claiming('latecomer', { 'shop.test': 1, 'other.test': 3 }));
+  expect(owner()).toBe('owner');
+  expect(table.contested()).toEqual([{ host: 'shop.test', owner: 'owner', others: ['latecomer'] }]);
+  table.put(claiming('heir', { 'shop.test': 4 }));
+  expect(owner()).toBe('heir');
+  table.put(claiming('owner', { 'shop.test': 2 }));
+  expect(owner()).toBe('heir');
+  expect(table.contested()).toEqual([{ host: 'shop.test', owner: 'heir', others: ['owner', 'latecomer'] }]);
+  expect([table.remove('heir'), table.remove('heir')]).toEqual([true, false]);
+  expect(owner()).toBe('owner');
+  table.put(claiming('owner', { 'new.test': 5 }));
+  expect(owner()).toBe('latecomer');
+  table.remove('latecomer');
   expect(owner()).toBeUndefined();
   expect(table.contested()).toEqual([]);
+});
+
+test('a wildcard that was claimed later comes before a name that is out of date, and the other way round', () => {
+  const table = openTable();
+  const owner = (host: string) => table.find('http', host, '/')?.environment.cluster;
+  table.put(claiming('before', { 'www.shop.test': 1, '*.old.test': 2 }));
+  table.put(claiming('now', { '*.shop.test': 3, 'www.old.test': 4 }));
+  expect(['www.shop.test', 'a.shop.test', 'www.old.test', 'a.old.test'].map(owner)).toEqual(['now', 'now', 'now', 'before']);
+});
+
+test('in whatever order environments come, are replaced and go, each host has the same owner', () => {
+  const hosts = ['shop.test', 'www.shop.test', '*.shop.test', '*.test'];
+  const asked = ['shop.test', 'www.shop.test', 'a.shop.test', 'a.test'];
+  const entry = fc.record({
+    cluster: fc.constantFrom('a', 'b', 'c', 'd'),
+    hosts: fc.dictionary(fc.constantFrom(...hosts), fc.constantFrom(0, 1, 2, 3), { minKeys: 1 }),
+  });
+  const ownersIn = (entries: { cluster: string; hosts: Record<string, number> }[]) => {
+    const table = openTable();
+    for (const { cluster } of entries) table.put(claiming(cluster, { 'shop.test': 9, 'www.shop.test': 9 }));
+    for (const { cluster, hosts: own } of entries) table.put(claiming(cluster, own));
+    return {
+      owners: asked.map((host) => table.find('http', host, '/')?.environment.cluster),
+      contested: table
+        .contested()
+        .map(({ owner }) => owner)
+        .toSorted(),
+    };
+  };
+  fc.assert(
+    fc.property(fc.uniqueArray(entry, { selector: ({ cluster }) => cluster }), fc.infiniteStream(fc.nat()), (entries, random) => {
+      const shuffled = entries.map((one) => ({ one, at: random.next().value as number })).toSorted((a, b) => a.at - b.at);
+      expect(ownersIn(shuffled.map(({ one }) => one))).toEqual(ownersIn(entries));
+    }),
+  );
 });
 
 test('listeners hear of what changed, and of nothing else', () => {

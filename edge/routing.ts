@@ -1,6 +1,7 @@
 /**
  * The table in memory: from a host to its environment in a few lookups, whatever their number, and from there to the route with the longest path.
- * Each environment is prepared by itself, so that putting one touches no other. A host that two claim belongs to the first until it lets go.
+ * Each environment is prepared by itself, so that putting one touches no other. Whose a host is, the numbers of the claims say (table.ts): in whatever
+ * order environments come, or are read from the disk, the same one has it.
  */
 import type { EdgeEnvironment, Route } from './table.ts';
 
@@ -13,7 +14,7 @@ export interface Table {
   /** Cluster to version. */
   versions(): Record<string, number>;
   environments(): Iterable<EdgeEnvironment>;
-  /** Hosts that more than one environment claims, with those who wait for it. */
+  /** Hosts that more than one environment has in its routes: whose it is, and whose tables are out of date. */
   contested(): { host: string; owner: string; others: string[] }[];
   /** Called after each change; `undefined` stands for removed. */
   onChange(listener: ChangeListener): void;
@@ -29,8 +30,16 @@ export interface Found {
 
 interface Entry {
   environment: EdgeEnvironment;
-  /** By host, then by scheme, the longest path first. */
-  hosts: Map<string, Record<Route['scheme'], Route[]>>;
+  hosts: Map<string, Place>;
+}
+
+/** One host of one environment. */
+interface Place {
+  environment: EdgeEnvironment;
+  /** Of the host; 0 is from before there were any. */
+  claim: number;
+  /** By scheme, the longest path first. */
+  routes: Record<Route['scheme'], Route[]>;
 }
 
 /** A name of the DNS has no more. */
@@ -38,8 +47,8 @@ const labelsMax = 127;
 
 export function openTable(): Table {
   const entries = new Map<string, Entry>();
-  /** Who claims a host, in the order in which they came; the first has it. */
-  const claims = new Map<string, Entry[]>();
+  /** The places of a host, its owner's first. */
+  const places = new Map<string, Place[]>();
   const listeners: ChangeListener[] = [];
 
   const changed = (cluster: string, environment: EdgeEnvironment | undefined) => {
@@ -53,7 +62,7 @@ export function openTable(): Table {
       if (former && former.environment.version >= version) return false;
       const entry = prepare(environment);
       entries.set(cluster, entry);
-      replaceClaims(claims, former, entry);
+      replacePlaces(places, former, entry);
       changed(cluster, environment);
       return true;
     },
@@ -61,21 +70,19 @@ export function openTable(): Table {
       const former = entries.get(cluster);
       if (!former) return false;
       entries.delete(cluster);
-      replaceClaims(claims, former, undefined);
+      replacePlaces(places, former, undefined);
       changed(cluster, undefined);
       return true;
     },
     find(scheme, host, path) {
-      const name = claims.has(host) ? host : wildcardOf(claims, host);
-      const entry = name === undefined ? undefined : claims.get(name)?.[0];
-      if (name === undefined || !entry) return undefined;
-      return { environment: entry.environment, route: routeAt(entry.hosts.get(name)?.[scheme] ?? [], path) };
+      const place = placeOf(places, host);
+      return place && { environment: place.environment, route: routeAt(place.routes[scheme], path) };
     },
     get: (cluster) => entries.get(cluster)?.environment,
     versions: () => Object.fromEntries([...entries].map(([cluster, { environment }]) => [cluster, environment.version])),
     environments: () => entries.values().map(({ environment }) => environment),
     contested: () =>
-      [...claims].flatMap(([host, [owner, ...others]]) =>
+      [...places].flatMap(([host, [owner, ...others]]) =>
         owner && others.length > 0
           ? [{ host, owner: owner.environment.cluster, others: others.map(({ environment }) => environment.cluster) }]
           : [],
@@ -87,42 +94,42 @@ export function openTable(): Table {
 function prepare(environment: EdgeEnvironment): Entry {
   const hosts: Entry['hosts'] = new Map();
   for (const route of environment.routes) {
-    const routes = hosts.get(route.host) ?? { http: [], https: [] };
-    routes[route.scheme].push(route);
-    hosts.set(route.host, routes);
+    const place = hosts.get(route.host) ?? { environment, claim: 0, routes: { http: [], https: [] } };
+    place.claim = Math.max(place.claim, route.claim ?? 0);
+    place.routes[route.scheme].push(route);
+    hosts.set(route.host, place);
   }
-  for (const routes of hosts.values()) {
+  for (const { routes } of hosts.values()) {
     for (const scheme of ['http', 'https'] as const) routes[scheme].sort((a, b) => b.path.length - a.path.length);
   }
   return { environment, hosts };
 }
 
-/** Whoever keeps a host also keeps its turn. */
-function replaceClaims(claims: Map<string, Entry[]>, former: Entry | undefined, entry: Entry | undefined) {
-  for (const host of former?.hosts.keys() ?? []) {
-    const claimants = claims.get(host) ?? [];
-    const turn = claimants.findIndex((claimant) => claimant === former);
-    if (entry?.hosts.has(host)) claimants[turn] = entry;
-    else claimants.splice(turn, 1);
-    if (claimants.length === 0) claims.delete(host);
+/** The owner first. Without claims there is no owner, but it is always the same one that comes first. */
+const inOrder = (a: Place, b: Place) => b.claim - a.claim || (a.environment.cluster < b.environment.cluster ? -1 : 1);
+
+function replacePlaces(places: Map<string, Place[]>, former: Entry | undefined, entry: Entry | undefined) {
+  for (const [host, place] of former?.hosts ?? []) {
+    const others = (places.get(host) ?? []).filter((other) => other !== place);
+    if (others.length > 0) places.set(host, others);
+    else places.delete(host);
   }
-  for (const host of entry?.hosts.keys() ?? []) {
-    if (former?.hosts.has(host)) continue;
-    const claimants = claims.get(host);
-    if (claimants && entry) claimants.push(entry);
-    else if (entry) claims.set(host, [entry]);
-  }
+  for (const [host, place] of entry?.hosts ?? []) places.set(host, [...(places.get(host) ?? []), place].toSorted(inOrder));
 }
 
-/** The closest: of `a.b.org`, `*.b.org` comes before `*.org`. */
-function wildcardOf(claims: Map<string, Entry[]>, host: string): string | undefined {
+/**
+ * Of all names that stand for the host, the one that was claimed last: what is older is out of date. Of those with the same claim, the closest: an exact name
+ * comes before `*.b.org`, and that before `*.org`.
+ */
+function placeOf(places: Map<string, Place[]>, host: string): Place | undefined {
+  let found = places.get(host)?.[0];
   let dot = host.indexOf('.');
   for (let label = 0; dot !== -1 && label < labelsMax; label++) {
-    const wildcard = `*${host.slice(dot)}`;
-    if (dot > 0 && claims.has(wildcard)) return wildcard;
+    const wildcard = dot > 0 ? places.get(`*${host.slice(dot)}`)?.[0] : undefined;
+    if (wildcard && wildcard.claim > (found?.claim ?? -1)) found = wildcard;
     dot = host.indexOf('.', dot + 1);
   }
-  return undefined;
+  return found;
 }
 
 /** `/shop` is at `/shop/`, as people expect. */

@@ -46,6 +46,12 @@ interface RouteBase {
   scheme: 'http' | 'https';
   /** Exact, or `*.` and a name for whatever stands before it. Lower case, without port. */
   host: string;
+  /**
+   * The number of the claim under which the environment has the host. Each is given out once, and a host is claimed anew only when nobody has it any more: of
+   * two environments with the same host, the one with the higher number is its owner, and the other's table is out of date. Absent: from before there were
+   * claims, which is lower than any.
+   */
+  claim?: number;
   /** Begins and ends with a slash; the longest that begins the request's path wins. */
   path: string;
   redirects: { expires: string; paths: Record<string, PathRedirect> };

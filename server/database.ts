@@ -238,6 +238,12 @@ export interface Database {
     woken_at: Time | null;
     start_failure: string | null;
   };
+  hosts: {
+    host: string;
+    project_id: string;
+    environment_id: string;
+    claim: GeneratedAlways<string>;
+  };
   installation: {
     only_one: Generated<boolean>;
     created_at: Generated<Time>;
@@ -395,6 +401,7 @@ export interface Database {
     build_cache_generation: Generated<number>;
     restarted_at: Generated<Time>;
     entropy_sealed: string | null;
+    name_salt: Generated<string>;
   };
   pushes: {
     id: GeneratedAlways<string>;

@@ -23,6 +23,7 @@ import { openPlatform } from './platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
+import { adoptHosts } from './rooms/deployments/room.ts';
 import { serveSsh } from './rooms/ssh/room.ts';
 
 process.on('uncaughtException', endWithSentence);
@@ -51,6 +52,7 @@ await migrate(pool, join(import.meta.dirname, 'migrations'));
 const db = openDatabase(pool);
 closings.push(() => db.destroy());
 await ensureInstalled(db, secrets, config.admin);
+for (const lost of await adoptHosts(db, config)) log.warn(lost, 'a deployed route is not served: its host is not its environment’s');
 
 const mail = openMail(config.mail, join(data.path, 'mail'), log);
 const phone = openPhone(config.phone.webhookUrl, join(data.path, 'phone'), log);

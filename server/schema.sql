@@ -1,5 +1,18 @@
 -- Generated from the migrations by ./offshoot schema; do not edit.
 
+create type host_names as range (subtype = text, collation = "C");
+
+CREATE OR REPLACE FUNCTION public.names_of(host text)
+ RETURNS host_names
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select case
+    when host like '*.%' then public.host_names(reverse(substr(host, 3)) || '.', reverse(substr(host, 3)) || '/', '[)')
+    else public.host_names(reverse(host) || '.', reverse(host) || '.', '[]')
+  end
+$function$;
+
 create table activities (
   id text not null,
   project_id text not null,
@@ -328,6 +341,18 @@ create table environments (
 );
 CREATE INDEX environments_parent ON public.environments USING btree (project_id, parent);
 
+create table hosts (
+  host text not null,
+  project_id text not null,
+  environment_id text not null,
+  claim bigint not null generated always as identity,
+  constraint hosts_one_owner EXCLUDE USING gist (names_of(host) WITH &&),
+  constraint hosts_pkey PRIMARY KEY (host),
+  constraint hosts_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
+  constraint hosts_host_check CHECK ((host ~ '^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)+$'::text))
+);
+CREATE INDEX hosts_environment ON public.hosts USING btree (project_id, environment_id);
+
 create table installation (
   only_one boolean not null default true,
   created_at timestamp with time zone not null default now(),
@@ -563,6 +588,7 @@ create table projects (
   build_cache_generation integer not null default 0,
   restarted_at timestamp with time zone not null default now(),
   entropy_sealed text,
+  name_salt text not null default replace((gen_random_uuid())::text, '-'::text, ''::text),
   constraint projects_id_organization_id_key UNIQUE (id, organization_id),
   constraint projects_subscription_id_key UNIQUE (subscription_id),
   constraint projects_pkey PRIMARY KEY (id),

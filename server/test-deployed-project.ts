@@ -143,7 +143,7 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
       addEnvironment: (id: string) =>
         platform.db
           .insertInto('environments')
-          .values({ project_id: projectId, id, machine_name: machineName(id), title: id, type: 'development', parent: 'main' })
+          .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: id, type: 'development', parent: 'main' })
           .execute(),
     };
   }

@@ -162,7 +162,7 @@ export async function sampleEnvironment(owner: Person) {
     .values({
       project_id: project.projectId,
       id: environmentId,
-      machine_name: machineName(environmentId),
+      machine_name: machineName(environmentId, project.projectId),
       title: 'Sample',
       type: 'staging',
     })
@@ -346,7 +346,14 @@ async function deployedTwice({ home: { platform } }: Person, { projectId = '', e
 /** With commits, and a parent of the same type that has some, too. */
 async function withCode({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const head_commit = 'a'.repeat(40);
-  const parent = { project_id: projectId, id: 'base', machine_name: machineName('base'), title: 'Base', type: 'staging', head_commit };
+  const parent = {
+    project_id: projectId,
+    id: 'base',
+    machine_name: machineName('base', projectId),
+    title: 'Base',
+    type: 'staging',
+    head_commit,
+  };
   await platform.db.insertInto('environments').values(parent).execute();
   const change = { head_commit, parent: parent.id };
   await platform.db.updateTable('environments').set(change).where('project_id', '=', projectId).where('id', '=', environmentId).execute();
@@ -403,7 +410,7 @@ async function sampleTask(owner: Person) {
 export async function sampleLog(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { projectId, environmentId } = environment;
-  const logs = logsOf(logsFolder(owner.home.platform.config), `${projectId}-${machineName(environmentId)}`);
+  const logs = logsOf(logsFolder(owner.home.platform.config), `${projectId}-${machineName(environmentId, projectId)}`);
   await ensureLogs(logs, ['app']);
   await appendLog(logFile(logs, 'app', 'app'), 'hello\n');
   return { ...environment, app: 'app', name: 'app' };

@@ -162,6 +162,7 @@ export const shop = (): ProjectModel => ({
   tasks: {},
 });
 
+/** Of the sample, unless it is given a project or an environment. */
 export const host = 'main-bvxea6i-abcdefghij234.offshoot.localhost';
 
 export function sampleStack(model: ProjectModel = shop(), changes: Partial<Stack> = {}): Stack {
@@ -171,11 +172,19 @@ export function sampleStack(model: ProjectModel = shop(), changes: Partial<Stack
     config_id: `config-${name}`,
     volume: name,
   });
+  const project = changes.project ?? {
+    id: 'abcdefghij234',
+    title: 'Shop',
+    organization_id: '01K00000000000000000000000',
+    entropy: 'E'.repeat(56),
+  };
+  const environment = changes.environment ?? { id: 'main', machine_name: 'main-bvxea6i', type: 'production', is_main: true };
+  const own = `${environment.machine_name}-${project.id}.offshoot.localhost`;
   return {
     id: 'stackstackaaa',
     deployment: { id: 'deploymentaaa', number: 3, created_at: '2026-11-15T09:00:00.123456+00:00' },
-    project: { id: 'abcdefghij234', title: 'Shop', organization_id: '01K00000000000000000000000', entropy: 'E'.repeat(56) },
-    environment: { id: 'main', machine_name: 'main-bvxea6i', type: 'production', is_main: true },
+    project,
+    environment,
     commit_id: 'a'.repeat(40),
     model,
     slugs: Object.fromEntries(Object.keys(model.applications).map((name) => [name, slug(name)])),
@@ -193,12 +202,12 @@ export function sampleStack(model: ProjectModel = shop(), changes: Partial<Stack
       tasks: {},
     },
     routes: {
-      [`https://${host}/`]: { ...resolved('https://{default}/', { id: 'front' }), primary: true },
-      [`https://${host}/api/`]: resolved('https://{default}/api/', { upstream: 'api:http' }),
-      [`https://www.${host}/`]: redirectTo(`https://${host}/`, 'https://www.{default}/'),
-      [`http://${host}/`]: redirectTo(`https://${host}/`, 'http://{default}/'),
-      [`http://${host}/api/`]: redirectTo(`https://${host}/api/`, 'http://{default}/api/'),
-      [`http://www.${host}/`]: redirectTo(`https://www.${host}/`, 'http://www.{default}/'),
+      [`https://${own}/`]: { ...resolved('https://{default}/', { id: 'front' }), primary: true },
+      [`https://${own}/api/`]: resolved('https://{default}/api/', { upstream: 'api:http' }),
+      [`https://www.${own}/`]: redirectTo(`https://${own}/`, 'https://www.{default}/'),
+      [`http://${own}/`]: redirectTo(`https://${own}/`, 'http://{default}/'),
+      [`http://${own}/api/`]: redirectTo(`https://${own}/api/`, 'http://{default}/api/'),
+      [`http://www.${own}/`]: redirectTo(`https://www.${own}/`, 'http://www.{default}/'),
     },
     settings: { http_access: open, enable_smtp: true, restrict_robots: true },
     secrets: {

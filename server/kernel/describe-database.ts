@@ -31,10 +31,21 @@ const indexesQuery = `
   select tablename as table_name, indexdef as definition from pg_indexes
   where schemaname = 'public' and indexname not in (select conname from pg_constraint) order by indexname`;
 
+const routinesQuery = `
+  select pg_get_functiondef(p.oid) as definition from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and p.prolang = (select oid from pg_language where lanname = 'sql') order by proname`;
+
+const rangesQuery = `
+  select format('create type %s as range (subtype = %s, collation = %s);', rngtypid::regtype, rngsubtype::regtype, rngcollation::regcollation) as definition
+  from pg_range join pg_type on pg_type.oid = rngtypid where typnamespace = 'public'::regnamespace order by typname`;
+
 export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string; types: string }> {
   const { rows: columns } = await pool.query<Column>(columnsQuery);
   const { rows: constraints } = await pool.query<{ table_name: string; name: string; definition: string }>(constraintsQuery);
   const { rows: indexes } = await pool.query<{ table_name: string; definition: string }>(indexesQuery);
+  const { rows: ranges } = await pool.query<{ definition: string }>(rangesQuery);
+  const { rows: routines } = await pool.query<{ definition: string }>(routinesQuery);
+  const before = [...ranges, ...routines.map(({ definition }) => ({ definition: `${definition.trimEnd()};` }))];
   const tables = [...Map.groupBy(columns, ({ table_name }) => table_name)];
   const schema = tables.map(([table, its]) => {
     const lines = [
@@ -46,7 +57,7 @@ export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string;
   });
   const types = tables.map(([table, its]) => `  ${table}: {\n${its.map(columnType).join('')}  };\n`);
   return {
-    schema: `-- Generated from the migrations by ./offshoot schema; do not edit.\n\n${schema.join('\n')}`,
+    schema: `-- Generated from the migrations by ./offshoot schema; do not edit.\n\n${[...before.map(({ definition }) => `${definition}\n`), ...schema].join('\n')}`,
     types: `// Generated from the migrations by ./offshoot schema; do not edit.
 import type { Generated, GeneratedAlways } from 'kysely';
 

@@ -112,6 +112,7 @@ export const isDatabaseAway = (error: unknown) =>
 
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
+const exclusionViolation = '23P01';
 
 /** The database decides who was first; the sentence for the other is found by the constraint that was in the way. */
 export async function orConflict<T>(work: Promise<T>, sentences: Record<string, string>): Promise<T> {
@@ -119,7 +120,7 @@ export async function orConflict<T>(work: Promise<T>, sentences: Record<string, 
     return await work;
   } catch (error) {
     const { code, constraint = '' } = error as { code?: string; constraint?: string };
-    const sentence = code === uniqueViolation ? sentences[constraint] : undefined;
+    const sentence = code === uniqueViolation || code === exclusionViolation ? sentences[constraint] : undefined;
     throw sentence ? new Problem('conflict', sentence) : error;
   }
 }

@@ -26,7 +26,7 @@ async function sample() {
     addEnvironment: (id: string, type: string, fields: object = {}) =>
       db
         .insertInto('environments')
-        .values({ project_id: projectId, id, machine_name: machineName(id), title: id, type, ...fields })
+        .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: id, type, ...fields })
         .execute(),
     changeEnvironment: (fields: object, id = environmentId) =>
       db.updateTable('environments').set(fields).where('project_id', '=', projectId).where('id', '=', id).execute(),

@@ -10,6 +10,7 @@ import { buildApps, fetchSubmodules, readModel, useSlug, type ProjectModel, type
 import { effectiveVariables, type EffectiveVariable } from '../variables/room.ts';
 import { refuseOverCapacity } from './capacity.ts';
 import { chooseSizes, noteSizesByHand } from './chosen-sizes.ts';
+import { refuseForeignHosts } from './claim-hosts.ts';
 import { resourceLines } from './deployment-log.ts';
 import { withProgress } from './deployment-progress.ts';
 import {
@@ -27,7 +28,7 @@ import {
   sanitizeData,
   settle,
 } from './deployment-steps.ts';
-import { environmentFor, prepareDeployment, sizesOf, type Built } from './deploying.ts';
+import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './deploying.ts';
 import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from './queries.ts';
 import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
 import type { SizesInit } from './sizes.ts';
@@ -188,13 +189,20 @@ async function validateConfiguration(
       work.log('Validating configuration files');
       found = await read();
       for (const line of [...(found?.warnings ?? []), ...(found?.proposal?.split('\n') ?? [])]) work.log(`  ${line}`);
-      if (!found) await refuseToLoseWhatRuns(work, platform, request);
+      if (found) await refuseRoutes(work, platform, request, found.model);
+      else await refuseToLoseWhatRuns(work, platform, request);
       return found !== undefined;
     },
     onFailure,
   );
   // Not from the step's result: stored JSON does not keep the order of keys, which counts in rules and routes.
   return isThere ? (found ?? (await read()))?.model : undefined;
+}
+
+/** Before the build; hosts are claimed after it, as whoever stages a deployment has none yet. */
+async function refuseRoutes({ activity }: Work<unknown>, platform: Platform, { environment }: DeployRequest, model: ProjectModel) {
+  const subject = await environmentFor(platform.db, activity.project_id, environment);
+  await refuseForeignHosts(platform.db, platform.config, subject, routesOf(platform, subject, model));
 }
 
 /** Also data that was to be restored is not given up in silence. */

@@ -13,7 +13,9 @@ import { effectiveVariables } from '../variables/room.ts';
 import { accountsFor } from './accounts.ts';
 import { holdCapacity, refuseOverCapacity } from './capacity.ts';
 import { chosenSizes } from './chosen-sizes.ts';
+import { claimHosts, giveBackHosts } from './claim-hosts.ts';
 import type { DeployRequest } from './deploy.ts';
+import { generatedHost } from './host-names.ts';
 import { checkVersions, planDeployment, type Plan } from './plan.ts';
 import {
   currentSizes,
@@ -73,7 +75,9 @@ export async function prepareDeployment(work: Work<unknown>, platform: Platform,
     'prepare deployment',
     (tx) => prepare(tx, platform, work.activity, request, built),
     async (result) => {
-      if (result) await markFailed(db, result.deployment);
+      if (!result) return;
+      await markFailed(db, result.deployment);
+      await giveBackHosts(db, work.activity.project_id, request.environment);
     },
   );
   return opened(work, platform, request, prepared);
@@ -124,6 +128,7 @@ async function prepare(
       accounts: accountsFor(model.services, (current?.stack ?? cameBack(project_id, base, request))?.secrets.accounts),
     },
   };
+  await claimHosts(tx, platform.config, subject, wanted.routes);
   if (source) checkVersions(wanted, source.stack);
   if (restoring) refuseUnfit(restoring, model, current?.stack);
   const { generations } = planDeployment(wanted, current, request);
@@ -224,7 +229,7 @@ export const routesOf = ({ config }: Platform, subject: Subject, { routes }: Pro
   resolveRoutes(
     routes,
     {
-      defaultDomain: `${subject.machine_name}-${subject.project_id}.${config.domain}`,
+      defaultDomain: generatedHost(subject, config),
       domains: [],
       isProduction: subject.type === 'production',
       scheme: 'http',

@@ -3,13 +3,15 @@ import { bringBack } from './bring-back.ts';
 import { servicesOf, volumesOf, type WantedVolume } from './containers.ts';
 import { leavesStaged, replacesData, unlessSettled, type Deploying } from './deploying.ts';
 import { releaseStaged } from '../../kernel/activity-queries.ts';
+import { claimOf } from './claim-hosts.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
 import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
 import { placesOf, prepareImages } from './places.ts';
 import { changedServices } from './plan.ts';
+import { wantedHosts } from './host-names.ts';
 import { isPassing, stackOfVolume } from './names.ts';
-import { makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from './queries.ts';
+import { deployedById, makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from './queries.ts';
 import { clusterOf } from './relationships.ts';
 import { dropOldAccess, startServices } from './services.ts';
 import { fetchFor } from './restoring.ts';
@@ -206,12 +208,20 @@ export const cleanUp = (deploying: Deploying): Promise<void> =>
   deploying.work.step('clean up', async () => {
     const { work, machine, wanted, plan, clonings } = deploying;
     for (const line of closingLines(deploying)) work.log(line);
+    await openTakenOver(deploying);
     await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
     await removeContainers(machine, [...plan.containers.stop, ...plan.containers.drop]);
     if (deploying.current) await dropOldAccess(machine, wanted.stack, newlyTold(deploying));
     if (!deploying.request.keepsVolumes) await removeVolumes(machine, [...plan.volumes.drop, ...(await leftByRollbacks(deploying))]);
     await forgetBefore(machine, clonings);
   });
+
+/** Hosts that were another environment's until this one was current: the edge could not be told before. */
+async function openTakenOver({ platform: { db, secrets }, machine, wanted }: Deploying) {
+  if (wantedHosts(wanted.stack.routes).every(({ host }) => claimOf(wanted.hosts, host) !== undefined)) return;
+  const now = await deployedById(db, secrets, wanted.stack.deployment.id);
+  if (now) await tellEdge(machine, now, 'open');
+}
 
 /** What the machine has beyond what is wanted: the code that it was kept for came back without a use for it. */
 async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Deploying): Promise<string[]> {

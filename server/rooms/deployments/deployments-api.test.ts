@@ -3,7 +3,7 @@ import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { fill, sampleEnvironment } from '../../test-samples.ts';
 import { commitFiles } from '../../test-repository.ts';
-import { host, sampleStack } from '../../test-stack.ts';
+import { sampleStack } from '../../test-stack.ts';
 import { amountsOf, amountsOfOthers } from './capacity.ts';
 import type { Stack } from './stack.ts';
 
@@ -12,6 +12,7 @@ let owner: Person;
 let address: { projectId: string; environmentId: string };
 let at: string;
 let stack: Stack;
+let host: string;
 
 const variables = [
   { name: 'env:OPEN', value: 'everybody may see this', is_sensitive: false },
@@ -28,6 +29,7 @@ beforeAll(async () => {
   at = environmentPath(address);
   const { accounts } = sampleStack().secrets;
   stack = await deploySample(platform.platform, address, { secrets: { variables, accounts } });
+  host = `${stack.environment.machine_name}-${address.projectId}.offshoot.localhost`;
 });
 
 const deployment = async (id = 'current') => (await owner.send('GET', `${at}/deployments/${id}`)).json;

@@ -14,6 +14,7 @@ const situation = (fields: Partial<EdgeSituation> = {}): EdgeSituation => ({
   },
   files: { shop: [{ at: '/app', folder: '/slugs/shop', is_immutable: true }] },
   tls: true,
+  hosts: { [`*.${host}`]: 5 },
   ...fields,
 });
 
@@ -47,6 +48,7 @@ test('with TLS each resolved route is a route of its scheme, host and path', () 
   expect(routes[0]).toEqual({
     original_url: 'https://{default}/',
     scheme: 'https',
+    claim: 5,
     host,
     path: '/',
     type: 'upstream',
@@ -110,9 +112,28 @@ test('a proxy leads where it was told; hosts are lower-case, wildcards stay, por
     http_access: { is_enabled: true, addresses: [], basic_auth: {} },
   };
   const stack = sampleStack(shop(), { routes: { 'https://*.Example.COM:8443/out': proxy } });
-  expect(edgeEnvironmentOf(stack, situation()).routes).toMatchObject([
+  expect(edgeEnvironmentOf(stack, situation({ hosts: { '*.example.com': 6 } })).routes).toMatchObject([
     { type: 'proxy', scheme: 'https', host: '*.example.com', path: '/out/', to: 'https://example.org/base/', redirects: { paths: {} } },
   ]);
+});
+
+test('a route is told of with the claim of its host, and not at all where the environment has not got that', () => {
+  const stack = sampleStack(shop(), {
+    routes: {
+      'http://shop.example.org./': resolved('https://shop.example.org./'),
+      'http://a.b.example.org/': resolved('https://a.b.example.org/'),
+      'http://other.example/': resolved('https://other.example/'),
+      'http://deep.other.example/': resolved('https://deep.other.example/'),
+    },
+  });
+  const told = (hosts: EdgeSituation['hosts']) =>
+    edgeEnvironmentOf(stack, situation({ hosts })).routes.map(({ host: at, claim }) => [at, claim]);
+  expect(told({ 'shop.example.org': 3, '*.b.example.org': 4, 'other.example': 9 })).toEqual([
+    ['shop.example.org', 3],
+    ['a.b.example.org', 4],
+    ['other.example', 9],
+  ]);
+  expect(edgeEnvironmentOf(stack, situation({ hosts: {} }))).toMatchObject({ routes: [], upstreams: {} });
 });
 
 test('an app that a route leads to has its instances, files and locations there; others are not told of', () => {

@@ -1,6 +1,10 @@
-/** What the edge is told of an environment: its routes as resolved, and of each app how its requests and files are served. */
+/**
+ * What the edge is told of an environment: its routes as resolved, as far as it has their hosts, and of each app how its requests and files are served.
+ */
 import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance, Location, PathRedirect, Route, Upstream } from '../../../edge/table.ts';
 import type { App, Location as ConfiguredLocation, Redirects, ResolvedRoute } from '../builds/room.ts';
+import { claimOf, type Claims } from './claim-hosts.ts';
+import { hostOf } from './host-names.ts';
 import { clusterOf } from './relationships.ts';
 import type { Stack } from './stack.ts';
 import { appRoot } from './told-variables.ts';
@@ -15,10 +19,12 @@ export interface EdgeSituation {
   files: Record<string, readonly FilesAt[]>;
   /** Off: routes of `https` are answered over plain HTTP. */
   tls: boolean;
+  /** Those that the environment has. */
+  hosts: Claims;
 }
 
-export function edgeEnvironmentOf(stack: Stack, { version, state, instances, files, tls }: EdgeSituation): EdgeEnvironment {
-  const routes = edgeRoutes(stack, tls);
+export function edgeEnvironmentOf(stack: Stack, { version, state, instances, files, tls, hosts }: EdgeSituation): EdgeEnvironment {
+  const routes = edgeRoutes(stack, hosts, tls);
   const apps = new Set(routes.flatMap((route) => (route.type === 'upstream' ? [route.upstream] : [])));
   return {
     cluster: clusterOf(stack),
@@ -39,13 +45,18 @@ export function edgeEnvironmentOf(stack: Stack, { version, state, instances, fil
 interface Address {
   scheme: 'http' | 'https';
   host: string;
+  claim: number;
   path: string;
 }
 
-function addressOf(url: string): Address {
-  const { protocol, hostname, pathname } = new URL(url);
+/** Undefined where the environment has not got the host. */
+function addressOf(url: string, hosts: Claims): Address | undefined {
+  const host = hostOf(url) ?? '';
+  const claim = claimOf(hosts, host);
+  if (claim === undefined) return undefined;
+  const { protocol, pathname } = new URL(url);
   const path = decodeURI(pathname);
-  return { scheme: protocol === 'https:' ? 'https' : 'http', host: hostname.toLowerCase(), path: path.endsWith('/') ? path : `${path}/` };
+  return { scheme: protocol === 'https:' ? 'https' : 'http', host, claim, path: path.endsWith('/') ? path : `${path}/` };
 }
 
 const placeOf = ({ host, path }: Address) => `${host}${path}`;
@@ -54,8 +65,11 @@ const placeOf = ({ host, path }: Address) => `${host}${path}`;
  * Without TLS, routes of `https` stand in for those of `http` at the same place, which would only lead to them; and whatever leads to a host of
  * this environment leads there over plain HTTP.
  */
-function edgeRoutes({ routes }: Stack, tls: boolean): Route[] {
-  const resolved = Object.entries(routes).map(([url, route]) => ({ route, address: addressOf(url) }));
+function edgeRoutes({ routes }: Stack, claims: Claims, tls: boolean): Route[] {
+  const resolved = Object.entries(routes).flatMap(([url, route]) => {
+    const address = addressOf(url, claims);
+    return address ? [{ route, address }] : [];
+  });
   if (tls) return resolved.map(({ route, address }) => edgeRoute(route, address, (to) => to));
   const hosts = new Set(resolved.map(({ address }) => address.host));
   const secure = new Set(resolved.filter(({ address }) => address.scheme === 'https').map(({ address }) => placeOf(address)));

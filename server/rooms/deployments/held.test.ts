@@ -12,7 +12,7 @@ function held() {
   const runtime = { state: async (name: string) => ({ name, status: 'running', restarts: 0 }) };
   const machine = { edge, runtime, volumes: { volume: async () => undefined } } as unknown as Machine;
   const told = () => [...edge.table.values()].map(({ state, holds_until }) => ({ state, holds_until }));
-  const deployed = { stack: sampleStack(), generations: {} };
+  const deployed = { stack: sampleStack(), generations: {}, hosts: {} };
   return { edge, told, hold: <T>(work: () => Promise<T>) => whileHeld(machine, deployed, work) };
 }
 

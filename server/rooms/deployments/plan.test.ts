@@ -10,6 +10,7 @@ const first = number(sampleStack(), 1);
 const running = (stack: Stack = first): Deployed => ({
   stack,
   generations: planDeployment(stack, undefined, { restart: false }).generations,
+  hosts: {},
 });
 const next = (change: (model: ProjectModel) => ProjectModel = (model) => model, changes: Partial<Stack> = {}) =>
   number({ ...sampleStack(change(shop())), ...changes }, 2);

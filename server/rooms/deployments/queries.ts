@@ -9,15 +9,17 @@ import type { EnvironmentType } from '../../permissions.ts';
 import type { HttpAccess } from '../../../edge/table.ts';
 import { amountsOf } from './capacity.ts';
 import { settleSizes } from './chosen-sizes.ts';
+import { claimsOfEnvironment, settleHosts, type Claims } from './claim-hosts.ts';
 import type { Sizes, Stack } from './stack.ts';
 
 /** By app and worker: the number of the deployment that its containers were started for. */
 export type Generations = Record<string, number>;
 
-/** A stack with what its instances are called. */
+/** A stack with what its instances are called, and the hosts that its environment has. */
 export interface Deployed {
   stack: Stack;
   generations: Generations;
+  hosts: Claims;
 }
 
 /** The environment and the project, as far as a deployment follows from them. */
@@ -72,6 +74,7 @@ type Row = Kept &
     number: number;
     created_at: string;
     generations: Generations;
+    hosts: Claims;
     secrets_sealed: string;
     entropy_sealed: string;
   };
@@ -83,7 +86,8 @@ async function deployedWhere(db: Db | Tx, secrets: Secrets, condition: RawBuilde
   const { rows } = await sql<Row>`
     select deployments.id, deployments.project_id, deployments.environment_id, deployments.stack_id, number, commit_id, model, slugs, sizes,
       generations, routes, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
-      projects.entropy_sealed, environments.machine_name, environments.type, projects.default_branch = environments.id as is_main
+      projects.entropy_sealed, environments.machine_name, environments.type, projects.default_branch = environments.id as is_main,
+      ${claimsOfEnvironment} as hosts
     from deployments
     join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
     join projects on projects.id = deployments.project_id
@@ -92,9 +96,10 @@ async function deployedWhere(db: Db | Tx, secrets: Secrets, condition: RawBuilde
 }
 
 function opened(row: Row, secrets: Secrets): Deployed {
-  const { id, number, created_at, model, slugs, sizes, routes, settings, commit_id, generations } = row;
+  const { id, number, created_at, model, slugs, sizes, routes, settings, commit_id, generations, hosts } = row;
   return {
     generations,
+    hosts,
     stack: {
       id: row.stack_id,
       deployment: { id, number, created_at },
@@ -163,7 +168,12 @@ export const nextNumber = async (tx: Tx, projectId: string, environmentId: strin
   return rows[0]?.number ?? 1;
 };
 
-export async function insertDeployment(tx: Tx, secrets: Secrets, { stack, generations }: Deployed, activityId: string): Promise<void> {
+export async function insertDeployment(
+  tx: Tx,
+  secrets: Secrets,
+  { stack, generations }: Omit<Deployed, 'hosts'>,
+  activityId: string,
+): Promise<void> {
   const { model, slugs, sizes, routes, settings } = stack;
   const { cpu, memory, disk } = amountsOf(model, sizes);
   await tx
@@ -205,6 +215,7 @@ export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
     where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting' returning id`.execute(tx);
   if (rows.length === 0) throw new Problem('conflict', `The environment ${environment.id} is being deleted.`);
   await settleSizes(tx, stack);
+  await settleHosts(tx, stack);
 }
 
 /** What is deployed from now on in the place of the branch's head; null: the head. */
@@ -249,7 +260,7 @@ export const changeStatus = (tx: Tx, projectId: string, environmentId: string, f
   sql`update environments set status = ${to}, sleeping_since = null, is_waking = false, updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and status = ${from}`.execute(tx);
 
-/** Nothing belongs to the environment any more. Tells what did. */
+/** Nothing on the machine belongs to the environment any more. Tells what did. */
 export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
   const { rows } = await sql<{ stack_id: string | null }>`
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)

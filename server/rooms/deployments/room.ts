@@ -22,6 +22,8 @@ export {
   type Snapshots,
   type VolumePart,
 } from './backup-volumes.ts';
+export { adoptHosts } from './adopt-hosts.ts';
+export { releaseHosts } from './claim-hosts.ts';
 export { backupSnapshot, stackOfVolume } from './names.ts';
 export { earlierDeployments, rollbackTarget, type EarlierDeployment } from './earlier-deployments.ts';
 export { deployEnvironment, stageDeployment, type DeployRequest } from './deploy.ts';

@@ -322,12 +322,12 @@ routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
     await crowd.push({ '.upsun/config.yaml': yaml, 'server.js': hello });
     const first = (await currentlyDeployed(platform.db, platform.secrets, crowd.projectId, 'main'))!;
     const names = Array.from({ length: 20 }, (_, n) => `preview-${n}`);
-    const hosts = names.map((id) => `${machineName(id)}-${crowd.projectId}.offshoot.localhost`);
+    const hosts = names.map((id) => `${machineName(id, crowd.projectId)}-${crowd.projectId}.offshoot.localhost`);
     for (const id of names) {
       await crowd.addEnvironment(id);
-      const environment = { id, machine_name: machineName(id), type: 'development' as const, is_main: false };
+      const environment = { id, machine_name: machineName(id, crowd.projectId), type: 'development' as const, is_main: false };
       const routes = Object.entries(first.stack.routes).map(([url, route]) => [
-        url.replace(/^http:\/\/main-\w+/, `http://${machineName(id)}`),
+        url.replace(/^http:\/\/main-\w+/, `http://${machineName(id, crowd.projectId)}`),
         route,
       ]);
       const stack = { ...first.stack, id: shortId(), deployment: newDeployment(1), environment, routes: Object.fromEntries(routes) };

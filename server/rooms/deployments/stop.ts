@@ -5,6 +5,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { removeEnvironmentLogs } from './app-logs.ts';
+import { releaseHosts } from './claim-hosts.ts';
 import { deployEnvironment } from './deploy.ts';
 import { whenLeftAlone } from './in-turn.ts';
 import { removeStackContainers } from './instances.ts';
@@ -83,6 +84,7 @@ async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx:
     for (const environment of await which(tx)) {
       const subject = await subjectOf(tx, project_id, environment);
       const stack = await forgetStack(tx, project_id, environment);
+      await releaseHosts(tx, project_id, environment);
       if (subject && stack !== null) all.push({ environment, stack, cluster: `${project_id}-${subject.machine_name}` });
     }
     return all;

@@ -81,7 +81,7 @@ export async function forgetAtEdge({ edge }: Pick<Machine, 'edge'>, cluster: str
 
 async function environmentOf(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<EdgeEnvironment> {
   const [instances, files] = await Promise.all([instancesAt(machine, deployed), filesAt(machine, deployed)]);
-  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls });
+  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls, hosts: deployed.hosts });
 }
 
 /** Those that are ready, or were: one that is just being started again will be there in a moment. */

@@ -26,7 +26,7 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
   const row = insertEnvironment(tx, {
     project_id: project.id,
     id,
-    machine_name: machineName(id),
+    machine_name: machineName(id, await nameSaltOf(tx, project.id)),
     title: title === undefined || title === '' ? titleOf(id) : title,
     type,
     parent,
@@ -37,6 +37,12 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
   });
   const taken = `There is an environment ${id} already; choose another name.`;
   return orConflict(row, { environments_pkey: taken, environments_project_id_machine_name_key: taken });
+}
+
+/** Addresses that were given out stay: a machine name is made once, and kept with the environment. */
+async function nameSaltOf(db: Db | Tx, projectId: string): Promise<string> {
+  const { name_salt } = await db.selectFrom('projects').select('name_salt').where('id', '=', projectId).executeTakeFirstOrThrow();
+  return name_salt;
 }
 
 /** Like other settings, it is passed on to whatever is branched off. */
@@ -72,14 +78,15 @@ export const typeRule = (allowed: readonly EnvironmentType[]) => `must be ${allo
 export async function refuseNewNames(db: Db | Tx, projectId: string, names: readonly string[]) {
   const rows = await db.selectFrom('environments').select(['id', 'machine_name']).where('project_id', '=', projectId).execute();
   const there = new Map(rows.map(({ id, machine_name }) => [id, machine_name]));
+  const salt = await nameSaltOf(db, projectId);
   for (const name of names.filter((each) => !there.has(each))) {
     if (there.size >= environmentsMax)
       throw new Problem('conflict', `A project has at most ${environmentsMax} environments; delete one that is not needed any more.`);
     const inTheWay = [...there].find(
-      ([id, machine]) => machine === machineName(name) || id.startsWith(`${name}/`) || name.startsWith(`${id}/`),
+      ([id, machine]) => machine === machineName(name, salt) || id.startsWith(`${name}/`) || name.startsWith(`${id}/`),
     );
     if (inTheWay) throw new Problem('conflict', `${name} cannot be the name of an environment beside those there are; choose another.`);
-    there.set(name, machineName(name));
+    there.set(name, machineName(name, salt));
   }
 }
 

@@ -16,19 +16,22 @@ describe('the type of an environment', () => {
 });
 
 describe('names', () => {
-  test('of machines are the ones that other installations of this kind give', () => {
+  test('of machines are readable, fit for a host name, and the same each time', () => {
     const known = {
-      main: 'main-bvxea6i',
-      master: 'master-7rqtwti',
-      staging: 'staging-5em2ouy',
-      'pr-662': 'pr-662-mendzpy',
-      'app/api': 'app-api-dm4xeuy',
-      'maintenance-09-12-2025': 'maintenance-09-12-2025-rl4zv2i',
+      main: 'main-gxixfwi',
+      'app/api': 'app-api-lrkjx5i',
+      'maintenance-09-12-2025': 'maintenance-09-12-2025-crft5va',
     };
-    for (const [branch, name] of Object.entries(known)) expect(machineName(branch)).toBe(name);
-    expect(machineName('Ünïcode_und.Punkte')).toMatch(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/);
-    expect(machineName('x'.repeat(250)).length).toBeLessThanOrEqual(49);
-    expect(machineName('ÜÜ')).toMatch(/^[a-z2-7]{7}$/);
+    for (const [branch, name] of Object.entries(known)) expect(machineName(branch, 'salt')).toBe(name);
+    expect(machineName('Ünïcode_und.Punkte', 'salt')).toMatch(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/);
+    expect(machineName('x'.repeat(250), 'salt').length).toBeLessThanOrEqual(49);
+    expect(machineName('ÜÜ', 'salt')).toMatch(/^[a-z2-7]{7}$/);
+  });
+
+  test('of machines tell nobody what the same branch is called in another project', () => {
+    const names = Array.from({ length: 1000 }, (_, project) => machineName('main', `salt of ${project}`));
+    expect(new Set(names).size).toBe(1000);
+    expect(names).not.toContain('main-bvxea6i');
   });
 
   test.for(['main', 'feature/login', 'v1.2', 'Ünïcode', 'a@b', 'UPPER_case'])('%s can be a branch', (name) => {

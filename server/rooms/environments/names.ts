@@ -1,5 +1,5 @@
 /** What a branch may be called, and what it is called where only letters, digits and dashes will do. */
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
 const branchCharactersMax = 250;
 
@@ -20,18 +20,21 @@ const hashCharacters = 7;
 /** With the project's id it has to fit into one label of a host name, 63 characters. */
 const slugCharactersMax = 41;
 
-/** `feature/login` is `feature-login-` and a hash of the name itself, so that names that look alike here stay apart. */
-export function machineName(branch: string): string {
+/**
+ * `feature/login` is `feature-login-` and a hash of the name itself, so that names that look alike here stay apart. The salt is the project's: nobody
+ * else can tell what its branches are called here, and those of two projects are never called the same for having the same name.
+ */
+export function machineName(branch: string, salt: string): string {
   const slug = branch
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, slugCharactersMax)
     .replaceAll(/^-+|-+$/g, '');
-  return [slug, hashOf(branch)].filter((part) => part !== '').join('-');
+  return [slug, hashOf(branch, salt)].filter((part) => part !== '').join('-');
 }
 
-function hashOf(branch: string) {
-  const bits = createHash('sha256').update(branch).digest().readUInt32BE(0);
+function hashOf(branch: string, salt: string) {
+  const bits = createHmac('sha256', salt).update(branch).digest().readUInt32BE(0);
   return Array.from(
     { length: hashCharacters },
     (_, n) => alphabet[Number((BigInt(bits) << 3n) >> BigInt(5 * (hashCharacters - 1 - n))) & 31],

@@ -16,7 +16,7 @@ const at = (environment: string, rest = '') => `/projects/${projectId}/environme
 const add = async (id: string, type: string) => {
   await home.platform.db
     .insertInto('environments')
-    .values({ project_id: projectId, id, machine_name: machineName(id), title: id, type, parent: 'main' })
+    .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: id, type, parent: 'main' })
     .execute();
   await deploySample(home.platform, { projectId, environmentId: id });
 };

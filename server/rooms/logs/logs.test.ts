@@ -26,7 +26,7 @@ beforeAll(async () => {
 /** An environment with the log of one app: `hello`. */
 async function sample() {
   const address = await sampleLog(owner);
-  const logs = logsOf(logsFolder(home.platform.config), `${address.projectId}-${machineName(address.environmentId)}`);
+  const logs = logsOf(logsFolder(home.platform.config), `${address.projectId}-${machineName(address.environmentId, address.projectId)}`);
   const environment = fill('/projects/{projectId}/environments/{environmentId}', address);
   return { ...address, logs, file: logFile(logs, 'app', 'app'), environment, at: `${environment}/logs/app/app` };
 }

@@ -35,7 +35,7 @@ async function add(id: string, state: State, changes: Partial<Stack> = {}): Prom
   if (id !== 'main')
     await db
       .insertInto('environments')
-      .values({ project_id: projectId, id, machine_name: machineName(id), title: id, type: 'development', parent: 'main' })
+      .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: id, type: 'development', parent: 'main' })
       .execute();
   // What is built is each environment's own, here.
   const slugs = Object.fromEntries(

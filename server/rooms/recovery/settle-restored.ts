@@ -11,7 +11,7 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
-import { changeStatus, currentlyDeployed, forgetStack, partsOfStack, stackOfVolume } from '../deployments/room.ts';
+import { changeStatus, currentlyDeployed, forgetStack, partsOfStack, releaseHosts, stackOfVolume } from '../deployments/room.ts';
 import { isBeingMade, startRebuild } from '../environments/room.ts';
 
 export interface Restored {
@@ -155,11 +155,15 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   unbuilt: async () => {},
   rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
   incomplete: async (tx, { project_id, id }) => void (await changeStatus(tx, project_id, id, 'active', 'paused')),
+  // Its hosts stay its own meanwhile.
   restoring: async (tx, { project_id, id, state }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
     if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup, state });
   },
-  empty: async (tx, { project_id, id }) => void (await forgetStack(tx, project_id, id)),
+  empty: async (tx, { project_id, id }) => {
+    await forgetStack(tx, project_id, id);
+    await releaseHosts(tx, project_id, id);
+  },
 };
 
 /**

@@ -33,7 +33,7 @@ interface Branch {
 async function plant(parent: Branch | null = null, type = 'development', project_id = projectId): Promise<Branch> {
   planted += 1;
   const id = `branch/${planted}`;
-  const row = { project_id, id, machine_name: machineName(id), title: `Branch ${planted}`, type, parent: parent?.id ?? null };
+  const row = { project_id, id, machine_name: machineName(id, project_id), title: `Branch ${planted}`, type, parent: parent?.id ?? null };
   await home.platform.db.insertInto('environments').values(row).execute();
   return { id, at: `/projects/${project_id}/environments/${encodeURIComponent(id)}/variables` };
 }
