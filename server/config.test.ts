@@ -37,6 +37,16 @@ test('backups are kept in the data folder, or in folders and buckets elsewhere',
     expect(() => readConfig({ OFFSHOOT_BACKUPS: wrong })).toThrow('OFFSHOOT_BACKUPS should be');
 });
 
+test('private addresses are reached not at all, all of them, or those that are named', () => {
+  const read = (value: string) => readConfig({ OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: value }).allowPrivateAddresses;
+  expect(readConfig({}).allowPrivateAddresses).toEqual([]);
+  expect(read('no')).toEqual([]);
+  expect(read('yes')).toEqual(['0.0.0.0/0', '::/0']);
+  expect(read('10.1.2.0/24, fd00::/8,192.168.1.7')).toEqual(['10.1.2.0/24', 'fd00::/8', '192.168.1.7']);
+  for (const wrong of ['true', '10.1.2.0/33', 'fd00::/129', '10.1.2', 'db.internal', '10.1.2.0/24,', '10.0.0.0/8;drop'])
+    expect(() => read(wrong)).toThrow('OFFSHOOT_ALLOW_PRIVATE_ADDRESSES should be yes, no, or addresses and networks');
+});
+
 test('every mistake is named in one refusal', () => {
   const mistakes = {
     OFFSHOOT_PORT: '99999',

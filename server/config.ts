@@ -3,6 +3,7 @@
  * for each mistake: a setting that is silently ignored is worse than a refusal.
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPlace } from './drivers/blobs/places.ts';
 
@@ -44,8 +45,8 @@ export interface Config {
   mail: { smtpUrl: string | undefined; from: string };
   /** Undefined webhook: messages to phones are written to the data folder. */
   phone: { webhookUrl: string | undefined };
-  /** Whether users may have the platform visit addresses that are not public: to import a repository of the operator's own network, say. */
-  allowPrivateAddresses: boolean;
+  /** Addresses and networks that are not public and that users reach all the same, from their containers and by having the platform visit them. */
+  allowPrivateAddresses: readonly string[];
   /** Environments that are not production. Without a deployment they are paused; without a visitor they sleep, unless they say otherwise. 0: never. */
   previews: { pauseAfterDays: number; sleepAfterSeconds: number };
   /** Where this installation stands, as its users see it. Undefined carbon intensity (g/kWh): nobody said. */
@@ -131,12 +132,22 @@ const secretKeys: Parse<Buffer[]> = (value) =>
     const bytes = Buffer.from(key.trim(), 'base64');
     return bytes.length === 32 ? bytes : expected('32 random bytes in base64 (several separated by commas, newest first)');
   });
-const addresses: Parse<string[]> = (value) =>
-  value
-    .split(',')
-    .map((entry) =>
-      /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(entry.trim()) ? entry.trim() : expected('addresses or networks separated by commas'),
-    );
+const addressBits: Record<number, number> = { 4: 32, 6: 128 };
+const isNetwork = (text: string) => {
+  const [, address = '', bits = '0'] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  return Number(bits) <= (addressBits[isIP(address)] ?? -1);
+};
+const networks =
+  (what: string): Parse<string[]> =>
+  (value) =>
+    value
+      .split(',')
+      .map((entry) => entry.trim())
+      .map((entry) => (isNetwork(entry) ? entry : expected(what)));
+const addresses = networks('addresses or networks separated by commas');
+const namedPrivateAddresses = networks('yes, no, or addresses and networks separated by commas, such as 10.1.2.0/24,fd00::/8');
+const privateAddressesByWord: Record<string, readonly string[]> = { yes: ['0.0.0.0/0', '::/0'], no: [] };
+const privateAddresses: Parse<readonly string[]> = (value) => privateAddressesByWord[value] ?? namedPrivateAddresses(value);
 const numberUpTo =
   (max: number, what: string): Parse<number> =>
   (value) =>
@@ -165,7 +176,6 @@ const backupPlace: Parse<BackupPlace> = (value) => {
   const region = url.searchParams.get('region') ?? 'us-east-1';
   return { kind: 's3', endpoint: url.origin, bucket, prefix, region, accessKey, secretKey };
 };
-const yesOrNo: Parse<boolean> = (value) => (/^(yes|no)$/.test(value) ? value === 'yes' : expected('yes or no'));
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
 const variables = {
@@ -189,7 +199,7 @@ const variables = {
   OFFSHOOT_ADMIN_PASSWORD: atLeast(passwordCharactersMin),
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
-  OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: yesOrNo,
+  OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: privateAddresses,
   OFFSHOOT_PREVIEW_PAUSE_DAYS: numberUpTo(pauseDaysMax, 'days'),
   OFFSHOOT_PREVIEW_SLEEP_SECONDS: numberUpTo(sleepSecondsMax, 'seconds'),
   OFFSHOOT_LOG_LEVEL: logLevel,
@@ -237,7 +247,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       apiToken: values.OFFSHOOT_ADMIN_API_TOKEN,
     },
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
-    allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? false,
+    allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? [],
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },

@@ -92,11 +92,12 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
 export const logsFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'logs');
 
 async function openMachine(config: Config, log: Log): Promise<Machine> {
-  const { data, host, trustedProxies } = config;
+  const { data, host, trustedProxies, allowPrivateAddresses } = config;
   await ensureLogsFolder(logsFolder(config));
   const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
   const authorities = trustedAuthorities(config.caCertificates);
-  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes, env: authorityVariables(authorities) });
+  const env = authorityVariables(authorities);
+  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes, env, allowPrivateAddresses });
   return {
     volumes,
     runtime,

@@ -4,7 +4,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { isPublicAddress } from '../../../edge/public-address.ts';
+import { blockListOf, isPublicAddress } from '../../../edge/public-address.ts';
 import { Problem } from '../../kernel/problem.ts';
 
 export type Lookup = (host: string) => Promise<{ address: string }[]>;
@@ -12,11 +12,12 @@ export type Lookup = (host: string) => Promise<{ address: string }[]>;
 const resolve: Lookup = (host) => lookup(host, { all: true });
 
 /** The addresses of a host, all of which may be visited; asked for once, to be used as they are. Throws a Problem. */
-export async function visitableAddresses(hostname: string, allowPrivate: boolean, look: Lookup = resolve): Promise<string[]> {
+export async function visitableAddresses(hostname: string, allowPrivate: readonly string[], look: Lookup = resolve): Promise<string[]> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [host] : (await look(host).catch(() => [])).map(({ address }) => address);
   if (addresses.length === 0) throw new Problem('invalid-request', `There is no host ${host}; check the address.`);
-  if (!allowPrivate && !addresses.every(isPublicAddress))
+  const allowed = blockListOf(allowPrivate);
+  if (!addresses.every((address) => isPublicAddress(address) || allowed.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')))
     throw new Problem('invalid-request', `${host} is not a public address, and this installation does not visit others.`, {
       internal: addresses.join(),
     });

@@ -13,7 +13,7 @@ let driver: Git;
 let made = 0;
 
 beforeAll(async () => {
-  driver = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: false });
+  driver = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: [] });
   await driver.create(project, 'main');
 });
 afterAll(async () => {

@@ -24,7 +24,7 @@ const commit = (parent: string | undefined, files: Record<string, string>, messa
 const read = (sha: string, path: string) => git(driver.path(project), ['show', `${sha}:${path}`]);
 
 beforeAll(async () => {
-  driver = await openGit(folder, { allowPrivateAddresses: true });
+  driver = await openGit(folder, { allowPrivateAddresses: ['0.0.0.0/0', '::/0'] });
   await driver.create(project, 'main');
   first = commit(undefined, { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'b' }, 'First');
 });
@@ -272,7 +272,7 @@ describe('importing', () => {
     const { port } = server;
     const look = (host: string) =>
       Promise.resolve(host === 'two.example' ? [{ address: '93.184.216.34' }, { address: '10.0.0.1' }] : [{ address: '127.0.0.1' }]);
-    const careful = await openGit(join(folder, 'careful'), { allowPrivateAddresses: false, look });
+    const careful = await openGit(join(folder, 'careful'), { allowPrivateAddresses: [], look });
     await careful.create(project, 'main');
     const hosts = [
       '127.0.0.1',
@@ -294,10 +294,22 @@ describe('importing', () => {
     await careful.close();
   });
 
+  test('visits those addresses that are not public which the operator named, and no others', async () => {
+    const { port } = server;
+    const look = (host: string) => Promise.resolve([{ address: host === 'ours.example' ? '127.0.0.1' : '10.0.0.1' }]);
+    const named = await openGit(join(folder, 'named'), { allowPrivateAddresses: ['127.0.0.0/30', 'fd00::/8'], look });
+    await named.create(project, 'main');
+    const from = (host: string) => named.import(project, { repository: `http://${host}:${port}/origin.git`, files: [] }, by, silent, never);
+    expect(await from('ours.example')).toMatch(/^[0-9a-f]{40}$/);
+    for (const host of ['127.0.0.4', 'other.example', '[::1]', '169.254.169.254'])
+      await expect(from(host)).rejects.toThrow('not a public address');
+    await named.close();
+  });
+
   test('goes where the name pointed when it was checked', async () => {
     const { port } = server;
     const look = () => Promise.resolve([{ address: '127.0.0.1' }]);
-    const pinned = await openGit(join(folder, 'pinned'), { allowPrivateAddresses: true, look });
+    const pinned = await openGit(join(folder, 'pinned'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'], look });
     await pinned.create(project, 'main');
     const sha = await pinned.import(project, { repository: `http://nowhere.invalid:${port}/origin.git`, files: [] }, by, silent, never);
     expect(sha).toMatch(/^[0-9a-f]{40}$/);
@@ -323,7 +335,7 @@ describe('importing', () => {
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
     const repository = `http://127.0.0.1:${(plain.address() as AddressInfo).port}/origin.git`;
     expect(await driver.import(project, { repository, files: [] }, by, silent, never)).toMatch(/^[0-9a-f]{40}$/);
-    const small = await openGit(join(folder, 'small-plain'), { allowPrivateAddresses: true, bytesMax: 100 });
+    const small = await openGit(join(folder, 'small-plain'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'], bytesMax: 100 });
     await small.create(project, 'main');
     await expect(small.import(project, { repository, files: [] }, by, silent, never)).rejects.toThrow('the most that is imported');
     await small.close();
@@ -331,7 +343,7 @@ describe('importing', () => {
   });
 
   test('has a limit to its size', async () => {
-    const small = await openGit(join(folder, 'small'), { allowPrivateAddresses: true, bytesMax: 100 });
+    const small = await openGit(join(folder, 'small'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'], bytesMax: 100 });
     await small.create(project, 'main');
     await expect(small.import(project, { repository: origin, files: [] }, by, silent, never)).rejects.toThrow('the most that is imported');
     await small.close();

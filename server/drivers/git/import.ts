@@ -14,7 +14,7 @@ import type { ImportSource, Signature } from './git.ts';
 import { decoded, fetchFromWeb, parseWebAddress, TooLarge, whyNot, type WebAddress } from './visit.ts';
 
 export interface ImportLimits {
-  allowPrivateAddresses: boolean;
+  allowPrivateAddresses: readonly string[];
   bytesMax?: number;
   secondsMax?: number;
   look?: Lookup;

@@ -21,7 +21,7 @@ let made = 0;
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'web'));
-  driver = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: true });
+  driver = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'] });
   server = await serveRepositories(join(folder, 'web'));
 });
 beforeEach(async () => {
@@ -179,7 +179,7 @@ test('what cannot be fetched is said, with the submodule', async () => {
 });
 
 test('no address is visited that is not public', async () => {
-  const careful = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: false });
+  const careful = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: [] });
   const lib = published('private.git', { a: '1' });
   for (const url of [server.urlOf('private.git'), 'http://localhost/x.git', 'http://169.254.169.254/x.git', 'http://[::1]/x.git'])
     await expect(careful.withSubmodules(project, pushed({ lib: url }, { lib }), fetching())).rejects.toThrow(
@@ -230,14 +230,14 @@ describe('hostile', () => {
       Object.fromEntries(many.map((path) => [path, one])),
     );
     await expect(driver.withSubmodules(project, tree, fetching())).rejects.toThrow('there are more than 50 submodules');
-    const small = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: true, bytesMax: 2000 });
+    const small = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'], bytesMax: 2000 });
     const large = published('large.git', { a: randomBytes(5000).toString('hex') });
     const heavy = pushed({ large: server.urlOf('large.git') }, { large });
     await expect(small.withSubmodules(project, heavy, fetching())).rejects.toThrow(
       "The submodule 'large' cannot be fetched: all of them together are larger",
     );
     await small.close();
-    const hasty = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: true, secondsMax: 0 });
+    const hasty = await openGit(join(folder, 'repositories'), { allowPrivateAddresses: ['0.0.0.0/0', '::/0'], secondsMax: 0 });
     await expect(hasty.withSubmodules(project, heavy, fetching())).rejects.toThrow('took too long');
     await hasty.close();
     await expect(driver.withSubmodules(project, heavy, fetching({ signal: AbortSignal.abort() }))).rejects.toThrow('abort');

@@ -59,7 +59,7 @@ export interface Fetching {
 
 export interface Visit extends Fetching {
   from: WebAddress;
-  allowPrivateAddresses: boolean;
+  allowPrivateAddresses: readonly string[];
   look?: Lookup;
   /** The address is fit to be visited. */
   onVisit?: () => void;

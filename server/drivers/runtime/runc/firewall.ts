@@ -1,22 +1,26 @@
 /**
  * What containers can reach: each other within their network, and the internet; not other networks, not this machine, not what clouds tell
- * their machines, and no mail server directly. This machine reaches them. Some reach less of the internet, by rules of their own, which go by the
- * address: no container can take another. One nftables table for each instance, always written whole.
+ * their machines, no private address but those that the operator names, and no mail server directly. This machine reaches them. Some reach less of
+ * the internet, by rules of their own, which go by the address: no container can take another. One nftables table for each instance, always written
+ * whole; made-up addresses (RFC 5737) count as the internet, which is what they stand for where there is none.
  *
  * A firewall that drops what it does not know (Docker's, for one, sets the policy of forwarding so) still drops what we let pass.
  */
 import { isIPv4 } from 'node:net';
+import { privateNetworks } from '../../../../edge/public-address.ts';
 import type { OutboundRule } from '../runtime.ts';
+import { connectionLimits, refusing, removedConnectionLimits } from './connection-limits.ts';
 import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';
 import { addressOf, subnetOf } from './slots.ts';
 
 const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
 const anyBridge = 'of-*';
-/** Link-local, which AWS, Google, Azure and others use, and the two that are not: Alibaba's and Azure's. */
+/** Link-local, which AWS, Google, Azure and others use, and the two that are not: Alibaba's and Azure's. No operator wants them reached. */
 const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';
 
 /** The first line makes the second possible when there is none yet. */
-export const removedFirewall = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
+const removedTable = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
+export const removedFirewall = (places: Places) => removedTable(places) + removedConnectionLimits(places);
 
 /** A container that may not reach the whole internet. */
 export interface Restriction {
@@ -37,8 +41,10 @@ export function firewall(
   const names =
     resolvers.length > 0 ? `iifname ${ours} ip daddr { ${resolvers.join(', ')} } meta l4proto { tcp, udp } th dport 53 accept` : '';
   const restricted = restrictions.map(({ slot, host }) => `${addressOf(slot, host)} : goto ${chainOf(slot, host)}`).join(', ');
-  return `${removedFirewall(places)}table ${tableOf(places)} {
-${restrictions.map(restrictionText).join('')}  chain input {
+  return `${removedTable(places)}table ${tableOf(places)} {
+${restrictions.map(restrictionText).join('')}${allowedText(places)}  chain refused {
+${refusing('   ')}  }
+  chain input {
     type filter hook input priority -10; policy accept;
     iifname != ${ours} accept
     ct state established,related accept
@@ -53,6 +59,7 @@ ${restrictions.map(restrictionText).join('')}  chain input {
     iifname ${ours} meta nfproto ipv6 drop
     iifname ${ours} ip daddr { ${metadata} } drop
     iifname ${ours} tcp dport 25 drop
+    iifname ${ours} ip daddr { ${privateNetworks.join(', ')} } ip daddr != @allowed goto refused
     ${restricted && `iifname ${ours} ip saddr vmap { ${restricted} }`}
     oifname ${ours} ct state established,related accept
     oifname ${ours} drop
@@ -62,17 +69,24 @@ ${restrictions.map(restrictionText).join('')}  chain input {
     ${slots.length > 0 ? `ip saddr { ${slots.map(subnetOf).join(', ')} } oifname != "${anyBridge}" masquerade` : ''}
   }
 }
-`;
+${connectionLimits(places)}`;
 }
+
+function allowedText({ allowPrivateAddresses }: Places): string {
+  const ranges = rangesOf(allowPrivateAddresses);
+  const elements = ranges.length > 0 ? ` elements = { ${ranges.join(', ')} };` : '';
+  return `  set allowed { type ipv4_addr; flags interval; auto-merge;${elements} }\n`;
+}
+
+/** Of IPv4: IPv6 gets nowhere. */
+const rangesOf = (ranges: readonly string[]) => ranges.filter((range) => !range.includes(':'));
 
 const chainOf = (slot: number, host: number) => `outbound_${slot}_${host}`;
 
-/** IPv6 never gets this far. An address that is no longer among the rules keeps the connections it has. */
+/** An address that is no longer among the rules keeps the connections it has. */
 function restrictionText({ slot, host, outbound }: Restriction): string {
   const chain = chainOf(slot, host);
-  const rules = outbound
-    .map(({ ips, ports }) => ({ ranges: ips.filter((range) => !range.includes(':')), ports }))
-    .filter(({ ranges }) => ranges.length > 0);
+  const rules = outbound.map(({ ips, ports }) => ({ ranges: rangesOf(ips), ports })).filter(({ ranges }) => ranges.length > 0);
   const sets = rules.map(
     ({ ranges }, index) => `  set ${chain}_${index} { type ipv4_addr; flags interval; auto-merge; elements = { ${ranges.join(', ')} }; }\n`,
   );

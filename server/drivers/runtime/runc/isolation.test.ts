@@ -1,5 +1,5 @@
 /** What a container cannot do, tried from inside as its root user, and what it cannot do to its neighbours. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -11,7 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeContainer, getInside, isSilentInside, run, runShell, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
 import { openRuncRuntime } from './runc.ts';
-import { type TestMachine, canRun, deleteLink, makeTestMachine } from './test-machine.ts';
+import { type TestMachine, canRun, makeTestMachine } from './test-machine.ts';
+import { openWorld } from './test-world.ts';
 
 const megabyte = 1024 * 1024;
 const waiting = { timeout: 60_000, interval: 100 };
@@ -131,10 +132,10 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     const world = openWorld(machine.instance);
     try {
       await world.ready;
-      await expect.poll(async () => (await getInside(runtime, 'inside', 'http://203.0.113.10:80/')).out).toBe('203.0.113.1');
-      const forbidden = ['http://203.0.113.10:25/', 'http://169.254.77.77:80/', 'http://100.100.100.200:80/'];
+      await expect.poll(async () => (await getInside(runtime, 'inside', `http://${world.near}:80/`)).out).toBe(world.machine);
+      const forbidden = [`http://${world.near}:25/`, ...world.metadata.map((address) => `http://${address}:80/`)];
       expect(await Promise.all(forbidden.map(refused))).toEqual(forbidden);
-      for (const url of forbidden.slice(1)) expect(await (await fetch(url)).text()).toBe('203.0.113.1');
+      for (const url of forbidden.slice(1)) expect(await (await fetch(url)).text()).toBe(world.machine);
     } finally {
       world.remove();
     }
@@ -145,7 +146,7 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     { timeout: 300_000 },
     async () => {
       const world = openWorld(machine.instance);
-      const [near, far, mail, other] = ['203.0.113.10:80', '203.0.113.11:80', '203.0.113.10:25', '203.0.113.10:8080'];
+      const [near, far, mail, other] = [`${world.near}:80`, `${world.far}:80`, `${world.near}:25`, `${world.near}:8080`];
       const all = [near, far, mail, other];
       const answering = async (name: string, milliseconds: number) => {
         const { out } = await run(runtime, name, { argv: ['/usr/bin/node', '-e', whoAnswers, String(milliseconds), ...all] });
@@ -162,7 +163,7 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
       try {
         await world.ready;
         await runtime.ensure(container('neighbour', { restart: 'always' }));
-        const { startedAt } = await runtime.ensure(allowing([{ ips: ['203.0.113.10'], ports: [80, 25] }]));
+        const { startedAt } = await runtime.ensure(allowing([{ ips: [world.near], ports: [80, 25] }]));
         await expectReached([near]);
         await expectReached([near, far, other], 'inside');
         expect((await getInside(runtime, 'restricted', 'http://neighbour.internal:8080/')).out).toBe('neighbour');
@@ -170,20 +171,20 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
         const datagram = `const socket = require('node:dgram').createSocket('udp4'); socket.connect(9, process.argv[1], () => {
         socket.on('error', () => process.exit(0)); socket.send('x'); setTimeout(() => process.exit(1), 500); });`;
         const hears = async (name: string) =>
-          (await run(runtime, name, { argv: ['/usr/bin/node', '-e', datagram, '203.0.113.10'] })).code === 0;
+          (await run(runtime, name, { argv: ['/usr/bin/node', '-e', datagram, world.near] })).code === 0;
         await expect.poll(() => hears('inside'), waiting).toBe(true);
         expect(await hears('restricted')).toBe(false);
 
-        const ranges = ['203.0.113.11/32', '203.0.113.0/29', '203.0.113.2/30', '2001:db8::/32'];
+        const ranges = [`${world.far}/32`, `${world.machine}/32`, '198.51.100.248/29', '198.51.100.250/30', '2001:db8::/32'];
         await runtime.updateOutbound('restricted', [
           { ips: ranges, ports: [] },
           { ips: [], ports: [] },
-          { ips: ['203.0.113.10'], ports: [8080] },
+          { ips: [world.near], ports: [8080] },
         ]);
         await expectReached([far, other]);
         expect(await runtime.ensure(allowing([{ ips: ['0.0.0.0/0'], ports: [] }]))).toMatchObject({ startedAt, restarts: 0 });
         await expectReached([near, far, other]);
-        const metadata = 'http://169.254.77.77:80/';
+        const metadata = `http://${world.metadata[0]}:80/`;
         expect(await isSilentInside(runtime, 'restricted', metadata)).toBe(true);
         await runtime.ensure(allowing([]));
         await expectReached([]);
@@ -254,27 +255,3 @@ describe.skipIf(!canRun)('inside a container (needs root)', () => {
     expect(await runtime.list()).toMatchObject([{ name: 'inside', status: 'running' }]);
   });
 });
-
-/** Something beyond the machine, with an address like any other and two like those of clouds; it says who asks. */
-function openWorld(instance: string) {
-  const [namespace, link] = [`world-${instance}`, `w-${instance}`];
-  const ip = (...args: string[]) => execFileSync('ip', args);
-  ip('netns', 'add', namespace);
-  ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace);
-  ip('addr', 'add', '203.0.113.1/24', 'dev', link);
-  ip('link', 'set', link, 'up');
-  for (const address of ['203.0.113.10/24', '203.0.113.11/24', '169.254.77.77/32', '100.100.100.200/32'])
-    ip('-netns', namespace, 'addr', 'add', address, 'dev', 'eth0');
-  ip('-netns', namespace, 'link', 'set', 'eth0', 'up');
-  for (const address of ['169.254.77.77/32', '100.100.100.200/32']) ip('route', 'add', address, 'dev', link, 'src', '203.0.113.1');
-  const serve = `for (const port of [8080, 80, 25]) require('node:http').createServer((request, reply) => reply.end(request.socket.remoteAddress)).listen(port, '0.0.0.0', () => console.log(port));`;
-  const server: ChildProcess = spawn('ip', ['netns', 'exec', namespace, process.execPath, '-e', serve], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const remove = () => {
-    server.kill('SIGKILL');
-    ip('netns', 'delete', namespace);
-    deleteLink(link);
-  };
-  return { ready: once(server.stdout!, 'data'), remove };
-}

@@ -26,13 +26,23 @@ export interface Places {
   /** The lowest layer of every root: mount points and the init. */
   readonly baseLayer: string;
   readonly launcher: string;
+  readonly allowPrivateAddresses: readonly string[];
 }
 
 const runFolderOf = (instance: string) => join('/run/offshoot', instance);
 export const slotsFolder = '/run/offshoot/slots';
 export const netnsFolder = '/run/netns';
 
-export function openPlaces(folder: string, options: { runFolder?: string; instance?: string }): Places {
+export interface PlacesOptions {
+  /** What need not survive a reboot; by default under /run. */
+  runFolder?: string;
+  /** Six letters or digits, if not to be made up and kept in the folder. */
+  instance?: string;
+  /** Addresses and networks that containers reach although they are not public. Those of IPv6 lead nowhere, as all of it. */
+  allowPrivateAddresses?: readonly string[];
+}
+
+export function openPlaces(folder: string, options: PlacesOptions): Places {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const instance = options.instance ?? readInstance(join(folder, 'instance'));
   const runFolder = options.runFolder ?? runFolderOf(instance);
@@ -46,6 +56,7 @@ export function openPlaces(folder: string, options: { runFolder?: string; instan
     runcRoot: join(runFolder, 'runc'),
     baseLayer: join(runFolder, 'base'),
     launcher: join(runFolder, 'launch.sh'),
+    allowPrivateAddresses: options.allowPrivateAddresses ?? [],
   };
 }
 

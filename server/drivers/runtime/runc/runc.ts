@@ -36,7 +36,7 @@ import {
 import { keepLogsShort, readLogs } from './logs.ts';
 import { changeRestriction, readAttachment } from './networks.ts';
 import { openOutputs } from './output.ts';
-import { type Places, cgroupOf, durableOf, entriesOf, makeFolders, openPlaces, readText, scratchOf } from './places.ts';
+import { type Places, type PlacesOptions, cgroupOf, durableOf, entriesOf, makeFolders, openPlaces, readText, scratchOf } from './places.ts';
 import { ensureBaseLayer } from './prepare.ts';
 import { Preparers } from './preparers.ts';
 import { openPrograms, waitUntil } from './processes.ts';
@@ -46,13 +46,9 @@ import { bootedSince, noteBoot } from './slots.ts';
 import { runningOf, stateOf, tokenFile } from './state.ts';
 import { Turns } from './turns.ts';
 
-export interface RuncOptions {
+export interface RuncOptions extends PlacesOptions {
   /** What must survive a reboot. */
   folder: string;
-  /** What need not; by default under /run. */
-  runFolder?: string;
-  /** Six letters or digits, if not to be made up and kept in the folder. */
-  instance?: string;
   /** For the folders that containers can write to. */
   volumes: Volumes;
   /** Variables that every container has, unless it says otherwise. */

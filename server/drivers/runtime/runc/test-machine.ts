@@ -157,7 +157,7 @@ export function pretendReboot(machine: TestMachine) {
   execFileSync('umount', ['--lazy', '--', ...(found['mounts'] ?? []).toReversed(), run]);
   for (const link of found['links'] ?? []) deleteLink(link);
   for (const name of found['namespaces'] ?? []) rmSync(join('/run/netns', name), { force: true });
-  execFileSync('nft', ['delete', 'table', 'inet', `offshoot_${instance}`]);
+  for (const table of found['rules'] ?? []) execFileSync('nft', ['delete', ...table.split(' ')]);
   for (const slot of found['slots'] ?? []) writeFileSync(`/run/offshoot/slots/${slot}`, `before ${instance}\n`);
   writeFileSync(join(run, 'boot'), 'before');
 }

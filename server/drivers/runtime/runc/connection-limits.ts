@@ -1,0 +1,45 @@
+/**
+ * How many connections containers open to the outside. Each takes a place in the machine's table of connections, which visitors of all environments
+ * share, and a port of the machine's address. Those within a network take neither.
+ *
+ * The counts are in a table of their own, which is kept while the firewall is written anew: whoever deploys often must not be counted from nought.
+ * A connection that has ended is not counted any more, but keeps its place for two minutes: that is what the rate is for.
+ */
+import { type Places, bridgePrefix } from './places.ts';
+
+const tableOf = (places: Places) => `inet offshoot_${places.instance}_connections`;
+
+const containerConnectionsMax = 2000;
+const networkConnectionsMax = 8000;
+const networkNewPerSecondMax = 200;
+const networkNewAtOnceMax = 2000;
+const countedMax = 65_536;
+
+/** 128 addresses are one network's (slots.ts). */
+const ofNetwork = 'ip saddr and 255.255.255.128';
+const limits = [
+  { set: 'of_container', key: 'ip saddr', over: `ct count over ${containerConnectionsMax}` },
+  { set: 'of_network', key: ofNetwork, over: `ct count over ${networkConnectionsMax}` },
+  { set: 'new_of_network', key: ofNetwork, over: `limit rate over ${networkNewPerSecondMax}/second burst ${networkNewAtOnceMax} packets` },
+];
+
+/** In the language of `nft -f`; what the firewall has refused is not counted. */
+export function connectionLimits(places: Places): string {
+  const table = tableOf(places);
+  const sets = limits.map(({ set }) => `  set ${set} { type ipv4_addr; size ${countedMax}; flags dynamic; }\n`);
+  const rules = limits.map(
+    ({ set, key, over }) =>
+      `add rule ${table} forward iifname "${bridgePrefix(places)}*" oifname != "of-*" ct state new add @${set} { ${key} ${over} } goto refused\n`,
+  );
+  return `table ${table} {
+${sets.join('')}  chain refused { }
+  chain forward { type filter hook forward priority -9; policy accept; }
+}
+flush table ${table}
+${refusing(`add rule ${table} refused`)}${rules.join('')}`;
+}
+
+export const removedConnectionLimits = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
+
+/** At once, so that nobody waits: a reset for TCP, because the kernel holds back most other answers of a machine to one that asks often. */
+export const refusing = (begin: string) => `${begin} meta l4proto tcp reject with tcp reset\n${begin} reject with icmpx admin-prohibited\n`;
