@@ -10,11 +10,14 @@ export const returnTo = 'http://127.0.0.1:5003';
 export const freshVerifier = () => randomBytes(32).toString('base64url');
 let addresses = 0;
 
-/** Keeps cookies by path, follows redirects on our site, sends forms as people fill them in. */
-export function openBrowser({ send }: Pick<TestPlatform, 'send'>) {
-  const cookies = new Map<string, { value: string; path: string }>();
+function freshAddress() {
   addresses += 1;
-  const remoteAddress = `10.${addresses >> 8}.${addresses & 255}.1`;
+  return `10.${addresses >> 8}.${addresses & 255}.1`;
+}
+
+/** Keeps cookies by path, follows redirects on our site, sends forms as people fill them in. */
+export function openBrowser({ send }: Pick<TestPlatform, 'send'>, remoteAddress = freshAddress()) {
+  const cookies = new Map<string, { value: string; path: string }>();
   let at = '';
 
   const load = async (method: 'GET' | 'POST', url: string, fields?: Record<string, string>, headers: Record<string, string> = {}) => {
@@ -53,6 +56,7 @@ export function openBrowser({ send }: Pick<TestPlatform, 'send'>) {
 
   return {
     cookies,
+    remoteAddress,
     get address() {
       return at;
     },

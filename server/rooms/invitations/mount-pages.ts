@@ -10,16 +10,7 @@ import { fingerprint } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { organizationAt } from '../organizations/room.ts';
 import { projectById } from '../projects/room.ts';
-import {
-  answerPageError,
-  countAttempts,
-  formBytesMax,
-  formOf,
-  hashPassword,
-  networkOf,
-  openBrowserSession,
-  pageHeaders,
-} from '../sign-in/room.ts';
+import { answerPageError, countLink, formBytesMax, formOf, hashPassword, openBrowserSession, pageHeaders } from '../sign-in/room.ts';
 import { insertUser, isUsername, userByEmail, type User } from '../users/room.ts';
 import { acceptInvitation, invitationGone } from './accept.ts';
 import { acceptPath, oneLine } from './letter.ts';
@@ -55,9 +46,9 @@ export function mountPages(http: FastifyInstance, platform: Platform) {
   });
 
   http.post(acceptPath, options, async (request, reply) => {
-    await countAttempts(platform.db, [{ limit: 'sign-in from address', of: networkOf(request.ip) }]);
     const form = formOf(request);
     const found = await visit(request, reply);
+    await countLink(db, found?.token, request.ip);
     if (!found) return show(reply, goneInvitationPage(invitationGone().message), gone);
     if (found.account && !found.isSignedIn)
       return reply.redirect(session.signInAddress(`${acceptPath}?token=${found.token}`, found.shown.email), 303);

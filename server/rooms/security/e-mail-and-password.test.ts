@@ -225,6 +225,26 @@ describe('a forgotten password', () => {
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 410]);
   });
 
+  test('is set through a link while a neighbour guesses, and the browser that did so gets in', async () => {
+    const ada = await person({ password_hash });
+    await forgot(ada.user.email);
+    const link = await linkMailedTo(ada.user.email);
+    const browser = openBrowser(home);
+    const neighbour = openBrowser(home, browser.remoteAddress);
+    const answers: number[] = [];
+    await neighbour.visit(link);
+    for (let n = 0; n < 31; n += 1) answers.push((await neighbour.submit({ token: `guess-${n}`, password: next })).status);
+    expect(answers).toEqual([...Array<number>(30).fill(410), 429]);
+    await neighbour.visit(authorizeUrl(freshVerifier()));
+    for (let n = 0; n < 11; n += 1) await neighbour.signIn(ada.user.email, 'wrong');
+    expect((await neighbour.signIn(ada.user.email)).status).toBe(429);
+
+    await browser.visit(link);
+    expect((await browser.submit({ ...formOf(link), password: next })).status).toBe(200);
+    await browser.visit(authorizeUrl(freshVerifier()));
+    expect((await browser.signIn(ada.user.email, next)).text).toContain('wants to act for you');
+  });
+
   test('does not get around the second factor', async () => {
     const ada = await person({ password_hash });
     await enrol(ada);

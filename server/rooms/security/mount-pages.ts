@@ -2,7 +2,17 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
 import type { Html } from '../../kernel/html.ts';
 import type { Platform } from '../../platform.ts';
-import { answerPageError, countAttempts, fieldCharactersMax, formBytesMax, formOf, networkOf, pageHeaders } from '../sign-in/room.ts';
+import {
+  answerPageError,
+  countLink,
+  fieldCharactersMax,
+  formBytesMax,
+  formOf,
+  knownBrowserOf,
+  networkOf,
+  pageHeaders,
+  rememberBrowser,
+} from '../sign-in/room.ts';
 import { confirmEmail } from './change-email.ts';
 import { linkOf, pathOf } from './mailed-link.ts';
 import {
@@ -33,16 +43,17 @@ export function mountPages(http: FastifyInstance, platform: Platform) {
   });
 
   http.post(pathOf('change-email'), options, async (request, reply) => {
-    const form = formOf(request);
-    await countAttempts(db, [{ limit: 'reset from address', of: networkOf(request.ip) }]);
-    const email = await confirmEmail(platform, tokenOf(form));
+    const token = tokenOf(formOf(request));
+    await countLink(db, (await linkOf(db, 'change-email', token))?.token_fingerprint, request.ip);
+    const email = await confirmEmail(platform, token);
     return email === undefined ? show(reply, deadLinkPage(), gone) : show(reply, emailChangedPage(email));
   });
 
   http.get('/forgot-password', options, (_request, reply) => show(reply, forgotPasswordPage()));
 
   http.post('/forgot-password', options, async (request, reply) => {
-    await forgotPassword(platform, field(formOf(request), 'email'), networkOf(request.ip));
+    const visitor = knownBrowserOf(request, platform)?.userId ?? networkOf(request.ip);
+    await forgotPassword(platform, field(formOf(request), 'email'), visitor);
     return show(reply, linkSentPage());
   });
 
@@ -54,13 +65,15 @@ export function mountPages(http: FastifyInstance, platform: Platform) {
 
   http.post(pathOf('reset-password'), options, async (request, reply) => {
     const form = formOf(request);
-    await countAttempts(db, [{ limit: 'reset from address', of: networkOf(request.ip) }]);
     const token = tokenOf(form);
     const password = form.get('password') ?? '';
     const link = await linkOf(db, 'reset-password', token);
+    await countLink(db, link?.token_fingerprint, request.ip);
     if (!link) return show(reply, deadLinkPage(askAgain), gone);
     if (!isPossiblePassword(password)) return show(reply, resetPasswordPage({ email: link.email, token, error: passwordRule }), 400);
     const worked = await resetPassword(platform, token, password);
+    /** Whoever reads their mail is not shut out by who guesses at their account, unless a passcode is still to be shown. */
+    if (worked && !link.mfa_enabled) rememberBrowser(reply, platform, link.id);
     return worked ? show(reply, passwordResetPage()) : show(reply, deadLinkPage(askAgain), gone);
   });
 }

@@ -2,7 +2,7 @@ import type { Platform } from '../../platform.ts';
 import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/room.ts';
 import { changeUser, isEmail, userByEmail, type User } from '../users/room.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
-import { resetPasswordLetter, tell, tellPasswordChanged } from './messages.ts';
+import { resetPasswordLetter, tellPasswordChanged } from './messages.ts';
 
 /** Mails a link to the person's own address. */
 export async function mailPasswordReset({ db, mail, config }: Platform, user: User): Promise<void> {
@@ -16,19 +16,22 @@ export async function mailPasswordReset({ db, mail, config }: Platform, user: Us
 
 /**
  * The same for whoever typed an address into a page. Nobody learns from the answer, nor from how long it takes, whether the address is known:
- * it is counted as typed, and the mail goes out afterwards.
+ * it is counted as typed, and everything else is done afterwards. `visitor` is the network, or who is known to be at the browser.
  */
-export async function forgotPassword(platform: Platform, typed: string, network: string): Promise<void> {
-  const { db, config } = platform;
+export async function forgotPassword(platform: Platform, typed: string, visitor: string): Promise<void> {
   const email = typed.trim().toLowerCase();
-  await countAttempts(db, [
-    { limit: 'reset from address', of: network },
+  await countAttempts(platform.db, [
+    { limit: 'reset from visitor', of: visitor },
     { limit: 'reset to address', of: email },
   ]);
+  mailResetTo(platform, email).catch((error: unknown) => platform.log.error({ err: error }, 'a mail could not be sent'));
+}
+
+async function mailResetTo({ db, config, mail }: Platform, email: string) {
   const user = isEmail(email) ? await userByEmail(db, email) : undefined;
   if (!user || user.deactivated) return;
   const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email });
-  tell(platform, email, resetPasswordLetter(link));
+  await mail.send({ to: email, ...resetPasswordLetter(link) });
 }
 
 /** Whether it worked; every sign-in of the person ends, as whoever forgot a password may fear that it was found. */

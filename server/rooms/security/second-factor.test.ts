@@ -214,6 +214,27 @@ describe('signing in with two factors', () => {
     expect((await typePasscode(elsewhere.browser, passcodeOf(secret))).status).toBe(429);
   });
 
+  test('shuts the owner out in no browser they have used before, nor with a recovery code, while somebody with the password guesses', async () => {
+    const ada = await person({ password_hash });
+    const { secret, recoveryCodes } = await enrol(ada);
+    const { browser: own } = await passwordTyped(ada);
+    expect(own.cookies.has('offshoot_browser')).toBe(false);
+    await typePasscode(own, passcodeOf(secret));
+    expect(own.cookies.has('offshoot_browser')).toBe(true);
+
+    const { browser: thief } = await passwordTyped(ada);
+    const wrong = unlike(secret, '123456', '654321');
+    for (let n = 0; n < 7; n += 1) await typePasscode(thief, wrong);
+    expect((await typePasscode(thief, wrong)).status).toBe(429);
+    expect((await typePasscode(thief, 'abcd-efgh-abcd-efgh')).status).toBe(429);
+
+    await passwordTyped(ada, { max_age: '0' }, own);
+    expect((await typePasscode(own, passcodeOf(secret, 1))).text).toContain('wants to act for you');
+    expect((await typePasscode(thief, passcodeOf(secret, 1))).status).toBe(429);
+    const { browser: elsewhere } = await passwordTyped(ada);
+    expect((await typePasscode(elsewhere, recoveryCodes[0] ?? '')).text).toContain('wants to act for you');
+  });
+
   test.for(['', '\0', 'a'.repeat(5000), "' or 1=1 --", '12345', '１２３４５６'])('refuses %j', async (typed) => {
     const ada = await person({ password_hash });
     await enrol(ada);

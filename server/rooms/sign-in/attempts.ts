@@ -1,6 +1,10 @@
 /**
  * What slows guessing down: attempts are counted in the database, so that every process counts alike, in windows that begin with the first
- * attempt. Whose attempts they are is kept as a hash. An attempt counts before it is looked at, so many at once win nothing.
+ * attempt. Whose attempts they are is kept as a hash.
+ *
+ * Nobody is shut out by somebody else. What can be guessed (passwords, passcodes) counts before it is looked at, so many at once win nothing;
+ * a browser that its owner has signed in with before counts for itself (known-browser.ts). What cannot be guessed (tokens, mailed links) is looked
+ * at first: a right one counts for itself, only wrong ones count for their address.
  */
 import { isIPv6 } from 'node:net';
 import { sql } from 'kysely';
@@ -9,33 +13,41 @@ import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
 
 const limits = {
-  /** One guesser is slowed down without shutting the owner out; many together meet the second limit. */
+  'sign-in to account from known browser': { attemptsMax: 10, seconds: 900 },
   'sign-in to account from address': { attemptsMax: 10, seconds: 900 },
+  /** Past this the account is being guessed at by many, and each address has fewer attempts (`countPassword`). */
   'sign-in to account': { attemptsMax: 100, seconds: 900 },
   'sign-in from address': { attemptsMax: 100, seconds: 900 },
+  'passcode from known browser': { attemptsMax: 6, seconds: 900 },
   'passcode of account': { attemptsMax: 6, seconds: 900 },
   'password change of account': { attemptsMax: 10, seconds: 900 },
-  'reset from address': { attemptsMax: 30, seconds: 900 },
+  'use of mailed link': { attemptsMax: 30, seconds: 900 },
+  'wrong link from address': { attemptsMax: 30, seconds: 900 },
+  'reset from visitor': { attemptsMax: 30, seconds: 900 },
   'mail for account': { attemptsMax: 10, seconds: 3600 },
   'reset to address': { attemptsMax: 5, seconds: 3600 },
   'mail to address': { attemptsMax: 5, seconds: 3600 },
   'phone message for account': { attemptsMax: 5, seconds: 3600 },
   'phone message to number': { attemptsMax: 5, seconds: 3600 },
-  'authorization from address': { attemptsMax: 300, seconds: 600 },
-  'token exchange from address': { attemptsMax: 1200, seconds: 60 },
+  'authorization from visitor': { attemptsMax: 300, seconds: 600 },
+  'use of token': { attemptsMax: 1200, seconds: 60 },
+  'wrong token from address': { attemptsMax: 30, seconds: 60 },
   'mail from user': { attemptsMax: 300, seconds: 3600 },
 } as const;
 
 type Limit = keyof typeof limits;
 
-/** A failed token exchange weighs as much as this many that succeed: build machines exchange all day, guessers fail all day. */
-export const failedExchangeWeight = 40;
-
 interface Attempt {
   limit: Limit;
-  /** The account or the address. */
+  /** The account, the address, or what else it counts for. */
   of: string;
-  weight?: number;
+}
+
+interface Counted {
+  limit: Limit;
+  count: number;
+  /** Until it is counted anew. */
+  seconds: number;
 }
 
 const countMax = 1_000_000;
@@ -45,17 +57,73 @@ let counted = 0;
 
 /** Counts them, and refuses when one of them is past its limit. List them in the order of `limits`: that keeps statements from deadlocking. */
 export async function countAttempts(db: Db, attempts: readonly Attempt[]): Promise<void> {
-  const counts = await addAttempts(db, attempts);
-  const attemptsMax = new Map(attempts.map(({ limit, of }) => [keyOf(limit, of), limits[limit].attemptsMax]));
-  const over = counts.filter(({ key, count }) => count > (attemptsMax.get(key) ?? 0));
-  if (over.length > 0) throw tooMany(Math.max(...over.map(({ seconds }) => seconds), 1));
+  refuseTooMany(await addAttempts(db, attempts));
 }
 
-/** Counts them in one statement, and leaves it to the next attempt to be refused. */
-export async function addAttempts(db: Db, attempts: readonly Attempt[]) {
-  const rows = attempts.map(
-    ({ limit, of, weight = 1 }) => sql`(${keyOf(limit, of)}, ${weight}::integer, now() + make_interval(secs => ${limits[limit].seconds}))`,
+/** Of an account that many guess at. Its owner has as many attempts from wherever they are, and a guesser needs ever new addresses. */
+const attemptsOnGuessedMax = 3;
+
+/** Somebody who shows who they are: for an account, from an address, with a browser that is known for that account or with another. */
+export interface Claimant {
+  account: string;
+  address: string;
+  knownBrowser: string | undefined;
+}
+
+/** Counts a password that was typed. However many others guess at the account, whoever comes from elsewhere is not refused. */
+export async function countPassword(db: Db, { account, address, knownBrowser }: Claimant): Promise<void> {
+  if (knownBrowser !== undefined) return countAttempts(db, [{ limit: 'sign-in to account from known browser', of: knownBrowser }]);
+  const counted = await addAttempts(db, [
+    { limit: 'sign-in to account from address', of: `${account} ${address}` },
+    { limit: 'sign-in to account', of: account },
+    { limit: 'sign-in from address', of: address },
+  ]);
+  const here = counted.filter(({ limit }) => limit !== 'sign-in to account');
+  refuseTooMany(here, counted.some(isGuessedAt) ? { 'sign-in to account from address': attemptsOnGuessedMax } : {});
+}
+
+const isGuessedAt = ({ limit, count }: Counted) => limit === 'sign-in to account' && count > limits[limit].attemptsMax;
+
+/** After the right password: what was typed before it no longer counts. */
+export async function forgetPasswords(db: Db, { account, address, knownBrowser }: Claimant): Promise<void> {
+  if (knownBrowser !== undefined) return forgetAttempts(db, 'sign-in to account from known browser', knownBrowser);
+  await forgetAttempts(db, 'sign-in to account from address', `${account} ${address}`);
+  await forgetAttempts(db, 'sign-in to account', account);
+}
+
+/** Counts a passcode that was typed. Passcodes are short, so unknown browsers share a few attempts, wherever they are. */
+export const countPasscode = (db: Db, { account, address, knownBrowser }: Claimant): Promise<void> =>
+  countAttempts(
+    db,
+    knownBrowser === undefined
+      ? [
+          { limit: 'sign-in from address', of: address },
+          { limit: 'passcode of account', of: account },
+        ]
+      : [{ limit: 'passcode from known browser', of: knownBrowser }],
   );
+
+/** What a stranger typed still counts when the owner was right in a browser that is known. */
+export const forgetPasscodes = (db: Db, { account, knownBrowser }: Claimant): Promise<void> =>
+  knownBrowser === undefined
+    ? forgetAttempts(db, 'passcode of account', account)
+    : forgetAttempts(db, 'passcode from known browser', knownBrowser);
+
+/** Counts the use of a token that was looked at: a right one by its own name, a wrong one for the address that it came from. */
+export const countToken = (db: Db, rightToken: string | undefined, address: string): Promise<void> =>
+  countAttempts(db, [
+    rightToken === undefined ? { limit: 'wrong token from address', of: networkOf(address) } : { limit: 'use of token', of: rightToken },
+  ]);
+
+/** The same for what was mailed. */
+export const countLink = (db: Db, rightLink: string | undefined, address: string): Promise<void> =>
+  countAttempts(db, [
+    rightLink === undefined ? { limit: 'wrong link from address', of: networkOf(address) } : { limit: 'use of mailed link', of: rightLink },
+  ]);
+
+/** Counts in one statement. */
+async function addAttempts(db: Db, attempts: readonly Attempt[]): Promise<Counted[]> {
+  const rows = attempts.map(({ limit, of }) => sql`(${keyOf(limit, of)}, 1, now() + make_interval(secs => ${limits[limit].seconds}))`);
   const counts = await sql<{ key: string; count: number; seconds: number }>`
     insert into attempts (key, count, window_ends_at) values ${sql.join(rows)}
     on conflict (key) do update set
@@ -64,10 +132,20 @@ export async function addAttempts(db: Db, attempts: readonly Attempt[]) {
     returning key, count, ceil(extract(epoch from window_ends_at - now()))::integer as seconds`.execute(db);
   counted += 1;
   if (counted % sweepEvery === 0) await removeExpiredAttempts(db);
-  return counts.rows;
+  return attempts.flatMap(({ limit, of }) => {
+    const row = counts.rows.find(({ key }) => key === keyOf(limit, of));
+    return row ? [{ limit, count: row.count, seconds: row.seconds }] : [];
+  });
 }
 
-export const forgetAttempts = (db: Db, limit: Limit, of: string) => db.deleteFrom('attempts').where('key', '=', keyOf(limit, of)).execute();
+function refuseTooMany(counts: readonly Counted[], fewer: Partial<Record<Limit, number>> = {}): void {
+  const over = counts.filter(({ limit, count }) => count > (fewer[limit] ?? limits[limit].attemptsMax));
+  if (over.length > 0) throw tooMany(Math.max(...over.map(({ seconds }) => seconds), 1));
+}
+
+export async function forgetAttempts(db: Db, limit: Limit, of: string): Promise<void> {
+  await db.deleteFrom('attempts').where('key', '=', keyOf(limit, of)).execute();
+}
 
 /** One household or machine counts as one: an IPv6 customer has a whole /64 to send from. */
 export function networkOf(address: string): string {

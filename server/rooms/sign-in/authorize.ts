@@ -6,19 +6,21 @@ import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../../platform.ts';
 import { countAttempts, networkOf } from './attempts.ts';
 import type { HandOver } from './hand-over.ts';
+import { knownBrowserOf } from './known-browser.ts';
 import { answerPageError } from './layout.ts';
 import { apiScope } from './provider.ts';
 
 const documents = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/oauth2/jwks'];
 
-export function mountAuthorize(http: FastifyInstance, { db }: Platform, handOver: HandOver) {
+export function mountAuthorize(http: FastifyInstance, platform: Platform, handOver: HandOver) {
   for (const url of documents) {
     http.get(url, (request, reply) => handOver(request, reply, { method: 'GET', url, accept: 'application/json' }));
   }
 
   const options = { errorHandler: answerPageError };
   http.get('/oauth2/authorize', options, async (request, reply) => {
-    await countAttempts(db, [{ limit: 'authorization from address', of: networkOf(request.ip) }]);
+    const visitor = knownBrowserOf(request, platform)?.userId ?? networkOf(request.ip);
+    await countAttempts(platform.db, [{ limit: 'authorization from visitor', of: visitor }]);
     const url = `/oauth2/authorize?${asTheLibraryExpects(request.url).toString()}`;
     await handOver(request, reply, { method: 'GET', url, accept: 'text/html' });
   });

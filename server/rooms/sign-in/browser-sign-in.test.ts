@@ -11,6 +11,7 @@ import {
   password,
   password_hash,
   returnTo,
+  type Browser,
 } from '../../test-browser.ts';
 import { openTestPlatform, type Reply } from '../../test-platform.ts';
 import { hashPassword, signOutEverywhere } from './room.ts';
@@ -135,14 +136,76 @@ describe('signing in with a browser', () => {
     expect((await owner.signIn(bob.user.email)).status).toBe(200);
   });
 
-  test('is slowed for many guessers together', async () => {
+  test('is slowed for many guessers together: each has few attempts, and the owner from elsewhere still gets in', async () => {
     const first = openBrowser();
     await first.visit(authorizeUrl(freshVerifier()));
     await first.signIn(bob.user.email, 'wrong');
     await db.updateTable('attempts').set({ count: 100 }).where('key', '~', '^sign-in to account [^ ]+$').execute();
     const next = openBrowser();
     await next.visit(authorizeUrl(freshVerifier()));
-    expect((await next.signIn(bob.user.email)).status).toBe(429);
+    for (const status of [401, 401, 401, 429]) expect((await next.signIn(bob.user.email, 'wrong')).status).toBe(status);
+    const owner = openBrowser();
+    await owner.visit(authorizeUrl(freshVerifier()));
+    expect((await owner.signIn(bob.user.email)).status).toBe(200);
+  });
+
+  describe('from a browser that its owner has used before', () => {
+    const atTheLimit = (limit: string) => db.updateTable('attempts').set({ count: 1000 }).where('key', '~', `^${limit} [^ ]+$`).execute();
+    const next = async (browser: Browser) => {
+      await browser.visit('/sign-out');
+      await browser.submit({});
+      await browser.visit(authorizeUrl(freshVerifier()));
+    };
+
+    test('works while a neighbour behind the same address guesses, and while others guess at the account', async () => {
+      const eve = await person({ password_hash });
+      const own = openBrowser();
+      await signedIn(own, eve.user.email);
+      const neighbour = openBrowserOf(home, own.remoteAddress);
+      await neighbour.visit(authorizeUrl(freshVerifier()));
+      for (let n = 0; n < 11; n += 1) await neighbour.signIn(eve.user.email, 'wrong');
+      for (const limit of ['sign-in from address', 'sign-in to account', 'authorization from visitor']) await atTheLimit(limit);
+      expect((await neighbour.signIn(bob.user.email)).status).toBe(429);
+      expect((await neighbour.visit(authorizeUrl(freshVerifier()))).status).toBe(429);
+
+      await next(own);
+      expect((await own.signIn(eve.user.email, 'mistyped')).status).toBe(401);
+      expect((await own.signIn(eve.user.email)).text).toContain('wants to act for you');
+    });
+
+    test('is slowed there, too: having the cookie lets nobody guess on', async () => {
+      const eve = await person({ password_hash });
+      const thief = openBrowser();
+      await signedIn(thief, eve.user.email);
+      await next(thief);
+      for (let n = 0; n < 10; n += 1) expect((await thief.signIn(eve.user.email, 'wrong')).status).toBe(401);
+      expect((await thief.signIn(eve.user.email)).status).toBe(429);
+      const owner = openBrowser();
+      await owner.visit(authorizeUrl(freshVerifier()));
+      expect((await owner.signIn(eve.user.email)).status).toBe(200);
+    });
+
+    test('counts for that person only, and only with a cookie of our making', async () => {
+      const eve = await person({ password_hash });
+      const browser = openBrowser();
+      await signedIn(browser, eve.user.email);
+      const [userId = '', id = '', signature = ''] = (browser.cookies.get('offshoot_browser')?.value ?? '').split('.');
+      expect(userId).toBe(eve.user.id);
+      for (const value of [
+        `${bob.user.id}.${id}.${signature}`,
+        `${userId}.${id.slice(1)}A.${signature}`,
+        `${userId}.${id}.`,
+        '..',
+        userId,
+      ]) {
+        await next(browser);
+        browser.cookies.set('offshoot_browser', { value, path: '/' });
+        await browser.signIn(bob.user.email, 'wrong');
+        await atTheLimit('sign-in from address');
+        expect({ value, status: (await browser.signIn(bob.user.email)).status }).toEqual({ value, status: 429 });
+        await db.deleteFrom('attempts').execute();
+      }
+    });
   });
 
   test('returns access_denied when the person does not allow it, or cancels', async () => {

@@ -8,7 +8,6 @@ import { fingerprint } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { accessTokenSeconds, viaGrant } from './access-token.ts';
 import { openAdapter } from './adapter.ts';
-import { addAttempts, failedExchangeWeight, networkOf } from './attempts.ts';
 import { clients, pagesClient, pagesClientId } from './clients.ts';
 import { errorPage, pageHeaders } from './layout.ts';
 import { activeUser, useApiToken } from './queries.ts';
@@ -37,7 +36,7 @@ export function openProvider(platform: Platform): Provider {
   provider.registerGrantType('api_token', apiTokenGrant(provider, platform), ['api_token']);
   provider.use(async (ctx, next) => {
     await next();
-    if (ctx.path === '/oauth2/token') await finishTokenReply(ctx as KoaContextWithOIDC, platform);
+    if (ctx.path === '/oauth2/token') finishTokenReply(ctx as KoaContextWithOIDC);
     keepRedirectRelative(ctx as KoaContextWithOIDC);
     for (const name of crossOriginHeaders) ctx.remove(name);
   });
@@ -199,12 +198,11 @@ const refusals: Record<string, string> = {
   authorization_code: 'Invalid authorization code',
 };
 
-async function finishTokenReply(ctx: KoaContextWithOIDC, { db }: Platform) {
+function finishTokenReply(ctx: KoaContextWithOIDC) {
   const reply = ctx.body as Record<string, unknown>;
   if (typeof reply['token_type'] === 'string') reply['token_type'] = reply['token_type'].toLowerCase();
   if (reply['error'] !== 'invalid_grant') return;
   reply['error_description'] = refusals[String(ctx.oidc.params?.['grant_type'])] ?? reply['error_description'];
-  await addAttempts(db, [{ limit: 'token exchange from address', of: networkOf(ctx.ip), weight: failedExchangeWeight }]);
 }
 
 /** No page of another origin has business here; the library, which is not shown the Origin, would allow them all. */

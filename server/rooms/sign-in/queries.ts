@@ -66,6 +66,9 @@ export async function holderOfKey(db: Db, keyId: number, project: string): Promi
   return (await db.executeQuery<Holder>({ ...keyHoldersQuery, parameters: [String(keyId), keyId, project] })).rows[0];
 }
 
+export const apiTokenBy = (db: Db, tokenFingerprint: string) =>
+  db.selectFrom('api_tokens').select('id').where('fingerprint', '=', tokenFingerprint).executeTakeFirst();
+
 /** Finds the owner of an API token and notes its use, in one statement; undefined when it is wrong or its owner is deactivated. */
 export async function useApiToken(db: Db, tokenFingerprint: string) {
   const { rows } = await sql<{ api_token_id: string; mfa_on_creation: boolean; user_id: string; token_generation: number }>`

@@ -21,7 +21,9 @@ export { hashPassword, isPassword } from './passwords.ts';
 export { addSecondFactor, removeSecondFactor, replaceRecoveryCodes } from './second-factor.ts';
 export { bytesOfBase32, newTotpSecret, stepOf } from './totp.ts';
 /** For whatever else must not be tried too often. */
-export { addAttempts, countAttempts, failedExchangeWeight, forgetAttempts, networkOf } from './attempts.ts';
+export { countAttempts, countLink, countToken, forgetAttempts, networkOf } from './attempts.ts';
+/** For whoever knows that a person is at their own browser. */
+export { knownBrowserOf, rememberBrowser } from './known-browser.ts';
 /** For pages of other rooms: the same look, and the same guard of their forms. */
 export { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
 export { alert, answerPageError, layout, pageHeaders } from './layout.ts';

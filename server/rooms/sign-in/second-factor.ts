@@ -47,9 +47,14 @@ export function replaceRecoveryCodes(db: Db, userId: string) {
 
 /** Whether this proves the second factor: a passcode of now, or a recovery code. Whichever it is, it is used up. */
 export async function useSecondFactor(db: Db, secrets: Secrets, userId: string, typed: string): Promise<boolean> {
-  const text = typed.replaceAll(/[\s-]/g, '').toLowerCase();
-  return /^\d{6}$/.test(text) ? usePasscode(db, secrets, userId, text) : useRecoveryCode(db, userId, text);
+  const text = plainCode(typed);
+  return isPasscode(text) ? usePasscode(db, secrets, userId, text) : useRecoveryCode(db, userId, text);
 }
+
+/** Six digits can be guessed; recovery codes, which are all else, cannot. */
+export const isPasscode = (typed: string) => /^\d{6}$/.test(plainCode(typed));
+
+const plainCode = (typed: string) => typed.replaceAll(/[\s-]/g, '').toLowerCase();
 
 async function usePasscode(db: Db, secrets: Secrets, userId: string, passcode: string) {
   const device = await db.selectFrom('passcodes').select('sealed').where('user_id', '=', userId).executeTakeFirst();

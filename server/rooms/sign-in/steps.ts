@@ -8,22 +8,29 @@ import { errors, type Interaction, type InteractionResults, type Provider } from
 import type { Html } from '../../kernel/html.ts';
 import type { Platform } from '../../platform.ts';
 import { displayName } from '../users/room.ts';
-import { countAttempts, forgetAttempts, networkOf } from './attempts.ts';
+import { countPasscode, countPassword, forgetPasscodes, forgetPasswords, networkOf, type Claimant } from './attempts.ts';
 import { clientName } from './clients.ts';
 import { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
+import { knownBrowserOf, rememberBrowser, type KnownBrowser } from './known-browser.ts';
 import { answerPageError, pageHeaders } from './layout.ts';
 import { consentPage, noSecondFactorPage, passcodePage, signInPage, signOutPage, signedOutPage } from './pages.ts';
 import { isPassword } from './passwords.ts';
 import { pagesPath } from './provider.ts';
 import { activeUser, userByLogin } from './queries.ts';
-import { useSecondFactor } from './second-factor.ts';
+import { isPasscode, useSecondFactor } from './second-factor.ts';
 
 /** What a form leads to: the same page again with an error, the next step, or the sign-in begun anew. */
-type Outcome = { refused: Html } | { result: InteractionResults } | { restart: true };
+type Outcome = { refused: Html } | { result: InteractionResults; signedIn?: string } | { restart: true };
+
+/** Where a form comes from. */
+interface Sender {
+  address: string;
+  browser: KnownBrowser | undefined;
+}
 
 interface Step {
   page(interaction: Interaction): Promise<Html>;
-  submit(interaction: Interaction, form: URLSearchParams, address: string): Promise<Outcome>;
+  submit(interaction: Interaction, form: URLSearchParams, sender: Sender): Promise<Outcome>;
 }
 
 export function mountSteps(http: FastifyInstance, platform: Platform, provider: Provider) {
@@ -54,11 +61,13 @@ export function mountSteps(http: FastifyInstance, platform: Platform, provider: 
   http.post<{ Params: { uid: string } }>(`${pagesPath}/:uid`, options, async (request, reply) => {
     const form = formOf(request);
     const { interaction, step, show } = await current(request, reply);
-    const outcome = await step.submit(interaction, form, networkOf(request.ip));
+    const sender = { address: networkOf(request.ip), browser: knownBrowserOf(request, platform) };
+    const outcome = await step.submit(interaction, form, sender);
     if ('refused' in outcome) return show(outcome.refused, 401);
     if ('restart' in outcome) return reply.redirect(`/oauth2/authorize?${queryOf(interaction).toString()}`, 303);
     interaction.result = { ...(outcome.result.error === undefined && interaction.lastSubmission), ...outcome.result };
     await interaction.persist();
+    if (outcome.signedIn !== undefined && sender.browser?.userId !== outcome.signedIn) rememberBrowser(reply, platform, outcome.signedIn);
     return reply.redirect(new URL(interaction.returnTo).pathname, 303);
   });
 
@@ -78,24 +87,20 @@ function signInStep({ db }: Platform, provider: Provider): Step {
 
   return {
     page: (interaction) => Promise.resolve(page(interaction, asked(interaction, 'login_hint'))),
-    async submit(interaction, form, address) {
+    async submit(interaction, form, sender) {
       if (form.get('answer') === 'cancel') return denied;
       const login = (form.get('login') ?? '').trim();
       const password = form.get('password') ?? '';
       const isPossible = [login, password].every((text) => text.length <= fieldCharactersMax && !text.includes('\0'));
-      const user = isPossible ? await userByLogin(db, login) : undefined;
-      const account = user?.id ?? login;
-      await countAttempts(db, [
-        { limit: 'sign-in to account from address', of: `${account} ${address}` },
-        { limit: 'sign-in to account', of: account },
-        { limit: 'sign-in from address', of: address },
-      ]);
+      const user = await userByLogin(db, isPossible ? login : '');
+      const claimant = claimantOf(sender, user?.id ?? login);
+      await countPassword(db, claimant);
       const isRight = await isPassword(password, user?.password_hash ?? null);
       if (!user || !isRight || user.deactivated) return { refused: page(interaction, login, refusal) };
-      await forgetAttempts(db, 'sign-in to account from address', `${account} ${address}`);
-      await forgetAttempts(db, 'sign-in to account', account);
+      await forgetPasswords(db, claimant);
       if (interaction.session && interaction.session.accountId !== user.id) await leaveSession(provider, interaction);
-      return { result: { login: { accountId: user.id, amr: ['pwd'], ts: Math.floor(Date.now() / 1000) } } };
+      const result = { login: { accountId: user.id, amr: ['pwd'], ts: Math.floor(Date.now() / 1000) } };
+      return user.mfa_enabled ? { result } : { result, signedIn: user.id };
     },
   };
 }
@@ -113,22 +118,31 @@ function passcodeStep({ db, secrets }: Platform, provider: Provider): Step {
       const { mfa_enabled } = await personOf(interaction);
       return mfa_enabled ? passcodePage() : noSecondFactorPage(clientOf(interaction));
     },
-    async submit(interaction, form, address) {
+    async submit(interaction, form, sender) {
       if (form.get('answer') === 'switch') return switchAccount(provider, interaction);
       const user = await personOf(interaction);
       if (form.get('answer') !== 'sign-in' || !user.mfa_enabled) return user.mfa_enabled ? denied : unmet;
-      await countAttempts(db, [
-        { limit: 'sign-in from address', of: address },
-        { limit: 'passcode of account', of: user.id },
-      ]);
+      const claimant = claimantOf(sender, user.id);
       const typed = (form.get('passcode') ?? '').slice(0, fieldCharactersMax);
-      if (!(await useSecondFactor(db, secrets, user.id, typed))) return { refused: passcodePage(refusal) };
-      await forgetAttempts(db, 'passcode of account', user.id);
+      const isGuessable = isPasscode(typed);
+      if (isGuessable) await countPasscode(db, claimant);
+      if (!(await useSecondFactor(db, secrets, user.id, typed))) {
+        if (!isGuessable) await countPasscode(db, claimant);
+        return { refused: passcodePage(refusal) };
+      }
+      await forgetPasscodes(db, claimant);
       const session = await provider.Session.findByUid(interaction.session?.uid ?? '');
-      return { result: { login: { accountId: user.id, amr: ['pwd', 'mfa'], ...(session?.loginTs && { ts: session.loginTs }) } } };
+      const login = { accountId: user.id, amr: ['pwd', 'mfa'], ...(session?.loginTs && { ts: session.loginTs }) };
+      return { result: { login }, signedIn: user.id };
     },
   };
 }
+
+const claimantOf = ({ address, browser }: Sender, account: string): Claimant => ({
+  account,
+  address,
+  knownBrowser: browser?.userId === account ? browser.id : undefined,
+});
 
 function consentStep({ db }: Platform, provider: Provider): Step {
   return {

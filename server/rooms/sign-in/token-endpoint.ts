@@ -8,12 +8,14 @@ import { errors, type Provider } from 'oidc-provider';
 import { answerError } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/parse.ts';
 import { Problem } from '../../kernel/problem.ts';
+import { fingerprint } from '../../kernel/secrets.ts';
+import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { isViaGrant, openAccessTokens } from './access-token.ts';
-import { countAttempts, networkOf } from './attempts.ts';
+import { countToken } from './attempts.ts';
 import { isClient } from './clients.ts';
 import type { HandOver } from './hand-over.ts';
-import { endGrant } from './queries.ts';
+import { apiTokenBy, endGrant } from './queries.ts';
 
 const bodyBytesMax = 16 * 1024;
 const parametersMax = 30;
@@ -26,25 +28,42 @@ export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, pr
   const options = { bodyLimit: bodyBytesMax, errorHandler: answerOAuthError };
 
   http.post('/oauth2/token', options, async (request, reply) => {
-    await countAttempts(db, [{ limit: 'token exchange from address', of: networkOf(request.ip) }]);
     const parameters = parametersOf(request);
     const client = clientOf(request, parameters) ?? (await clientOfRefreshToken(provider, parameters));
+    await countToken(db, await exchangedToken(db, provider, parameters), request.ip);
     await handOver(request, reply, { method: 'POST', url: '/oauth2/token', accept: 'application/json', form: formOf(parameters, client) });
   });
 
   http.post('/oauth2/revoke', options, async (request, reply) => {
-    await countAttempts(db, [{ limit: 'token exchange from address', of: networkOf(request.ip) }]);
     const parameters = parametersOf(request);
     const client = clientOf(request, parameters);
     const token = parameters.get('token') ?? '';
     if (!token.includes('.')) {
+      await countToken(db, (await provider.RefreshToken.find(token))?.grantId, request.ip);
       const form = formOf(parameters, client);
       return handOver(request, reply, { method: 'POST', url: '/oauth2/revoke', accept: 'application/json', form });
     }
     const claims = await claimsOf(token);
+    await countToken(db, claims?.via, request.ip);
     if (claims && claims.client_id === client && isViaGrant(claims.via)) await endGrant(db, claims.via);
     return reply.code(200).send();
   });
+}
+
+/** What is offered in exchange, by a name that does not change when it is replaced; undefined where it is nothing of ours. */
+async function exchangedToken(db: Db, provider: Provider, parameters: Parameters): Promise<string | undefined> {
+  const offered = (name: string) => parameters.get(name) ?? '';
+  switch (parameters.get('grant_type')) {
+    case 'api_token':
+      return (await apiTokenBy(db, fingerprint(offered('api_token'))))?.id;
+    case 'refresh_token':
+      return (await provider.RefreshToken.find(offered('refresh_token')))?.grantId;
+    case 'authorization_code':
+      return (await provider.AuthorizationCode.find(offered('code')))?.grantId;
+    case undefined:
+    default:
+      return undefined;
+  }
 }
 
 function parametersOf({ body, headers }: FastifyRequest): Parameters {

@@ -149,19 +149,46 @@ test('whatever else is sent is answered 400 in OAuth words, and logged as no bug
   expect(logLines.filter((line) => line.includes('"bug"'))).toEqual([]);
 });
 
-test('guessing is slowed by address, and says when to come back; exchanging often is not', async () => {
-  const often = await Promise.all(Array.from({ length: 100 }, () => withToken(ada.apiToken, '10.1.0.1')));
-  expect(often.every(({ status }) => status === 200)).toBe(true);
-  const guesses = [];
-  for (let i = 0; i < 40; i += 1) guesses.push((await withToken('guess', '10.1.0.2')).status);
-  expect(guesses.slice(0, 20).every((status) => status === 400)).toBe(true);
-  const { status, json, headers } = await withToken(ada.apiToken, '10.1.0.2');
-  expect({ status, json }).toEqual({ status: 429, json: { error: 'too_many_requests', error_description: expect.any(String) } });
-  expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-  expect((await withToken(ada.apiToken, '10.1.0.3')).status).toBe(200);
-  const neighbours = await withToken('guess', '2001:db8:1:2::1');
-  expect(neighbours.status).toBe(400);
-  expect(await db.selectFrom('attempts').select('key').execute()).not.toContainEqual({ key: expect.stringContaining('10.1.0.2') });
+describe('guessing tokens', () => {
+  const guessUntilRefused = async (address: string) => {
+    const guesses: number[] = [];
+    for (let n = 0; n < 31; n += 1) guesses.push((await withToken(`guess-${n}`, address)).status);
+    expect(guesses).toEqual([...Array<number>(30).fill(400), 429]);
+  };
+
+  test('is slowed by address, and says when to come back; exchanging often is not', async () => {
+    const often = await Promise.all(Array.from({ length: 100 }, () => withToken(ada.apiToken, '10.1.0.1')));
+    expect(often.every(({ status }) => status === 200)).toBe(true);
+    await guessUntilRefused('10.1.0.2');
+    const { status, json, headers } = await withToken('guess', '10.1.0.2');
+    expect({ status, json }).toEqual({ status: 429, json: { error: 'too_many_requests', error_description: expect.any(String) } });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect((await withToken('guess', '10.1.0.3')).status).toBe(400);
+    expect((await withToken('guess', '2001:db8:1:2::1')).status).toBe(400);
+    expect(await db.selectFrom('attempts').select('key').execute()).not.toContainEqual({ key: expect.stringContaining('10.1.0.2') });
+  });
+
+  test('shuts nobody behind the same address out who has a right one, be it new or long in use', async () => {
+    const address = '10.1.0.4';
+    await guessUntilRefused(address);
+    const bob = await person();
+    for (const { apiToken } of [ada, bob]) expect((await withToken(apiToken, address)).status).toBe(200);
+    const authorization = (token: string) => ({ authorization: `Basic ${btoa(`x:${token}`)}` });
+    const git = (token: string) =>
+      send({ url: '/git/nothing.git/info/refs?service=git-upload-pack', headers: authorization(token), remoteAddress: address });
+    expect((await git('guess')).status).toBe(429);
+    for (const token of [ada.apiToken, bob.apiToken, bob.accessToken]) expect((await git(token)).status).toBe(404);
+  });
+
+  test('is not what a right token is slowed by, which is how often it is used itself', async () => {
+    const bob = await person();
+    expect((await withToken(bob.apiToken, '10.1.0.5')).status).toBe(200);
+    const { id } = await db.selectFrom('api_tokens').select('id').where('user_id', '=', bob.user.id).executeTakeFirstOrThrow();
+    const key = `use of token ${createHash('sha256').update(id).digest('base64url')}`;
+    await db.updateTable('attempts').set({ count: 1200 }).where('key', '=', key).execute();
+    expect((await withToken(bob.apiToken, '10.1.0.6')).status).toBe(429);
+    expect((await withToken(ada.apiToken, '10.1.0.6')).status).toBe(200);
+  });
 });
 
 test('the keys and endpoints are published', async () => {

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { Problem } from '../../kernel/problem.ts';
 import { leaveBodiesUnread } from '../../kernel/upload.ts';
 import type { Platform } from '../../platform.ts';
-import { addAttempts, countAttempts, failedExchangeWeight, networkOf } from '../sign-in/room.ts';
+import { countToken } from '../sign-in/room.ts';
 import { admit, converse, pushBytesMax, type Partner, type Talk } from './converse.ts';
 
 type Service = 'upload-pack' | 'receive-pack';
@@ -58,13 +58,11 @@ async function signIn(request: FastifyRequest<Route>, platform: Platform): Promi
   const projectId = projectPattern.exec(request.params.repository)?.[1] ?? '';
   const token = tokenOf(request.headers.authorization);
   if (token === undefined) throw askFor('Use your API token as the password.');
-  const from = { limit: 'token exchange from address', of: networkOf(request.ip) } as const;
   const isAccessToken = token.split('.').length === 3;
-  if (!isAccessToken) await countAttempts(platform.db, [from]);
   const callerNow = () => (isAccessToken ? platform.callerOf(token, { projectId }) : platform.callerBy({ apiToken: token }, projectId));
   const caller = await callerNow();
+  await countToken(platform.db, caller?.via, request.ip);
   if (caller) return { caller, callerNow, projectId };
-  await addAttempts(platform.db, [{ ...from, weight: failedExchangeWeight }]);
   throw askFor('The token is wrong or has expired. Use an API token as the password; the user name does not matter.');
 }
 
