@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { ClientReading } from './client-reading.ts';
+import { crowdedReply, endWith } from './connection-places.ts';
 import type { Clients } from './listener.ts';
 import { Outgoing } from './outgoing.ts';
 import { passableUpgrade, readHead } from './request-head.ts';
@@ -145,6 +146,14 @@ export class ClientConnection {
     if (this.isIdle && !this.#raw) this.#endOfService();
   }
 
+  /** It never asked for anything, and its address has others that came. */
+  giveWay() {
+    this.#isLingering = true;
+    this.#deadline = 0;
+    this.#reading.leaveToStream();
+    endWith(this.socket, crowdedReply('address'));
+  }
+
   destroy() {
     this.socket.destroy();
   }
@@ -207,7 +216,7 @@ export class ClientConnection {
       this.#refusal ??= 'malformed';
       return true;
     }
-    this.#requests++;
+    if (this.#requests++ === 0) this.#clients.onAsked(this);
     const isSole = this.#visits.length === 0;
     const upgrade = request.wantsUpgrade && isSole && request.method === 'GET' ? passableUpgrade(head) : undefined;
     const visit = new Visit(this, request, head, upgrade);

@@ -32,7 +32,7 @@ export class Crowd {
 }
 
 /** Only those who have something under way are remembered. */
-export function decrease(counts: Map<string, number>, key: string) {
+function decrease(counts: Map<string, number>, key: string) {
   const count = counts.get(key) ?? 0;
   if (count > 1) counts.set(key, count - 1);
   else counts.delete(key);

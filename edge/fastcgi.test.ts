@@ -150,7 +150,10 @@ test('PHP is told what other servers tell it, and keeps its connection', async (
     const answer = await answerTo(made.port, `${head}\r\nHost: app.test:8080\r\nConnection: close\r\n${body}`, 300);
     return { answer, status: statuses(answer)[0], json: /\{"server"[^]*\}/.exec(answer)?.[0] };
   };
-  const got = await ask('GET /some/page?a=b HTTP/1.1\r\nProxy: evil\r\nCookie: c=d\r\nX-Client-IP: 6.6.6.6', '\r\n');
+  const got = await ask(
+    'GET /some/page?a=b HTTP/1.1\r\nProxy: evil\r\nCookie: c=d\r\nX-Client-IP: 6.6.6.6\r\nClient-IP: 6.6.6.6\r\nTrue-Client-IP: 6.6.6.6',
+    '\r\n',
+  );
   expect(got.answer).toContain('X-Php: yes');
   expect(JSON.parse(got.json ?? '{}').server).toMatchObject({
     REQUEST_URI: '/some/page?a=b',
@@ -167,6 +170,7 @@ test('PHP is told what other servers tell it, and keeps its connection', async (
     REMOTE_ADDR: '127.0.0.1',
   });
   expect(got.json).not.toContain('HTTP_PROXY');
+  expect(got.json).not.toContain('6.6.6.6');
   expect((await ask('GET /plain.txt HTTP/1.1', '\r\n')).answer).toMatch(/a file$/);
   expect((await ask('GET /?status=418&warn=1 HTTP/1.1', '\r\n')).status).toBe(418);
   expect(made.stderr.join('')).toContain('a warning');

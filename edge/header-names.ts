@@ -27,29 +27,67 @@ export interface HeaderName {
 
 const hopByHop = new Set(['keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'http2-settings']);
 const hopByHopInReply = new Set(['keep-alive', 'proxy-connection', 'te', 'upgrade']);
+/**
+ * What visitors may not say to an application, because programs believe it: who asks, from where, for what and over what. The edge says the first ones
+ * itself, and truthfully; nobody says the others here, so an application that looks for them finds nothing.
+ */
 const toldToApps = new Set([
   'x-forwarded-for',
   'x-forwarded-proto',
   'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-forwarded-prefix',
-  'x-forwarded-ssl',
-  'x-real-ip',
   'x-client-ip',
   'x-client-ssl',
+  'x-original-route',
+  'x-request-id',
+]);
+const saidByNobody = new Set([
+  // From where: names that other proxies and networks use.
+  'client-ip',
+  'true-client-ip',
+  'x-real-ip',
+  'x-cluster-client-ip',
+  'x-originating-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-envoy-external-address',
+  'x-appengine-user-ip',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'cf-ipcountry',
+  'cf-visitor',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'client-country',
+  'forwarded',
+  // For what, and over what.
+  'x-forwarded',
+  'forwarded-for',
+  'x-host',
+  'x-original-host',
+  'x-original-url',
+  'x-original-uri',
+  'x-original-method',
+  'x-rewrite-url',
+  'x-http-host-override',
+  'x-url-scheme',
+  'x-arr-ssl',
+  'front-end-https',
+  'cloudfront-forwarded-proto',
+  // Who has shown a certificate, and what replies say of the platform.
   'x-client-verify',
   'x-client-cert',
   'x-client-dn',
-  'x-original-route',
-  'x-original-url',
-  'x-rewrite-url',
-  'x-request-id',
-  'client-country',
-  'forwarded',
+  'x-platform-cache',
+  'x-platform-cluster',
+  'x-platform-router',
   // CGI programs take HTTP_PROXY for a setting of their own.
   'proxy',
 ]);
+/** Beginnings of such names. Others, such as `x-client-`, also begin names that applications choose for themselves. */
+const beginningsSaidByNobody = ['x-forwarded-', 'x-offshoot-', 'x-ssl-client-', 'ssl-client-'];
 const toldToClients = new Set(['x-platform-cache', 'x-platform-cluster', 'x-platform-router', 'x-request-id']);
 const ofTheirOwnKind: readonly HeaderKind[] = [
   'host',
@@ -88,8 +126,14 @@ export const copyOf = (text: string) => Buffer.from(text, 'latin1').toString('la
 const invalid: HeaderName = { lower: '', inRequest: 'invalid', inReply: 'invalid' };
 
 /** Programs behind CGI cannot tell `X_Client_IP` from `X-Client-IP`, so names with an underscore do not get past the edge. */
+const isOfEdge = (lower: string) =>
+  lower.includes('_') ||
+  toldToApps.has(lower) ||
+  saidByNobody.has(lower) ||
+  beginningsSaidByNobody.some((beginning) => lower.startsWith(beginning));
+
 function requestKind(lower: string): HeaderKind {
-  if (lower.includes('_') || toldToApps.has(lower)) return 'told-by-edge';
+  if (isOfEdge(lower)) return 'told-by-edge';
   if (hopByHop.has(lower)) return 'hop-by-hop';
   return ofTheirOwnKind.find((kind) => kind === lower) ?? 'end-to-end';
 }

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { countedAs, isWithin, readAddress, readNetwork, type Network } from './addresses.ts';
 import { ClientConnection } from './client-connection.ts';
-import { decrease } from './crowd.ts';
+import { ConnectionPlaces, crowdedReply, endWith } from './connection-places.ts';
 import type { EdgeLimits } from './limits.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { Visit } from './visit.ts';
@@ -45,12 +45,12 @@ export class Clients {
   isClosing = false;
   readonly #options: ClientsOptions;
   readonly #proxies: Network[];
-  readonly #connections = new Set<ClientConnection>();
-  readonly #ofAddress = new Map<string, number>();
+  readonly #connections: ConnectionPlaces<ClientConnection>;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
     this.limits = options.limits;
+    this.#connections = new ConnectionPlaces(options.limits, (connection) => connection.giveWay());
     this.#proxies = options.trustedProxies.flatMap((text) => readNetwork(text) ?? []);
   }
 
@@ -60,19 +60,21 @@ export class Clients {
 
   accept(socket: Socket, scheme: 'http' | 'https') {
     const peer = socket.remoteAddress;
-    const counted = countedAs(peer ?? '');
-    const ofAddress = this.#ofAddress.get(counted) ?? 0;
-    const isTooMuch =
-      this.#connections.size >= this.limits.connectionsMax ||
-      (ofAddress >= this.limits.connectionsPerAddressMax && !this.isTrusted(peer ?? ''));
-    // Gone before it was accepted, or one too many: at this moment it costs least to end it.
-    if (peer === undefined || isTooMuch) return void socket.destroy();
-    this.#ofAddress.set(counted, ofAddress + 1);
-    this.#connections.add(new ClientConnection(this, socket, scheme));
+    // Gone before it was accepted.
+    if (peer === undefined) return void socket.destroy();
+    const counted = countedAs(peer);
+    const crowded = this.#connections.makeRoom(counted, !this.isTrusted(peer));
+    if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
+    this.#connections.take(new ClientConnection(this, socket, scheme), counted);
+  }
+
+  /** It has asked for something. */
+  onAsked(connection: ClientConnection) {
+    this.#connections.keep(connection);
   }
 
   onClosed(connection: ClientConnection) {
-    if (this.#connections.delete(connection)) decrease(this.#ofAddress, countedAs(connection.peer));
+    this.#connections.giveUp(connection);
   }
 
   serve(visit: Visit) {

@@ -22,19 +22,24 @@ test('a room is entered through its front door', () => {
   expect(trespassing).toEqual([]);
 });
 
+/** The edge's rules for connections and addresses hold at the platform's own doors too. */
+const rulesOfEdge = ['../edge/addresses.ts', '../edge/connection-places.ts', '../edge/public-address.ts'];
+
 test('the kernel knows no room, no driver, and of the product only types', () => {
   const inside = imports.filter(({ file }) => file.startsWith('kernel/') && !isTest(file));
   expect(inside.length).toBeGreaterThan(10);
   expect(
-    inside.filter(({ to, typesOnly }) => !to.startsWith('kernel/') && !(typesOnly && ['platform.ts', 'database.ts'].includes(to))),
+    inside.filter(
+      ({ to, typesOnly }) =>
+        !to.startsWith('kernel/') && !rulesOfEdge.includes(to) && !(typesOnly && ['platform.ts', 'database.ts'].includes(to)),
+    ),
   ).toEqual([]);
 });
 
-test('a driver knows neither rooms nor the platform; of the edge it knows types, which addresses are public, how to connect to a socket, and how logs are put aside', () => {
+test('a driver knows neither rooms nor the platform; of the edge it knows types, its rules for connections and addresses, how to connect to a socket, and how logs are put aside', () => {
   const inside = imports.filter(({ file }) => file.startsWith('drivers/') && !isTest(file));
   const isOfEdge = (to: string, typesOnly: boolean) =>
-    (typesOnly && to.startsWith('../edge/')) ||
-    ['../edge/public-address.ts', '../edge/put-aside.ts', '../edge/unix-socket.ts'].includes(to);
+    (typesOnly && to.startsWith('../edge/')) || [...rulesOfEdge, '../edge/put-aside.ts', '../edge/unix-socket.ts'].includes(to);
   expect(inside.filter(({ to, typesOnly }) => !/^(drivers|kernel)\//.test(to) && !isOfEdge(to, typesOnly))).toEqual([]);
 });
 

@@ -14,6 +14,7 @@ import { drainOnClose } from './drain.ts';
 import { answerError, bearerChallenge, notFound } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
+import { limitConnections } from './limit-connections.ts';
 import { openapi, pathParameters, statusOf } from './openapi.ts';
 import type { Method, Operation } from './operation.ts';
 import { parseListRequest, type ListRequest } from './paging.ts';
@@ -28,6 +29,8 @@ const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 16 * 1024;
 const pathParameterCharactersMax = 500;
 const requestSecondsMax = 60;
+/** From the start of a connection to the end of the head of its first request; how often that is looked at. */
+const [headSecondsMax, headCheckedSeconds] = [15, 5];
 const idleConnectionSecondsMax = 72;
 const compressFromBytes = 8 * 1024;
 
@@ -56,7 +59,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     bodyLimit: bodyBytesMax,
     requestTimeout: 0,
     keepAliveTimeout: idleConnectionSecondsMax * 1000,
-    http: { maxHeaderSize: headerBytesMax },
+    http: { maxHeaderSize: headerBytesMax, headersTimeout: headSecondsMax * 1000, connectionsCheckingInterval: headCheckedSeconds * 1000 },
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     genReqId: () => ulid(),
     rewriteUrl: ({ url = '/' }) => encodeSlashes(plainEqualsSigns(url)),
@@ -64,6 +67,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
   });
   drainOnClose(http);
+  limitConnections(http, config.trustedProxies);
   limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
   http.addHook('onResponse', logRequest);

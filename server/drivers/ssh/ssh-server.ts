@@ -6,6 +6,8 @@
 import type { KeyObject } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
+import { countedAs } from '../../../edge/addresses.ts';
+import { ConnectionPlaces, crowdedSentence, endWith, type PlaceLimits } from '../../../edge/connection-places.ts';
 import type { Log } from '../../kernel/log.ts';
 import { carry } from './forward.ts';
 import { isSignature, isWholeSignature } from './signature.ts';
@@ -50,8 +52,8 @@ export interface Guest {
   forward?(target: { host: string; port: number }): Promise<Socket | undefined>;
 }
 
-const connectionsMax = 500;
-const connectionsPerAddressMax = 64;
+/** Whoever has not signed in gives way to who comes, and whoever finds no place is told so. */
+const places: PlaceLimits = { connectionsMax: 500, connectionsPerAddressMax: 64 };
 const signInSecondsMax = 30;
 const attemptsMax = 20;
 /** Of one connection. */
@@ -80,7 +82,7 @@ const algorithms = {
 
 export async function openSshServer<Who>(door: SshDoor<Who>) {
   const sockets = new Map<string, Socket>();
-  const perAddress = new Map<string, number>();
+  const taken = new ConnectionPlaces<Socket>(places, (socket) => socket.destroy());
   const protocol = new ssh2.Server({
     hostKeys: door.hostKeys,
     ident: 'Offshoot',
@@ -91,24 +93,23 @@ export async function openSshServer<Who>(door: SshDoor<Who>) {
 
   const listener = createServer((socket) => {
     const { remoteAddress: address = '', remotePort: port = 0 } = socket;
-    const already = perAddress.get(address) ?? 0;
-    if (sockets.size >= connectionsMax || already >= connectionsPerAddressMax) return void socket.destroy();
+    const crowded = taken.makeRoom(countedAs(address));
+    if (crowded !== undefined) return endWith(socket, `${crowdedSentence(crowded)}\r\n`);
     const key = `${address} ${port}`;
     sockets.set(key, socket);
-    perAddress.set(address, already + 1);
+    taken.take(socket, countedAs(address));
     socket.setNoDelay(true).on('error', () => {});
     socket.setTimeout(signInSecondsMax * 1000, () => socket.destroy());
     const late = setTimeout(() => socket.destroy(), signInSecondsMax * 1000);
     socket.once('signed-in', () => {
       clearTimeout(late);
+      taken.keep(socket);
       socket.setTimeout(0);
     });
     socket.once('close', () => {
       clearTimeout(late);
       sockets.delete(key);
-      const left = (perAddress.get(address) ?? 1) - 1;
-      if (left > 0) perAddress.set(address, left);
-      else perAddress.delete(address);
+      taken.giveUp(socket);
     });
     protocol.injectSocket(socket);
   });

@@ -203,6 +203,13 @@ describe('over SSH', () => {
     );
     expect((await overSsh('own', folder, ['ls-remote', remote()])).code).toBe(0);
   });
+
+  test('connections that never sign in give way to one that does, from the same address too', async () => {
+    const sockets = Array.from({ length: 64 }, () => createConnection(ssh.port, '127.0.0.1').on('error', () => {}));
+    await Promise.all(sockets.map((socket) => once(socket, 'data')));
+    expect((await overSsh('own', folder, ['ls-remote', remote()])).code).toBe(0);
+    for (const socket of sockets) socket.destroy();
+  });
 });
 
 describe('too many at once', () => {

@@ -1,0 +1,35 @@
+/**
+ * How many connections the API has at once. Whoever finds no place is told so; connections that have asked for something keep theirs, and those that
+ * only hold one give it up (edge/connection-places.ts).
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
+import { countedAs, isWithin, readAddress, readNetwork } from '../../edge/addresses.ts';
+import { ConnectionPlaces, crowdedReply, endWith, type PlaceLimits } from '../../edge/connection-places.ts';
+
+export const apiConnections: PlaceLimits = { connectionsMax: 10_000, connectionsPerAddressMax: 1000 };
+
+/** Through a trusted proxy many come from one address, so it has no bound of its own. */
+export function limitConnections({ server }: FastifyInstance, trustedProxies: readonly string[], limits = apiConnections) {
+  const proxies = trustedProxies.flatMap((text) => readNetwork(text) ?? []);
+  const isProxy = (address: string) => {
+    const words = readAddress(address);
+    return words !== undefined && proxies.some((network) => isWithin(words, network));
+  };
+  const places = new ConnectionPlaces<Socket>(limits, (socket) => {
+    socket.write(crowdedReply('address'));
+    socket.destroySoon();
+  });
+  /** Node would read requests from a connection that it knows of. */
+  const [serve, ...others] = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress: address = '' } = socket;
+    const crowded = places.makeRoom(countedAs(address), !isProxy(address));
+    if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
+    places.take(socket, countedAs(address));
+    socket.once('close', () => places.giveUp(socket));
+    for (const listener of [serve, ...others]) listener?.call(server, socket);
+  });
+  server.on('request', ({ socket }) => places.keep(socket));
+}
