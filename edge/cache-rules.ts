@@ -1,7 +1,7 @@
 /**
  * What may be kept, for whom, and for how long: the `cache` of a route and the headers of requests and replies. What keeps it is cache.ts.
  *
- * - Only GET and HEAD, without Authorization, Range or a body.
+ * - Only GET and HEAD, without Authorization, Range, a body, or another method in a header, which some applications heed.
  * - Cookies: `*` keeps every request with a cookie out; of a list, the cookies that are in it are part of the key, and others are as if they were not
  *   there; with an empty list all are.
  * - Replies that set a cookie, vary by everything, or say private, no-store or no-cache are not kept. Whatever else Cache-Control says overrides
@@ -52,6 +52,9 @@ export function readingOf(rules: CacheRules): Reading {
   return reading;
 }
 
+/** By which a GET becomes another method for some applications: what they answer then is no answer to a GET. */
+const otherMethods = ['x-http-method-override', 'x-http-method', 'x-method-override'];
+
 /** Whether a request has anything to do with the cache. */
 export function isForCache({ isOff, shunsCookies }: Reading, { method, headers }: Exchange): boolean {
   if (isOff || (method !== 'GET' && method !== 'HEAD')) return false;
@@ -60,6 +63,7 @@ export function isForCache({ isOff, shunsCookies }: Reading, { method, headers }
     headers.authorization === undefined &&
     headers.range === undefined &&
     headers.upgrade === undefined &&
+    otherMethods.every((name) => headers[name] === undefined) &&
     headers['transfer-encoding'] === undefined &&
     (headers['content-length'] === undefined || headers['content-length'] === '0')
   );
@@ -113,7 +117,9 @@ export function freshnessOf(rules: CacheRules, status: number, headers: ReplyHea
   if (!statusesByHeader.has(status) || names.includes('set-cookie') || names.includes('content-range')) return undefined;
   const seconds = lifeSeconds(rules, status, headers);
   if (seconds === undefined || seconds <= 0) return undefined;
-  const vary = varyOf(joined(headers, 'vary'), readingOf(rules).headers);
+  // Not every application says that it encodes for who asks, and not everybody can read every encoding.
+  const encoding = names.includes('content-encoding') ? 'accept-encoding' : '';
+  const vary = varyOf(`${joined(headers, 'vary') ?? ''},${encoding}`, readingOf(rules).headers);
   return vary && { seconds: Math.min(seconds, lifeSecondsMax), vary };
 }
 
@@ -141,8 +147,7 @@ function lifeSeconds({ default_ttl }: CacheRules, status: number, headers: Reply
 }
 
 /** Cookies are a matter of the rules; what is in the key already needs no second place. */
-function varyOf(vary: string | undefined, inKey: readonly string[]): string[] | undefined {
-  if (vary === undefined) return [];
+function varyOf(vary: string, inKey: readonly string[]): string[] | undefined {
   const names = [...new Set(vary.split(',').map((name) => name.trim().toLowerCase()))].filter(
     (name) => name !== '' && name !== 'cookie' && !inKey.includes(name),
   );

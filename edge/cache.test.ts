@@ -161,6 +161,7 @@ test('only what reads, and says nothing of who asks, has to do with the cache', 
   expect(kind({ range: 'bytes=0-1' })).toBe('bypass');
   expect(kind({ 'content-length': '5' })).toBe('bypass');
   expect(kind({ upgrade: 'websocket' })).toBe('bypass');
+  for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override']) expect(kind({ [name]: 'DELETE' })).toBe('bypass');
   expect(cache.lookup(environment, { ...minute, enabled: false }, get('/a')).kind).toBe('bypass');
   expect(cache.lookup(environment, minute, get('/never', {}, 'HEAD'))).toEqual({ kind: 'miss', store: undefined });
 });
@@ -206,6 +207,13 @@ test('headers of the rules, and those that a reply varies by, tell replies apart
   store.begin(200, said(['Vary', 'X-Client-IP']));
   store.end();
   expect(cache.lookup(environment, minute, { ...get('/c', { 'x-client-ip': '192.0.2.1' }), address: '192.0.2.2' }).kind).toBe('miss');
+});
+
+test('what is encoded is given to those who asked for it in that way, also where the application does not say so', () => {
+  const cache = openCache();
+  fill(cache, minute, get('/a', { 'accept-encoding': 'zstd' }), 'for few', [['Content-Encoding', 'zstd']]);
+  expect(seen(cache.lookup(environment, minute, get('/a', { 'accept-encoding': 'zstd' })))).toBe('for few');
+  expect(seen(cache.lookup(environment, minute, get('/a')))).toBe('miss');
 });
 
 test('a client that has it already is told so', () => {
