@@ -11,6 +11,8 @@ import { UpstreamConnection, type Secure } from './upstream-connection.ts';
 /** An instance that refused a connection is asked last for so long. */
 const shunnedMs = 1000;
 const markCharacters = 16;
+/** A connection on which nothing was heard for so long may still wait to be accepted. */
+const acceptMs = 100;
 
 export class RunningInstance {
   readonly id: string;
@@ -22,6 +24,8 @@ export class RunningInstance {
   /** Of the monotonic clock. */
   shunnedUntil = 0;
   #idle: UpstreamConnection[] = [];
+  /** Opened, and nothing was heard on them or on a later one: perhaps nobody has accepted them. The oldest first. */
+  #unheard: UpstreamConnection[] = [];
   #onceDrained: (() => void)[] = [];
   #mark: string | undefined;
 
@@ -40,6 +44,7 @@ export class RunningInstance {
   /** The one used last is the least likely to be closed at the other end. */
   takeIdle(idleMsMax: number): UpstreamConnection | undefined {
     const now = performance.now();
+    if (this.#keepsOthersWaiting(now)) this.#closeIdle();
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
       if (connection.isUsable(now, idleMsMax)) return connection;
       connection.destroy();
@@ -48,17 +53,41 @@ export class RunningInstance {
   }
 
   connect() {
-    return new UpstreamConnection(this, this.#limits);
+    const connection = new UpstreamConnection(this, this.#limits);
+    this.#unheard.push(connection);
+    return connection;
+  }
+
+  /** The first bytes of it. Connections are accepted in order, so those before it have been. */
+  heard(connection: UpstreamConnection) {
+    const index = this.#unheard.indexOf(connection);
+    if (index !== -1) this.#unheard.splice(0, index + 1);
+  }
+
+  /**
+   * A program that serves one connection at a time, or a few, accepts no other while those are used again and again. So while a connection may wait
+   * to be accepted, none is used again: later requests open connections of their own, behind the one that waits.
+   */
+  #keepsOthersWaiting(now: number): boolean {
+    const [oldest] = this.#unheard;
+    return oldest !== undefined && now - oldest.openedAt > acceptMs;
   }
 
   putIdle(connection: UpstreamConnection) {
-    if (this.isGone || this.#idle.length >= this.#limits.idleConnectionsPerInstanceMax) connection.destroy();
+    if (this.isGone || this.#keepsOthersWaiting(performance.now()) || this.#idle.length >= this.#limits.idleConnectionsPerInstanceMax)
+      connection.destroy();
     else this.#idle.push(connection);
   }
 
   forget(connection: UpstreamConnection) {
-    const index = this.#idle.indexOf(connection);
-    if (index !== -1) this.#idle.splice(index, 1);
+    for (const connections of [this.#idle, this.#unheard]) {
+      const index = connections.indexOf(connection);
+      if (index !== -1) connections.splice(index, 1);
+    }
+  }
+
+  #closeIdle() {
+    for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   leave() {
@@ -85,6 +114,7 @@ export class RunningInstance {
 
   tick(now: number) {
     if (this.#idle.length === 0) return;
+    if (this.#keepsOthersWaiting(now)) return this.#closeIdle();
     const kept = this.#idle.filter((connection) => connection.isUsable(now, Infinity));
     const expired = this.#idle.filter((connection) => !kept.includes(connection));
     this.#idle = kept;
@@ -93,7 +123,7 @@ export class RunningInstance {
 
   retire() {
     this.isGone = true;
-    for (const connection of this.#idle.splice(0)) connection.destroy();
+    this.#closeIdle();
   }
 }
 

@@ -23,6 +23,8 @@ export interface EdgeLimits {
   idleConnectionsPerInstanceMax: number;
   /** Shorter than what servers usually close after. */
   idleConnectionSeconds: number;
+  /** After so long a connection is used no more, so that a program that answers one at a time also gets to those of other processes. */
+  connectionSeconds: number;
 
   heldRequestsPerEnvironmentMax: number;
   heldRequestsMax: number;
@@ -53,6 +55,7 @@ export const standardLimits: EdgeLimits = {
   replyHeaderLinesMax: 200,
   idleConnectionsPerInstanceMax: 64,
   idleConnectionSeconds: 4,
+  connectionSeconds: 1,
 
   heldRequestsPerEnvironmentMax: 1000,
   heldRequestsMax: 10_000,

@@ -34,6 +34,8 @@ export class UpstreamConnection {
   readonly instance: RunningInstance;
   readonly socket: Socket;
   readonly out: Outgoing;
+  /** Of the monotonic clock. */
+  readonly openedAt = performance.now();
   /** Requests before this one. */
   timesUsed = 0;
   /** Anything since the request was sent. */
@@ -92,7 +94,8 @@ export class UpstreamConnection {
     const seconds = Number.isFinite(keepSeconds)
       ? Math.min(this.#limits.idleConnectionSeconds, (keepSeconds ?? 0) - 1)
       : this.#limits.idleConnectionSeconds;
-    this.#usableUntil = this.#idleSince + seconds * 1000;
+    this.#usableUntil = Math.min(this.#idleSince + seconds * 1000, this.openedAt + this.#limits.connectionSeconds * 1000);
+    if (this.#idleSince >= this.#usableUntil) return this.destroy();
     if (this.socket.isPaused()) this.socket.resume();
     this.instance.putIdle(this);
   }
@@ -133,7 +136,7 @@ export class UpstreamConnection {
     this.#lastBytes = count;
     const reader = this.user?.reader;
     if (count <= textBytesMax && buffer === scratch && reader?.takesText && reader.readText) {
-      this.hasReceived = true;
+      this.#hear();
       reader.readText(scratch.toString('latin1', 0, count));
     } else this.#receive(Buffer.from(buffer.buffer, buffer.byteOffset, count));
     return true;
@@ -142,8 +145,13 @@ export class UpstreamConnection {
   #receive(bytes: Buffer) {
     // Nothing was asked, so this answers nothing.
     if (!this.user) return this.destroy();
-    this.hasReceived = true;
+    this.#hear();
     this.user.reader.read(bytes);
+  }
+
+  #hear() {
+    if (!this.hasReceived && this.timesUsed === 0) this.instance.heard(this);
+    this.hasReceived = true;
   }
 
   #onEnd() {
