@@ -137,7 +137,7 @@ async function openPhp() {
   return { folder, socket, close };
 }
 
-test('PHP is told what other servers tell it, and keeps its connection', async () => {
+test('PHP is told what other servers tell it', async () => {
   const php = await openPhp();
   const upstream = upstreamOf([{ id: 'php', address: { socket: php.socket } }], {
     protocol: 'fastcgi',

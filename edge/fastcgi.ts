@@ -1,4 +1,7 @@
-/** The records of FastCGI: requests into bytes, and replies out of them. One request at a time on a connection, which is kept. */
+/**
+ * The records of FastCGI: requests into bytes, and replies out of them. Each request has a connection of its own. PHP gives a whole process to a
+ * connection: on one that is kept it would wait for the same visitor to come again, while others wait to be accepted.
+ */
 import { addLine, emptyHead, headerOf, trimBlanks, type ReplyHead } from './reply-head.ts';
 import type { ReplyReader, ReplySink } from './reply-reader.ts';
 
@@ -6,7 +9,7 @@ const version = 1;
 const requestId = 1;
 const [beginRequest, endRequest, params, stdin, stdout, stderr] = [1, 3, 4, 5, 6, 7];
 const responder = 1;
-const keepConnection = 1;
+const flags = 0;
 const headBytes = 8;
 const contentBytesMax = 65_535;
 
@@ -21,7 +24,7 @@ function recordHead(type: number, contentBytes: number): Buffer {
 
 /** Everything before the body. */
 export function encodeRequest(pairs: readonly (readonly [name: string, value: string])[]): Buffer {
-  const begin = Buffer.from([0, responder, keepConnection, 0, 0, 0, 0, 0]);
+  const begin = Buffer.from([0, responder, flags, 0, 0, 0, 0, 0]);
   const encoded = Buffer.concat(pairs.flatMap(([name, value]) => encodePair(name, value)));
   const pieces = [recordHead(beginRequest, begin.length), begin];
   for (let start = 0; start < encoded.length; start += contentBytesMax) {
@@ -147,6 +150,7 @@ export class FastcgiReplyReader implements ReplyReader {
     this.#cgi = undefined;
     const head = cgi.parse();
     if (typeof head === 'string') return this.#bad(head);
+    head.keepAlive = false;
     this.#bodyLeft = this.#isHeadRequest || head.status === 204 || head.status === 304 ? 0 : (head.contentLength ?? Infinity);
     this.#sink.onHead(head);
   }

@@ -6,13 +6,15 @@ import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { removeEnvironmentLogs } from './app-logs.ts';
 import { releaseHosts } from './claim-hosts.ts';
+import { allInstancesOf } from './containers.ts';
 import { deployEnvironment } from './deploy.ts';
 import { whenLeftAlone } from './in-turn.ts';
 import { removeStackContainers } from './instances.ts';
 import { changeStatus, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from './queries.ts';
+import { clusterOf } from './relationships.ts';
 import { removeStackVolumes } from './stack-volumes.ts';
 import { startStack } from './start-stack.ts';
-import { forgetAtEdge, tellEdge } from './traffic.ts';
+import { drainInstances, forgetAtEdge, tellEdge } from './traffic.ts';
 
 /** Stops its containers and keeps its data; its status becomes `paused`. */
 export async function pauseEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
@@ -33,11 +35,14 @@ export async function pauseEnvironment(work: Work<unknown>, platform: Platform, 
       work.log(`Pausing environment ${environment}: its containers stop, its data stays`);
       await whenLeftAlone(deployed.stack.id);
       await tellEdge(machine, deployed, 'paused');
+      await drainInstances(machine, clusterOf(deployed.stack), instanceNames(deployed));
       await removeStackContainers(machine, deployed.stack.id);
     },
     () => runAgain(machine, deployed),
   );
 }
+
+const instanceNames = ({ stack, generations }: Deployed) => allInstancesOf(stack, generations).map(({ name }) => name);
 
 async function foundDeployed({ activity }: Work<unknown>, { db, secrets }: Platform, environment: string): Promise<Deployed> {
   const deployed = await currentlyDeployed(db, secrets, activity.project_id, environment);
