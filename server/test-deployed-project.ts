@@ -117,6 +117,7 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
       owner,
       begin: (what: keyof typeof others, environment = 'main') => begin(others[what], { environment }, environment),
       beginDeploy,
+      ended,
       /** Deploys, and gives the log; a failure is the test's. */
       push: async (content: Content, changes?: Changes) => well(await ended(await beginDeploy(content, changes))),
       /** The same, however it ends. */

@@ -45,6 +45,8 @@ interface Run {
   faults: Faults | undefined;
   /** The lane in which it will rest. */
   stagedIn: string | null;
+  /** What it says was said before. */
+  isReplaying: boolean;
 }
 
 export async function carryOut(
@@ -58,7 +60,7 @@ export async function carryOut(
   const [written, stored] = await Promise.all([writtenSoFar(db, activity.id), stepsOf(db, activity.id)]);
   const writer = openLogWriter(db, activity, written);
   const steps = new Map(stored.map((step) => [step.name, step]));
-  const run: Run = { activity, platform, signal, writer, stored: steps, undos: [], faults, stagedIn: null };
+  const run: Run = { activity, platform, signal, writer, stored: steps, undos: [], faults, stagedIn: null, isReplaying: false };
   try {
     await (activity.is_undoing ? goOnUndoing(run, definition) : work(run, definition));
   } catch (error) {
@@ -133,12 +135,14 @@ class EndOfReplay extends Error {}
 async function goOnUndoing(run: Run, definition: ActivityDefinition | undefined) {
   const { activity, platform } = run;
   const failure = JSON.parse(activity.failure ?? '{}') as Failure;
+  run.isReplaying = true;
   try {
     if (definition) await definition.run(inHand(run, Value.Parse(definition.input, activity.input)), platform);
   } catch (error) {
     if (!(error instanceof EndOfReplay))
       platform.log.warn({ error, activity: activity.id }, 'an activity could not be replayed to the end');
   }
+  run.isReplaying = false;
   await undoAll(run, failure, definition);
 }
 
@@ -228,7 +232,7 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
       return result;
     },
     record,
-    log: (text) => activity.is_undoing || writer.log(text),
+    log: (text) => run.isReplaying || writer.log(text),
     progress: (percent) => writer.amend((amendments) => (amendments.percent = Math.min(Math.floor(percent), percentMax))),
     command: (command) => writer.amend((amendments) => (amendments.commands = [...amendments.commands, command])),
     tell: (payload) => writer.amend((amendments) => Object.assign(amendments.payload, payload)),

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
@@ -123,6 +125,37 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     expect(await project.ask()).toMatchObject({ version: 'one' });
     expect((await project.table())?.state).toBe('open');
   });
+
+  test('one that fails and cannot be taken back does not say that all is as it was, but what does not run', { timeout }, async () => {
+    const project = await all.project();
+    await project.push(files('one', { start: 'test ! -e /app/data/broken || exit 3; exec node server.js' }));
+    const { id } = await project.beginDeploy(files('two', { start: 'touch /app/data/broken; exit 7' }));
+    // Its last attempt: it would be taken back again and again before.
+    const { db } = all.home.platform;
+    await db.updateTable('activities').set({ attempts: 4 }).where('id', '=', id).execute();
+    const { result, log } = await project.ended({ id });
+    expect(result).toBe('failure');
+    expect(log).toContain("main is not as it was:\n  Application 'app' does not run: it ended with exit code 3.");
+    expect(log).not.toContain('main is as it was');
+    await project.does('remove');
+  });
+
+  test(
+    'a redeploy starts a service that ended together with its monitor, and whoever is asked says meanwhile that it does not run',
+    { timeout },
+    async () => {
+      const project = await all.project();
+      await project.push(files('one'));
+      const service = `${(await project.row()).stack_id}-service-cache`;
+      const bundle = join(all.folder, 'run', 'containers', service);
+      for (const file of ['monitor-pid', 'pid']) process.kill(Number(readFileSync(join(bundle, file), 'utf8')), 'SIGKILL');
+      const { runtime } = all.machine;
+      await expect.poll(async () => (await runtime.state(service)).status).not.toBe('running');
+      await project.push(files('one'));
+      expect((await runtime.state(service)).status).toBe('running');
+      await project.does('remove');
+    },
+  );
 
   test('a branch starts with the data of its parent, goes its own way, and takes it over again when asked', { timeout }, async () => {
     const project = await all.project();

@@ -8,6 +8,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { buildApps, fetchSubmodules, readModel, useSlug, type ProjectModel, type Slug } from '../builds/room.ts';
 import { effectiveVariables, type EffectiveVariable } from '../variables/room.ts';
+import { foundAfterFailure } from './all-run.ts';
 import { refuseOverCapacity } from './capacity.ts';
 import { chooseSizes, noteSizesByHand } from './chosen-sizes.ts';
 import { refuseForeignHosts } from './claim-hosts.ts';
@@ -214,9 +215,10 @@ async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Pl
   log(`  ${missing}\n  Nothing is built or deployed.`);
 }
 
-async function noteFailure({ activity, log }: Work<unknown>, { db }: Platform, { environment }: DeployRequest) {
+async function noteFailure({ activity, log }: Work<unknown>, platform: Platform, { environment }: DeployRequest) {
+  const { db } = platform;
   if (await isSettled(db, activity.id)) return;
-  log(`Environment redeployment failed: ${environment} is as it was.`);
+  log(`Environment redeployment failed: ${await foundAfterFailure(platform, activity.project_id, environment)}`);
   const at = new Date().toISOString();
   await noteOutcome(db, activity.project_id, environment, { successful: false, ...(await failureOf(db, activity.id)), at });
 }

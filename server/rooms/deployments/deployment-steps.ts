@@ -27,6 +27,7 @@ import {
   takeIn,
 } from './stack-volumes.ts';
 import { drainInstances, tellEdge } from './traffic.ts';
+import { waitUntilAllRun } from './all-run.ts';
 
 type Commands = LastDeployment['commands'];
 
@@ -186,8 +187,10 @@ export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
 
 export const openEnvironment = (deploying: Deploying): Promise<void> =>
   deploying.work.step('open environment', async () => {
-    deploying.work.log('  Opening environment');
-    await tellEdge(deploying.machine, deploying.wanted, 'open');
+    const { work, machine, wanted } = deploying;
+    await waitUntilAllRun(machine, wanted);
+    work.log('  Opening environment');
+    await tellEdge(machine, wanted, 'open');
   });
 
 /** From here on nothing is taken back. What was staged is in it, unless it is what was deployed before. */

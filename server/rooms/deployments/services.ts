@@ -51,8 +51,9 @@ export async function startServices(
   for (const each of started) if (each.status === 'rejected') throw each.reason;
 }
 
+/** One that is being started again is not: perhaps it never will be, and whoever starts it anew is told why. */
 export const isRunning = async ({ runtime }: Pick<Machine, 'runtime'>, name: string): Promise<boolean> =>
-  ['running', 'restarting', 'paused'].includes((await runtime.state(name)).status);
+  ['running', 'paused'].includes((await runtime.state(name)).status);
 
 async function startService(machine: Machine, places: Places, service: WantedService, signal?: AbortSignal) {
   try {

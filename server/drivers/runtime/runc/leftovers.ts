@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { mountPoints } from '../../mounts.ts';
 import { cgroupsIn, removeCgroup } from './cgroups.ts';
 import { readDescription } from './description.ts';
-import { type Machine, clearContainer, commandOf } from './lifecycle.ts';
+import { type Machine, clearContainer } from './lifecycle.ts';
 import { readAttachment, removeUnusedNetworks, slotsInUse, writeFirewall } from './networks.ts';
 import {
   type Places,
@@ -20,7 +20,7 @@ import {
   vethOf,
   vethPrefix,
 } from './places.ts';
-import { signalProcess } from './processes.ts';
+import { commandOf, signalProcess } from './processes.ts';
 import { stateOf } from './state.ts';
 
 /** What was removed, in words. */
@@ -101,7 +101,7 @@ function endMonitors(places: Places): string[] {
       const bundle = args.find(
         (arg) => arg.startsWith(`${join(places.runContainers)}/`) && !arg.slice(places.runContainers.length + 1).includes('/'),
       );
-      return ['conmon', 'sh'].includes(basename(program)) && bundle !== undefined && !bundles.has(bundle);
+      return ['conmon', 'perl', 'sh'].includes(basename(program)) && bundle !== undefined && !bundles.has(bundle);
     });
   for (const pid of lost) signalProcess(pid, 'SIGKILL');
   return lost.map((pid) => `process ${pid}`);

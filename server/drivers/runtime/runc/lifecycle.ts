@@ -33,7 +33,18 @@ import {
 import { lastSteps, linkSteps, mountSteps, namespaceSteps, rootSteps, socketOutside } from './prepare.ts';
 import type { Preparers } from './preparers.ts';
 import { type Programs, processStart, signalProcess, waitUntil } from './processes.ts';
-import { exitFile, outOfMemoryMark, previousExit, previousOutOfMemory, runningOf, socketFile, tokenFile } from './state.ts';
+import {
+  exitFile,
+  monitorOf,
+  outOfMemoryMark,
+  previousExit,
+  previousOutOfMemory,
+  restarterOf,
+  runningOf,
+  socketFile,
+  tokenFile,
+  worksOn,
+} from './state.ts';
 import type { Turns } from './turns.ts';
 
 export interface Machine {
@@ -166,20 +177,18 @@ export async function stopContainer({ places, programs, frozen }: Machine, name:
 
 /** Between two starts it ends at once; in the middle of one it finishes first. */
 async function endRestarter(bundle: string) {
-  const pid = Number(readText(join(bundle, 'restarter')));
-  const gone = () => !commandOf(pid).includes(`${bundle}\0`);
-  if (!(pid > 0) || gone()) return;
+  const pid = restarterOf(bundle);
+  const gone = () => !worksOn(pid, bundle);
+  if (gone()) return;
   signalProcess(pid, 'SIGTERM');
   await waitUntil(gone, restarterMillisecondsMax);
 }
 
-export const commandOf = (pid: number) => readText(`/proc/${pid}/cmdline`) ?? '';
-
 /** A monitor ends by itself once it has written down how the container ended. */
 async function endMonitor(bundle: string) {
-  const pid = Number(readText(join(bundle, 'monitor-pid')));
-  const gone = () => !commandOf(pid).includes(`${bundle}\0`);
-  if (!(pid > 0) || (await waitUntil(gone, monitorMillisecondsMax))) return;
+  const pid = monitorOf(bundle);
+  const gone = () => !worksOn(pid, bundle);
+  if (await waitUntil(gone, monitorMillisecondsMax)) return;
   signalProcess(pid, 'SIGKILL');
   await waitUntil(gone, killMillisecondsMax);
 }

@@ -108,6 +108,9 @@ export function processStart(pid: number): number | undefined {
   return state === 'Z' || state === 'X' ? undefined : Number(rest[18]);
 }
 
+/** Its words, each with a NUL behind it; nothing of one that has ended. */
+export const commandOf = (pid: number) => readText(`/proc/${pid}/cmdline`) ?? '';
+
 export function signalProcess(pid: number, signal: NodeJS.Signals) {
   try {
     process.kill(pid, signal);

@@ -34,6 +34,7 @@ import {
   writeConfig,
 } from './lifecycle.ts';
 import { keepLogsShort, readLogs } from './logs.ts';
+import { keepMonitored } from './monitors.ts';
 import { changeRestriction, readAttachment } from './networks.ts';
 import { openOutputs } from './output.ts';
 import { type Places, type PlacesOptions, cgroupOf, durableOf, entriesOf, makeFolders, openPlaces, readText, scratchOf } from './places.ts';
@@ -74,6 +75,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: R
   const frozen = new Frozen(programs, monitorsOf(places));
   const machine: Machine = { places, programs, preparers, volumes, turns, outputs, frozen };
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
+  const stopMonitoring = keepMonitored(machine);
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
 
@@ -99,6 +101,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: R
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
+      stopMonitoring();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
       await outputs.close();

@@ -1,12 +1,12 @@
 /** What a container is doing, read from files: a hundred of them are listed without starting a process. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerState, ContainerStatus } from '../runtime.ts';
 import { isFrozen, outOfMemoryCount } from './cgroups.ts';
 import { type Description, readDescription } from './description.ts';
 import { attachedAddress, readAttachment } from './networks.ts';
 import { type Places, bundleOf, cgroupOf, durableOf, readText } from './places.ts';
-import { processStart } from './processes.ts';
+import { commandOf, processStart } from './processes.ts';
 
 export interface Running {
   pid: number;
@@ -27,6 +27,18 @@ export function runningOf(places: Places, name: string): Running | undefined {
 export const tokenFile = (places: Places, name: string) => join(bundleOf(places, name), 'token');
 /** Says where the machine finds the container's socket. */
 export const socketFile = (places: Places, name: string) => join(bundleOf(places, name), 'socket');
+const monitorFile = (bundle: string) => join(bundle, 'monitor-pid');
+export const monitorOf = (bundle: string) => Number(readText(monitorFile(bundle)));
+export const noteMonitor = (bundle: string, pid: number) => writeFileSync(monitorFile(bundle), String(pid));
+/** The one that launch.sh is, while it starts a container again. */
+export const restarterOf = (bundle: string) => Number(readText(join(bundle, 'restarter')));
+/** Another process may have its number by now. */
+export const worksOn = (pid: number, bundle: string) => pid > 0 && commandOf(pid).includes(`${bundle}\0`);
+/** Somebody will see how it ends, and start it again. */
+export function isMonitored(places: Places, name: string): boolean {
+  const bundle = bundleOf(places, name);
+  return worksOn(monitorOf(bundle), bundle) || worksOn(restarterOf(bundle), bundle);
+}
 export const exitFile = (places: Places, name: string) => join(durableOf(places, name), 'exit', name);
 export const outOfMemoryMark = (places: Places, name: string) => join(durableOf(places, name), 'out-of-memory');
 export const previousExit = (places: Places, name: string) => join(durableOf(places, name), 'previous-exit');
@@ -57,7 +69,8 @@ function statusOf(places: Places, { name, restart }: Description, alive: boolean
   if (alive && !ready) return 'starting';
   if (alive) return isFrozen(cgroupOf(places, name)) ? 'paused' : 'running';
   const end = lastEnd(places, name);
-  if (ready) return restart === 'always' || (restart === 'on-failure' && end?.code !== 0) ? 'restarting' : 'stopped';
+  const isToRun = restart === 'always' || (restart === 'on-failure' && end?.code !== 0);
+  if (ready) return isToRun && isMonitored(places, name) ? 'restarting' : 'stopped';
   return existsSync(bundleOf(places, name)) && !end ? 'starting' : 'stopped';
 }
 

@@ -8,9 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeContainer, linesOf, runShell, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
-import { commandOf } from './lifecycle.ts';
-import { readText } from './places.ts';
+import { openPlaces, readText } from './places.ts';
+import { commandOf } from './processes.ts';
 import { openRuncRuntime } from './runc.ts';
+import { stateOf } from './state.ts';
 import { type TestMachine, canRun, inventoryOf, makeTestMachine, pretendReboot } from './test-machine.ts';
 
 const chaosKills = 50;
@@ -98,6 +99,47 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     const again = runtime;
     await expect.poll(() => again.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
     await expect.poll(() => linesOf(again.logs('web', {})), waiting).toEqual(['ready', 'asked to stop', 'ready']);
+  });
+
+  const numberOf = (name: string, file: string) => Number(readText(join('/run/offshoot', machine.instance, 'containers', name, file)));
+  const monitorOf = (name: string) => numberOf(name, 'monitor-pid');
+  const inside = (name: string) => numberOf(name, 'pid');
+
+  test('whose monitor is killed runs on, is heard, and is started again when it ends', async () => {
+    const opened = (runtime = await openRuncRuntime(machine.options));
+    const counting = idle('web', { argv: shell('n=0; while sleep 0.1; do echo $((n += 1)); done'), restart: 'always' });
+    const { startedAt } = await opened.ensure(counting);
+    const lines = () => linesOf(opened.logs('web', {}));
+    await expect.poll(lines, waiting).toContain('2');
+    process.kill(monitorOf('web'), 'SIGKILL');
+    await expect.poll(() => commandOf(monitorOf('web')), waiting).toContain('monitor.pl');
+    const count = Number((await lines()).at(-1));
+    await expect.poll(lines, waiting).toContain(String(count + 20));
+    expect(await lines()).toEqual(Array.from(await lines(), (_, index) => String(index + 1)));
+    expect(await opened.state('web')).toMatchObject({ status: 'running', restarts: 0, startedAt });
+
+    process.kill(inside('web'), 'SIGKILL');
+    await expect.poll(() => opened.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
+    expect(commandOf(monitorOf('web'))).toContain('conmon');
+    await expect.poll(async () => (await lines()).filter((line) => line === '1'), waiting).toHaveLength(2);
+  });
+
+  test('that ended without a monitor while nobody looked are not said to be starting again, and are started again', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    await runtime.ensure(container('web', { restart: 'always' }));
+    await runtime.ensure(idle('done'));
+    await runtime.close();
+    runtime = undefined;
+    for (const name of ['web', 'done']) {
+      process.kill(monitorOf(name), 'SIGKILL');
+      process.kill(inside(name), 'SIGKILL');
+    }
+    const { instance, folder } = machine;
+    const places = openPlaces(join(folder, 'runtime'), { instance });
+    await expect.poll(() => stateOf(places, 'web').status, waiting).toBe('stopped');
+    const opened = (runtime = await openRuncRuntime(machine.options));
+    await expect.poll(() => opened.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
+    expect(await opened.state('done')).toMatchObject({ status: 'stopped' });
   });
 
   const statOf = (pid: number) => readText(`/proc/${pid}/stat`) ?? '';

@@ -1,0 +1,90 @@
+/**
+ * Each container has a monitor, and somebody may kill that: the kernel where memory is short, or whoever is root. Its container runs on, but what it says
+ * goes nowhere, and nobody would start it again. So monitors are looked at all the time, and one that is gone gets a successor (monitor.pl) that reads on
+ * where it stopped; the container is not touched. In between, this process keeps the pipes open, or a program that says something would be ended by that.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { joinMonitors } from './cgroups.ts';
+import { readDescription } from './description.ts';
+import { type Machine, launchedAs, monitorsOf } from './lifecycle.ts';
+import { type Places, bundleOf, entriesOf, readText } from './places.ts';
+import { isMonitored, noteMonitor, runningOf, tokenFile } from './state.ts';
+
+const program = join(import.meta.dirname, 'monitor.pl');
+const lookMilliseconds = 500;
+const outputs = [1, 2];
+
+/** Goes on until the function that is given back is called. */
+export function keepMonitored(machine: Machine): () => void {
+  const { places, turns } = machine;
+  const pipes = new HeldPipes();
+  let leftAlone = new Set<string>();
+  const look = () => {
+    const names = entriesOf(places.runContainers);
+    for (const name of names) pipes.hold(name, runningOf(places, name)?.pid);
+    pipes.keepOnly(new Set(names));
+    const before = leftAlone;
+    leftAlone = new Set(names.filter((name) => isLeftAlone(places, name)));
+    // At the second look: a monitor that becomes what starts its container again is nobody for a moment.
+    for (const name of leftAlone) if (before.has(name)) void turns.take(name, () => replaceMonitor(machine, name)).catch(() => {});
+  };
+  look();
+  const timer = setInterval(look, lookMilliseconds);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    pipes.keepOnly(new Set());
+  };
+}
+
+/** It has become ready, so that it is to be started again; what is still starting is in the hands of whoever starts it. */
+const isLeftAlone = (places: Places, name: string) => readText(tokenFile(places, name)) !== undefined && !isMonitored(places, name);
+
+async function replaceMonitor({ places }: Machine, name: string) {
+  const description = readDescription(places, name);
+  // Meanwhile it may have been removed, or started anew.
+  if (!description || !isLeftAlone(places, name)) return;
+  const bundle = bundleOf(places, name);
+  const pid = runningOf(places, name)?.pid ?? 0;
+  const { token = '' } = launchedAs(places, name);
+  const successor = spawn('perl', [program, process.arch, bundle, String(pid), token, description.restart], {
+    detached: true,
+    stdio: 'ignore',
+  });
+  successor.unref();
+  await new Promise((settle) => successor.once('spawn', settle).once('error', settle));
+  if (successor.pid === undefined) return;
+  noteMonitor(bundle, successor.pid);
+  await joinMonitors(monitorsOf(places), successor.pid);
+}
+
+/** Read ends of what containers write to, so that there is always one. */
+class HeldPipes {
+  readonly #held = new Map<string, { pid: number; files: number[] }>();
+
+  /** Of its process of now. */
+  hold(name: string, pid: number | undefined) {
+    if (this.#held.get(name)?.pid === pid) return;
+    this.#letGo(name);
+    if (pid !== undefined) this.#held.set(name, { pid, files: outputs.flatMap((output) => openedPipe(`/proc/${pid}/fd/${output}`)) });
+  }
+
+  keepOnly(names: ReadonlySet<string>) {
+    for (const name of this.#held.keys()) if (!names.has(name)) this.#letGo(name);
+  }
+
+  #letGo(name: string) {
+    for (const file of this.#held.get(name)?.files ?? []) closeSync(file);
+    this.#held.delete(name);
+  }
+}
+
+function openedPipe(path: string): number[] {
+  try {
+    return [openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)];
+  } catch {
+    return []; // it has ended, or closed it
+  }
+}
