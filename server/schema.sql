@@ -188,7 +188,6 @@ create table backups (
   updated_at timestamp with time zone not null default clock_timestamp(),
   damaged_at timestamp with time zone,
   constraint backups_pkey PRIMARY KEY (id),
-  constraint backups_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint backups_check CHECK (((NOT restorable) OR (stored IS NOT NULL))),
   constraint backups_check1 CHECK ((automated OR ((slot_at IS NULL) AND (index IS NULL)))),
   constraint backups_check2 CHECK (((damaged_at IS NULL) OR ((NOT restorable) AND (stored IS NOT NULL)))),
@@ -664,8 +663,7 @@ create table slugs (
   created_at timestamp with time zone not null default clock_timestamp(),
   last_used_at timestamp with time zone not null default clock_timestamp(),
   constraint slugs_volume_key UNIQUE (volume),
-  constraint slugs_pkey PRIMARY KEY (id),
-  constraint slugs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+  constraint slugs_pkey PRIMARY KEY (id)
 );
 CREATE INDEX slugs_project ON public.slugs USING btree (project_id, last_used_at);
 

@@ -137,9 +137,9 @@ export interface GoingBackups {
 
 export const goingBackups = async (db: Db): Promise<GoingBackups[]> => {
   const { rows } = await sql<GoingBackups>`
-    select backups.project_id, array_agg(backups.id) as ids, bool_and(projects.status = 'deleted' and not exists (
+    select backups.project_id, array_agg(backups.id) as ids, bool_and(coalesce(projects.status, 'deleted') = 'deleted' and not exists (
       select from backups as kept where kept.project_id = backups.project_id and kept.status = 'CREATED')) as is_last_of_deleted
-    from backups join projects on projects.id = backups.project_id
+    from backups left join projects on projects.id = backups.project_id
     where backups.status <> 'CREATED' and not ${isOpen('backups.deletion_id')} and not ${isOpen('backups.activity_id')}
     group by backups.project_id`.execute(db);
   return rows;

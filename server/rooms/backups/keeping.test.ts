@@ -342,6 +342,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     await sql`update projects set status = 'deleted' where id = ${project.projectId}`.execute(db());
     await tidy();
     expect([(await rows()).length, project.asked()]).toEqual([1, []]);
+    await sql`delete from projects where id = ${project.projectId}`.execute(db());
     await sql`update backups set expires_at = now() - interval '1 second' where id = ${backup}`.execute(db());
     await tidy();
     expect([await rows(), project.asked()]).toEqual([[], ['remove']]);

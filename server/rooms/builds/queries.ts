@@ -69,10 +69,10 @@ export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unuse
     unneeded as (
       select id, project_id, last_used_at, sum(bytes) over (order by last_used_at desc, id) as bytes_so_far
       from slugs where id not in (select id from needed where id is not null))
-    delete from slugs using unneeded join projects on projects.id = unneeded.project_id
+    delete from slugs using unneeded left join projects on projects.id = unneeded.project_id
     where slugs.id = unneeded.id and slugs.last_used_at = unneeded.last_used_at
       and unneeded.last_used_at < now() - make_interval(mins => ${unusedMinutesMin}::integer)
-      and (projects.status = 'deleted' or unneeded.bytes_so_far > ${bytesMax}::bigint
+      and (coalesce(projects.status, 'deleted') = 'deleted' or unneeded.bytes_so_far > ${bytesMax}::bigint
         or unneeded.last_used_at < now() - make_interval(days => ${unusedDaysMax}::integer))
     returning slugs.volume`.execute(db);
   return rows.map(({ volume }) => volume);

@@ -218,7 +218,11 @@ describe('branching', () => {
       const { status, json } = await owner.send('POST', at('main', '/branch'), { name });
       expect({ status, detail: json.detail }).toMatchObject({ status: 400, detail: { name: expect.stringContaining('Git accepts') } });
     }
-    expect((await owner.send('POST', at('main', '/branch'), { name: 'feature/new' })).status).toBe(409);
+    for (const name of ['feature/new', 'main'])
+      expect(await owner.send('POST', at('main', '/branch'), { name })).toMatchObject({
+        status: 409,
+        json: { message: expect.stringContaining(name) },
+      });
     expect((await owner.send('POST', at('main', '/branch'), { name: 'z', type: 'production' })).status).toBe(400);
     expect((await owner.send('GET', at('z'))).status).toBe(404);
   });

@@ -21,6 +21,7 @@ const environmentsMax = 1000;
 export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
   const { project, id, title, parent, head_commit = null, clone_parent_on_create = true } = environment;
   if (!isBranchName(id)) throw invalidField('name', branchNameRule);
+  if (id === parent) throw new Problem('conflict', nameTaken(id));
   await refuseNewNames(tx, project.id, [id]);
   const type = typeFor(environment, await hasDedicated(tx, project.id));
   const row = insertEnvironment(tx, {
@@ -35,9 +36,10 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
     enable_smtp: type === 'production',
     sleep_after_seconds: parent === null ? null : await sleepAfterOf(tx, project.id, parent),
   });
-  const taken = `There is an environment ${id} already; choose another name.`;
-  return orConflict(row, { environments_pkey: taken, environments_project_id_machine_name_key: taken });
+  return orConflict(row, { environments_pkey: nameTaken(id), environments_project_id_machine_name_key: nameTaken(id) });
 }
+
+const nameTaken = (id: string) => `There is an environment ${id} already; choose another name.`;
 
 /** Addresses that were given out stay: a machine name is made once, and kept with the environment. */
 async function nameSaltOf(db: Db | Tx, projectId: string): Promise<string> {

@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { shortId } from '../../kernel/id.ts';
+import { shortId, ulid } from '../../kernel/id.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { insertProject } from '../projects/room.ts';
 
@@ -263,6 +264,18 @@ describe('deleting an organization', () => {
     for (const person of [ada, member]) expect((await person.send('GET', at(engines))).status).toBe(404);
     expect(namesIn((await member.send('GET', '/organizations')).json)).toEqual([]);
     expect((await bob.send('POST', '/organizations', { label: 'x', name: 'short-lived' })).status).toBe(201);
+  });
+
+  test('does not wait until what a deleted project had on the disk is gone', async () => {
+    const engines = await create(ada);
+    const { id } = await insertSampleProject(engines, 'deleted');
+    const { db } = home.platform;
+    await sql`insert into slugs (id, project_id, app, tree_id, config_id, volume, bytes) values (${id}, ${id}, 'web', 't', 'c', ${id}, 1)`.execute(
+      db,
+    );
+    await sql`insert into backups (id, project_id, environment_id, environment_type, safe, automated, commit_id, stack_sealed)
+      values (${ulid()}, ${id}, 'main', 'production', true, false, ${'0'.repeat(40)}, '')`.execute(db);
+    expect((await ada.send('DELETE', at(engines))).status).toBe(204);
   });
 
   test('is refused while it owns projects', async () => {
