@@ -10,6 +10,9 @@ declare module 'fastify' {
   }
 }
 
+/** Without a charset, which JSON has no choice of: a released client reads nothing else as JSON. */
+export const jsonType = 'application/json';
+
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const problem = error instanceof Problem ? error : (problemOfFramework(error) ?? problemOfDatabase(error));
   if (problem?.internal || problem?.cause) request.log.info({ err: problem.cause, internal: problem.internal }, problem.message);
@@ -20,7 +23,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   return reply
     .code(status)
     .headers(problem?.headers ?? {})
-    .header('content-type', isProblemDocument(request) ? 'application/problem+json; charset=utf-8' : 'application/json; charset=utf-8')
+    .header('content-type', isProblemDocument(request) ? 'application/problem+json' : jsonType)
     .send(JSON.stringify(isProject ? projectBody(status, message, problem) : accountBody(status, message, problem)));
 }
 

@@ -22,7 +22,7 @@ export type Hal = ReturnType<typeof openHal>;
 export function openHal(operations: readonly Operation[], secrets: Secrets) {
   const presenters = new Map<Entity, Presenter>();
   const presenterOf = (entity: Entity) => {
-    const known = presenters.get(entity) ?? compilePresenter(entity, operations);
+    const known = presenters.get(entity) ?? compilePresenter(entity, operations, secrets);
     presenters.set(entity, known);
     return known;
   };
@@ -94,7 +94,7 @@ const accepted = (code: number, entity: string, activities: string) =>
 /** TypeBox marks its schemas with hidden properties; a plain copy is what compilers expect. */
 const jsonSchema = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as object;
 
-function compilePresenter(entity: Entity, operations: readonly Operation[]): Presenter {
+function compilePresenter(entity: Entity, operations: readonly Operation[], secrets: Secrets): Presenter {
   const family = familyOf(entity.path);
   const serialise = fastJson(jsonSchema(entity.schema)) as (row: unknown) => string;
   const inFamily = family === 'account' ? shorteningTimes(entity) : (row: unknown) => row;
@@ -115,7 +115,8 @@ function compilePresenter(entity: Entity, operations: readonly Operation[]): Pre
       const isOpen = isPermitted(permission, caller, scope) && caller?.hindrance(scope, permission) === undefined;
       if (isOpen && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
     }
-    for (const [rel, link] of Object.entries(entity.links?.(row, caller) ?? {})) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
+    const further = { ...entity.links?.(row, caller), ...(form === 'whole' && referenceLinks(entity, [row], caller, secrets)) };
+    for (const [rel, link] of Object.entries(further)) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
     return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
   };
 }
@@ -162,7 +163,7 @@ function shorteningTimes({ schema }: Entity) {
 
 const referencedIdsMax = 100;
 
-/** Paging links, whoever asks; and a signed link to each set of things that the rows mention. */
+/** Paging links, whoever asks; and links to what the rows mention. */
 function pageLinks(
   entity: Entity,
   { rows, before, after }: Page<unknown>,
@@ -172,14 +173,21 @@ function pageLinks(
   const links: Record<string, { href: string }> = { self: { href: url } };
   if (before) links['previous'] = { href: withCursor(url, 'page[before]', before) };
   if (after) links['next'] = { href: withCursor(url, 'page[after]', after) };
+  return JSON.stringify({ ...links, ...referenceLinks(entity, rows, caller, secrets) });
+}
+
+/** A signed link to each set of things that the rows mention. */
+function referenceLinks(entity: Entity, rows: unknown[], caller: Caller | undefined, secrets: Secrets) {
+  const links: Record<string, { href: string }> = {};
+  if (!caller) return links;
   for (const [set, idOf] of Object.entries(entity.references ?? {})) {
     const ids = [...new Set(rows.map(idOf).filter((id) => id !== undefined))].sort();
     for (let n = 0; n * referencedIdsMax < ids.length; n += 1) {
       const some = ids.slice(n * referencedIdsMax, (n + 1) * referencedIdsMax);
-      if (caller) links[`ref:${set}:${n}`] = { href: signedReference(set, some, caller, secrets) };
+      links[`ref:${set}:${n}`] = { href: signedReference(set, some, caller, secrets) };
     }
   }
-  return JSON.stringify(links);
+  return links;
 }
 
 function withCursor(url: string, parameter: string, cursor: string) {

@@ -11,7 +11,7 @@ import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { limitArrival } from './arrival.ts';
 import { drainOnClose } from './drain.ts';
-import { answerError, bearerChallenge, notFound } from './errors.ts';
+import { answerError, bearerChallenge, jsonType, notFound } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
 import { limitConnections } from './limit-connections.ts';
@@ -147,7 +147,7 @@ function answer(operation: Operation, hal: Hal, platform: Platform) {
     reply.code(status);
     if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply);
     const text = present(result, { caller, target, url: request.url });
-    return text === '' ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(text);
+    return text === '' ? reply.send() : reply.header('content-type', jsonType).send(text);
   };
 }
 

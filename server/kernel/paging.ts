@@ -99,9 +99,34 @@ function parseFilters({ filter: known = {} }: Listing, value: unknown, fields: R
       fields[`filter[${field}]`] = `is not a filter of this list; the filters are ${Object.keys(known).join(', ') || 'none'}`;
       return [];
     }
-    const conditions = isTree(wanted) ? Object.entries(wanted) : [['eq', wanted] as const];
-    return conditions.flatMap(([operator, operand]) => parseFilter(field, kind, operator, operand, fields));
+    return conditionsOf(wanted).flatMap(([operator, operand]) => parseFilter(field, kind, operator, operand, fields));
   });
+}
+
+/** `filter[a]=x`, `filter[a][in]=x,y`, and as older clients write it: `filter[a][value][]=x&filter[a][operator]=IN`. */
+function conditionsOf(wanted: unknown): [operator: string, operand: unknown][] {
+  if (!isTree(wanted)) return [['eq', wanted]];
+  if (!('value' in wanted)) return Object.entries(wanted).map(([operator, operand]) => [plainOperator(operator), operand]);
+  const { value, operator = Array.isArray(value) ? 'in' : 'eq', ...others } = wanted;
+  return [[plainOperator(String(operator)), value], ...Object.entries(others)];
+}
+
+const spellings: Record<string, string> = {
+  '=': 'eq',
+  '<>': 'ne',
+  '!=': 'ne',
+  '>': 'gt',
+  '>=': 'gte',
+  '<': 'lt',
+  '<=': 'lte',
+  'not in': 'nin',
+  starts_with: 'starts',
+  ends_with: 'ends',
+};
+
+function plainOperator(operator: string): string {
+  const lower = operator.toLowerCase();
+  return spellings[lower] ?? lower;
 }
 
 const isTime = (value: string) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+(Z|[+-]\d{2}:?\d{2})?)?$/.test(value) && !Number.isNaN(Date.parse(value));

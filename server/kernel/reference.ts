@@ -28,7 +28,7 @@ export function publishReference(http: FastifyInstance, description: Record<stri
   /** Made when first asked for: both take longer than everything else here. */
   let yaml: string | undefined;
   let page: string | undefined;
-  http.get(documentPath, (_request, reply) => reply.header('content-type', 'application/json; charset=utf-8').send(json));
+  http.get(documentPath, (_request, reply) => reply.header('content-type', 'application/json').send(json));
   http.get('/openapi.yaml', (_request, reply) =>
     reply
       .header('content-type', 'application/yaml; charset=utf-8')

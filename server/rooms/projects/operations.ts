@@ -88,7 +88,7 @@ export const clearProjectBuildCache = operation({
   summary: 'Empty the build cache of a project',
   endpoint: 'POST /projects/{projectId}/clear_build_cache',
   on: ProjectEntity,
-  rel: '#clear_build_cache',
+  rel: '#clear-build-cache',
   permission: 'project:admin',
   allowedWhen: ({ status }) => status === 'active',
   returns: updated(ProjectEntity),

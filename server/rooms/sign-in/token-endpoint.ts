@@ -133,7 +133,7 @@ function answerOAuthError(error: FastifyError | Problem | errors.OIDCProviderErr
   const told = oauthErrorOf(error);
   if (!told) return answerError(error, request, reply);
   const { status, headers = {}, ...body } = told;
-  return reply.code(status).headers(headers).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+  return reply.code(status).headers(headers).header('content-type', 'application/json').send(JSON.stringify(body));
 }
 
 function oauthErrorOf(error: FastifyError | Problem | errors.OIDCProviderError) {
