@@ -4,6 +4,8 @@
  * A process with a mount namespace of its own (a database, a backup, the build of an image, also of another installation) begins with a copy of all mounts.
  * A copy keeps its disk in use after we have unmounted it. So whatever of ours holds a disk is mounted inside a folder that is a shared mount, and whoever
  * makes a namespace takes part in it as a slave: what is unmounted here is then unmounted there, too, and nothing that is mounted there is seen here.
+ *
+ * Programs that work as root on what tenants wrote do so in a namespace in which it leads nowhere.
  */
 import { readFileSync } from 'node:fs';
 
@@ -21,3 +23,12 @@ export const shareFolder = (folder: string): string[] => ['--bind', '--make-shar
 
 /** A command that makes a mount namespace. */
 export const unshareMounts = ['unshare', '--mount', '--propagation', 'slave'] as const;
+
+const mountAndRun = 'mount --bind -o "nosymfollow,nosuid,nodev,noexec" -- "$1" "$1" && shift && exec "$@"';
+
+/**
+ * The same command, for which the kernel follows no link below the folder, runs nothing of it and opens no device: whatever is put there, and whenever, while
+ * the command is at work. Only root can have that, and only root needs it.
+ */
+export const withoutLinks = (folder: string, command: readonly [string, ...string[]]): [string, ...string[]] =>
+  process.getuid?.() === 0 ? [...unshareMounts, '--', 'sh', '-c', mountAndRun, 'sh', folder, ...command] : [...command];

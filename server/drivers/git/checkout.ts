@@ -16,7 +16,7 @@ export async function checkout(gitDir: string, scratchFolder: string, tree: stri
   const scratch = join(scratchFolder, `checkout-${randomBytes(8).toString('hex')}.git`);
   const env = { GIT_OBJECT_DIRECTORY: join(gitDir, 'objects'), GIT_INDEX_FILE: join(scratch, 'index') };
   const run = async (...args: string[]) => {
-    const outcome = await tryGit(scratch, args, { env, secondsMax: checkoutSecondsMax, ...(signal && { signal }) });
+    const outcome = await tryGit(scratch, args, { workTree: folder, env, secondsMax: checkoutSecondsMax, ...(signal && { signal }) });
     if (outcome.code !== 0) throw refusal(args, outcome);
   };
   try {
@@ -24,7 +24,7 @@ export async function checkout(gitDir: string, scratchFolder: string, tree: stri
     await writeFile(join(scratch, 'HEAD'), 'ref: refs/heads/none\n');
     await writeFile(join(scratch, 'info', 'attributes'), asStored);
     await run('read-tree', tree);
-    await run(`--work-tree=${folder}`, 'checkout-index', '--all', '--quiet');
+    await run('checkout-index', '--all', '--quiet');
   } finally {
     await rm(scratch, { recursive: true, force: true, maxRetries: 3 });
   }

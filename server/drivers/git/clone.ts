@@ -14,7 +14,7 @@ const cloneSecondsMax = 600;
 export async function clone(gitDir: string, { branch, commit, folder, by, signal }: Cloning): Promise<void> {
   const own = join(folder, '.git');
   const run = async (args: readonly string[], call: Pick<Call, 'input' | 'env'> = {}) => {
-    const outcome = await tryGit(own, [`--work-tree=${folder}`, ...args], { secondsMax: cloneSecondsMax, signal, ...call });
+    const outcome = await tryGit(own, args, { workTree: folder, secondsMax: cloneSecondsMax, signal, ...call });
     if (outcome.code !== 0) throw refusal(args, outcome);
   };
   await run(['init', '--quiet', `--initial-branch=${branch}`]);

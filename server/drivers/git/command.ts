@@ -5,6 +5,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { Problem } from '../../kernel/problem.ts';
+import { withoutLinks } from '../mounts.ts';
 
 /** A setting may have several values. */
 export type Settings = Readonly<Record<string, string | readonly string[]>>;
@@ -67,6 +68,8 @@ export function environmentOf(settings: Settings = {}): Record<string, string> {
 }
 
 export interface Call {
+  /** Where it writes files of a commit: no link there is followed, whatever Git itself makes of it. */
+  workTree?: string;
   input?: string | Buffer;
   settings?: Settings;
   env?: Record<string, string>;
@@ -204,9 +207,11 @@ function killGroup({ pid }: ChildProcess) {
 }
 
 function start(gitDir: string, args: readonly string[], call: Call): Promise<Outcome> {
-  const { input, settings, env, secondsMax = commandSecondsMax, bytesMax = outputBytesMax, signal } = call;
+  const { workTree, input, settings, env, secondsMax = commandSecondsMax, bytesMax = outputBytesMax, signal } = call;
   return new Promise((resolve, reject) => {
-    const child = spawn('git', [`--git-dir=${gitDir}`, ...args], {
+    const command = ['git', `--git-dir=${gitDir}`, ...(workTree === undefined ? [] : [`--work-tree=${workTree}`]), ...args] as const;
+    const [program, ...words] = workTree === undefined ? command : withoutLinks(workTree, command);
+    const child = spawn(program, words, {
       cwd: '/',
       env: { ...environmentOf(settings), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

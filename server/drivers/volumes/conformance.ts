@@ -1,10 +1,13 @@
 /** What every driver of volumes does. A driver that cannot do something says so in its own words, and the test carries them as its reason. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from './command.ts';
 import { digHoles } from './dig-holes.ts';
+import { renameat2 } from './exchange.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface OpenedVolumes {
@@ -109,6 +112,34 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
       expect(await readdir(outside)).toEqual(['secret']);
       expect(await stat(join(outside, 'secret'))).toMatchObject({ nlink: 1, size: 6, mode: 0o100600 });
       await rm(outside, { recursive: true });
+    });
+
+    const isRoot = process.getuid?.() === 0;
+    test.skipIf(!isRoot)('while folders in a volume are swapped for links, no copy of it gets anything from where they lead', async () => {
+      const outside = await mkdtemp(join(tmpdir(), 'offshoot-outside-'));
+      const { path } = await volumes.create('swapped', size);
+      await mkdir(join(path, 'z'));
+      const names = Array.from({ length: 60 }, (_, n) => `file${n}`);
+      for (const name of names) await Promise.all([writeFile(join(path, 'z', name), 'own'), writeFile(join(outside, name), 'secret')]);
+      await symlink(outside, join(path, 'link'));
+      const call = String(process.arch === 'arm64' ? renameat2.arm64 : renameat2.x64);
+      const swapping = `my ($path, $call, $one, $other) = @ARGV; chdir $path;
+        for (;;) { syscall($call + 0, -100, $one, -100, $other, 2); select undef, undef, undef, 0.001 }`;
+      const swapper = spawn('perl', ['-e', swapping, '--', path, call, 'z', 'link'], { stdio: 'inherit' });
+      const over = once(swapper, 'exit');
+      try {
+        await expect.poll(async () => (await lstat(join(path, 'z'))).isSymbolicLink(), { interval: 1, timeout: 60_000 }).toBe(true);
+        for (let n = 0; n < 10; n++) {
+          // One that cannot be copied now can be later.
+          const clone = await volumes.clone('swapped', `swapped-${n}`).catch(() => undefined);
+          const found = clone && (await run('grep', ['--recursive', '--count', '--max-count=1', 'secret', clone.path]).catch(String));
+          expect(found ?? '').not.toMatch(/:1$/m);
+        }
+      } finally {
+        swapper.kill('SIGKILL');
+        await over;
+        await rm(outside, { recursive: true });
+      }
     });
 
     test('a volume goes back to a snapshot in one move, keeps its limit, and whoever looks sees the one or the other', async () => {

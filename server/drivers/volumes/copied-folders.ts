@@ -1,9 +1,11 @@
 /**
  * Folders copied file by file with `cp`, sharing their blocks or not. No limit is enforced, a snapshot is protected only by nobody being given
- * its folder to write to, and a copy is not as of one moment: what writes must be stopped first.
+ * its folder to write to, and a copy is not as of one moment: what writes must be stopped first. What goes on writing can spoil its own copy, and put
+ * nothing from elsewhere into it.
  */
 import { chmod, mkdir, statfs } from 'node:fs/promises';
 import { Problem } from '../../kernel/problem.ts';
+import { withoutLinks } from '../mounts.ts';
 import { longCommandSecondsMax, noRoom, run } from './command.ts';
 import type { Copying } from './volume-folders.ts';
 
@@ -14,7 +16,7 @@ export function copiedFolders(root: string, kind: 'reflink' | 'copy'): Copying {
     const { bsize, blocks, bavail } = await statfs(root);
     return { bytes: blocks * bsize, freeBytes: bavail * bsize };
   };
-  const copy = (from: string, to: string) => copyFolder(from, to, kind === 'reflink' ? 'always' : 'auto');
+  const copy = (from: string, to: string) => copyFolder(root, from, to, kind === 'reflink' ? 'always' : 'auto');
   return {
     kind,
     enforcesLimits: false,
@@ -42,9 +44,10 @@ export function copiedFolders(root: string, kind: 'reflink' | 'copy'): Copying {
   };
 }
 
-async function copyFolder(from: string, to: string, reflink: 'always' | 'auto') {
+async function copyFolder(root: string, from: string, to: string, reflink: 'always' | 'auto') {
+  const [program, ...args] = withoutLinks(root, ['cp', '--archive', `--reflink=${reflink}`, '--no-target-directory', '--', from, to]);
   try {
-    await run('cp', ['--archive', `--reflink=${reflink}`, '--no-target-directory', '--', from, to], longCommandSecondsMax);
+    await run(program, args, longCommandSecondsMax);
   } catch (error) {
     if (error instanceof Error && error.message.includes('No such file or directory'))
       throw new Problem('conflict', 'The volume was written to while it was copied; stop what writes to it, then try again.', {

@@ -2,6 +2,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withoutLinks } from '../mounts.ts';
 import { longCommandSecondsMax, run } from './command.ts';
 
 /** Smaller ones are not worth a look. */
@@ -15,7 +16,9 @@ export async function digHoles(folder: string): Promise<void> {
     await (await open(times, 'w')).close();
     const each = ['-exec', 'touch', '--reference={}', '--', times, ';', '-exec', 'fallocate', '--dig-holes', '--', '{}', ';'];
     const back = ['-exec', 'touch', `--reference=${times}`, '--', '{}', ';'];
-    await run('find', [folder, '-xdev', '-type', 'f', '-size', `+${kibibytesMin - 1}k`, ...each, ...back], longCommandSecondsMax);
+    const find = ['find', folder, '-xdev', '-type', 'f', '-size', `+${kibibytesMin - 1}k`, ...each, ...back] as const;
+    const [program, ...args] = withoutLinks(folder, find);
+    await run(program, args, longCommandSecondsMax);
   } finally {
     await rm(scratch, { recursive: true });
   }

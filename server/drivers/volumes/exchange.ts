@@ -4,7 +4,7 @@
  */
 import { errorCode, run } from './command.ts';
 
-const renameat2 = { arm64: 276, x64: 316 };
+export const renameat2 = { arm64: 276, x64: 316 };
 const script =
   'my ($call, $one, $other) = @ARGV; if (syscall($call + 0, -100, $one, -100, $other, 2) != 0) { print STDERR "exchange: $!\\n"; exit 1 }';
 

@@ -13,6 +13,7 @@ import type { Git } from '../../drivers/git/git.ts';
 import { catalogue, entryOf } from '../../drivers/images/catalogue.ts';
 import type { Image } from '../../drivers/images/images.ts';
 import { appUser } from '../../drivers/images/service.ts';
+import { withoutLinks } from '../../drivers/mounts.ts';
 import type { Mount } from '../../drivers/runtime/runtime.ts';
 import type { Config } from '../../config.ts';
 import { CommandFailed } from '../../kernel/activity.ts';
@@ -127,8 +128,11 @@ const execute = promisify(execFile);
 const chownSecondsMax = 600;
 
 /** Links themselves, not what they lead to. */
-export const giveToApp = (folder: string) =>
-  execute('chown', ['--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder], { timeout: chownSecondsMax * 1000 });
+export const giveToApp = (folder: string) => {
+  const chown = ['chown', '--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder] as const;
+  const [program, ...args] = withoutLinks(folder, chown);
+  return execute(program, args, { timeout: chownSecondsMax * 1000 });
+};
 
 interface Place {
   name: string;

@@ -2,7 +2,7 @@
  * Folders for all mounts, inside what was built: it is mounted read-only, so they must be there before. What a build left may be hostile:
  * no link is followed. Nobody else has the folder open any more.
  */
-import { chown, lstat, mkdir, opendir } from 'node:fs/promises';
+import { lchown, lstat, mkdir, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appUser } from '../../drivers/images/service.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -31,7 +31,7 @@ async function makeFolder(title: string, folder: string, path: string): Promise<
     if (found && !found.isDirectory()) throw inTheWay(title, path, at.slice(folder.length + 1));
     if (found) continue;
     await mkdir(at);
-    await chown(at, appUser.uid, appUser.gid);
+    await lchown(at, appUser.uid, appUser.gid);
   }
   return at !== folder && (await hasEntries(at));
 }
