@@ -17,9 +17,16 @@ export interface HttpPlace {
   /** `Host` as the application is told it. */
   authority: string;
   path: string;
+  /** Beside what every application is told; each with its end. */
+  moreLines?: string;
 }
 
-export function httpConversation(visit: Visit, { authority, path }: HttpPlace, sink: ReplySink, limits: EdgeLimits): Conversation {
+export function httpConversation(
+  visit: Visit,
+  { authority, path, moreLines = '' }: HttpPlace,
+  sink: ReplySink,
+  limits: EdgeLimits,
+): Conversation {
   const { isChunked, length } = visit.body;
   return {
     start(out) {
@@ -27,7 +34,7 @@ export function httpConversation(visit: Visit, { authority, path }: HttpPlace, s
       const framing = isChunked ? 'Transfer-Encoding: chunked\r\n' : length === undefined ? '' : `Content-Length: ${length}\r\n`;
       const connection = visit.upgrade === undefined ? '' : `Connection: Upgrade\r\nUpgrade: ${visit.upgrade}\r\n`;
       out.write(
-        `${visit.method} ${target} HTTP/1.1\r\nHost: ${authority}\r\n${visit.head.passed}${forwardingLines(visit)}${framing}${connection}\r\n`,
+        `${visit.method} ${target} HTTP/1.1\r\nHost: ${authority}\r\n${visit.head.passed}${forwardingLines(visit)}${moreLines}${framing}${connection}\r\n`,
       );
     },
     body(out, chunk) {

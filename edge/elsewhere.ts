@@ -1,6 +1,7 @@
 /** Where a route of type `proxy` leads: a place outside, which the owner of the project names. It must not lead into the machine or its networks. */
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import type { Exchange } from './exchange.ts';
 import type { Route } from './table.ts';
 import type { Secure } from './upstream-connection.ts';
 
@@ -32,6 +33,16 @@ export function elsewhereOf(
     path: pathThere(route, to.pathname, requestPath),
   };
 }
+
+/**
+ * A place elsewhere may be here again, by way of a public name. Each time is noted as RFC 8586 has it, and past a few it is a circle, in which one
+ * request would become as many as there is room for.
+ */
+export const loopLine = 'CDN-Loop: offshoot\r\n';
+const passagesMax = 3;
+
+export const isLoop = (headers: Exchange['headers']) =>
+  (headers['cdn-loop'] ?? '').split(',').filter((passage) => passage.trim().split(';', 1)[0] === 'offshoot').length >= passagesMax;
 
 /** Without a path of its own it keeps the request's; else that stands in place of the route's. */
 function pathThere({ to, path }: Route & { type: 'proxy' }, pathname: string, requestPath: string): string {

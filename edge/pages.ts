@@ -57,6 +57,12 @@ const pages = {
     what: 'What you sent is larger than this site accepts.',
     toDo: 'Send something smaller. If the site is yours, see max_request_size in its configuration.',
   },
+  loop: {
+    status: 508,
+    title: 'This address leads in a circle',
+    what: 'The site passes requests on to a place that passes them back.',
+    toDo: 'If the site is yours, check where its routes of type proxy lead.',
+  },
   unavailable: {
     status: 502,
     title: 'The application does not answer',

@@ -7,7 +7,7 @@ import { httpConversation } from './conversation.ts';
 import { Crowd } from './crowd.ts';
 import { Delivery, type Failure, type Order } from './delivery.ts';
 import { sizeBytes } from './durations-and-sizes.ts';
-import { elsewhereOf } from './elsewhere.ts';
+import { elsewhereOf, isLoop, loopLine } from './elsewhere.ts';
 import type { Reply } from './exchange.ts';
 import { startScript } from './fastcgi-order.ts';
 import { Hold, mustWait } from './hold.ts';
@@ -163,6 +163,7 @@ export class Serving {
 
   #deliverElsewhere(visit: Visit, environment: EdgeEnvironment, route: ProxyRoute) {
     const { limits, mayProxyTo, routerName } = this.#options;
+    if (isLoop(visit.headers)) return this.#show(visit, 'loop');
     const target = elsewhereOf(route, visit.path, mayProxyTo);
     if (!target) return this.#show(visit, 'unavailable');
     const { host, port, secure, authority, path } = target;
@@ -173,7 +174,7 @@ export class Serving {
       store: undefined,
       limits,
       words: edgeWords(visit, environment, routerName),
-      converse: (sink) => httpConversation(visit, { authority, path }, sink, limits),
+      converse: (sink) => httpConversation(visit, { authority, path, moreLines: loopLine }, sink, limits),
       onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
     }).start();
   }

@@ -587,6 +587,94 @@ describe('the way back from signing in', () => {
   });
 });
 
+describe('somebody else’s invitation', () => {
+  test('is not had by its id, its fingerprint or a part of its token', async () => {
+    const { link, json } = await invited();
+    const token = new URL(link, 'http://x').searchParams.get('token') ?? '';
+    const eve = openBrowser();
+    for (const guess of [
+      json.id,
+      fingerprint(token),
+      token.slice(0, -1),
+      `${token}A`,
+      token.toUpperCase(),
+      token.toLowerCase(),
+      `${token}\0`,
+    ]) {
+      const page = await eve.visit(`/accept-invitation?token=${encodeURIComponent(guess)}`);
+      expect({ guess, status: page.status }).toEqual({ guess, status: 410 });
+      expect((await eve.submit(newAccount())).status).toBe(410);
+    }
+    expect(await stateOf({ json })).toBe('pending');
+  });
+
+  test('is not taken over by moving an account to its address: that asks whoever reads the mail there', async () => {
+    const eve = await home.person({ password_hash });
+    const { email, json } = await invited();
+    expect((await eve.send('POST', `/users/${eve.user.id}/emailaddress`, { email_address: email })).status).toBe(204);
+    expect((await eve.send('PATCH', `/users/${eve.user.id}`, { email })).status).toBe(400);
+    expect((await home.mail(eve.user.email)).map(({ subject }) => subject)).toEqual([]);
+    expect(await userWith(email)).toBeUndefined();
+    for (const path of [toOrganization, `${toOrganization}/${json.id}`]) expect((await eve.send('GET', path)).status).toBe(404);
+  });
+
+  test.for([
+    ['in capitals', (email: string) => email.toUpperCase()],
+    ['with the Kelvin sign in place of a K', (email: string) => email.replace('k', '\u212a')],
+  ] as const)('goes to one address, however it is spelt: %s', async ([, spelt]) => {
+    const email = `k-${freshEmail()}`;
+    const { status, json } = await invite(spelt(email));
+    expect({ status, email: json.email }).toEqual({ status: 201, email });
+    expect((await invite(email)).status).toBe(409);
+    expect(await linkFor(email)).toContain('token=');
+  });
+
+  test.for([
+    ['\u0131nfo@example.org', 201],
+    ['\uff49nfo@example.org', 201],
+    ['info@ex\u0430mple.org', 400],
+    ['info\u200b@example.org', 400],
+    ['info@example.org\u0000', 400],
+    ['info@example.org ', 400],
+  ] as const)('is not had by an address that only looks like it: %j is another, or none', async ([email, expected]) => {
+    const { status } = await invite(email);
+    const others = await home.platform.db.selectFrom('invitations').select('email').where('email', '=', 'info@example.org').execute();
+    expect({ status, others, mail: await home.mail('info@example.org') }).toEqual({ status: expected, others: [], mail: [] });
+  });
+
+  test('is mailed with our own address, whatever host the request names', async () => {
+    const email = freshEmail();
+    const { status } = await home.send({
+      method: 'POST',
+      url: toOrganization,
+      headers: {
+        authorization: `Bearer ${ada.accessToken}`,
+        'content-type': 'application/json',
+        host: 'evil.example',
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'https',
+        forwarded: 'host=evil.example',
+      },
+      payload: JSON.stringify({ email, permissions: [] }),
+    });
+    expect(status).toBe(201);
+    expect(JSON.stringify(await home.mail(email))).not.toContain('evil.example');
+    expect(await linkFor(email)).toContain('token=');
+  });
+
+  test('cannot be accepted by a guesser who takes the places of the invited: a neighbour’s guesses count for nobody else', async () => {
+    const { link } = await invited();
+    const browser = openBrowser();
+    const neighbour = openBrowserOf(home, browser.remoteAddress);
+    await neighbour.visit('/accept-invitation?token=guess');
+    const answers: number[] = [];
+    for (let n = 0; n < 31; n += 1) answers.push((await neighbour.submit(newAccount())).status);
+    expect(answers).toEqual([...Array<number>(30).fill(410), 429]);
+    await browser.visit(link);
+    expect((await browser.submit(newAccount())).text).toContain('Welcome');
+  });
+});
+
 test('whoever is removed cannot walk back in by an invitation that still waits for them', async () => {
   const bob = await join();
   const waiting = await invited({ role: 'admin', permissions: [] }, toProject, bob.user.email);
