@@ -1,24 +1,42 @@
 /** How much of the machine organizations and projects may have. */
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import { allQuotas, setQuota, type Limits, type Quota, type QuotaOwner } from '../server/rooms/deployments/room.ts';
+import {
+  allQuotas,
+  defaultQuota,
+  setDefaultQuota,
+  setQuota,
+  type Limits,
+  type Quota,
+  type QuotaOwner,
+} from '../server/rooms/deployments/room.ts';
 
-const example = 'Say whose it is and what is allowed: ./offshoot quota set project <id> environments=5 cpu=4 memory=8192 disk=20000';
-const units: Record<keyof Limits, string> = { projects: '', environments: '', cpu: ' CPU', memory: ' MB', disk: ' MB' };
+const example =
+  'Say whose it is and what is allowed: ./offshoot quota set project <id> environments=5 cpu=4 memory=8192 disk=20000, or ' +
+  './offshoot quota set default projects=100 environments=500 builds=4 for every organization that has none of its own';
+const units: Record<keyof Limits, string> = { projects: '', environments: '', cpu: ' CPU', memory: ' MB', disk: ' MB', builds: ' at once' };
+const kinds = Object.keys(units) as (keyof Limits)[];
+const ofOrganizations: readonly (keyof Limits)[] = ['projects', 'builds'];
 
-export async function changeQuota(db: Db, [of = '', name = '', ...words]: string[]): Promise<string> {
-  if (words.length === 0) throw new Problem('invalid-request', example);
-  const limits = Object.assign({}, ...words.map(readLimit)) as Partial<Limits>;
-  if (of === 'project' && 'projects' in limits) throw new Problem('invalid-request', 'Of projects only an organization has a number.');
+/** `project <id> <limit>…`, `organization <name> <limit>…` or `default <limit>…`. */
+export async function changeQuota(db: Db, words: string[]): Promise<string> {
+  if (words[0] === 'default') {
+    await setDefaultQuota(db, readLimits(words.slice(1)));
+    return defaultLine(await defaultQuota(db));
+  }
+  const [of = '', name = '', ...rest] = words;
+  const limits = readLimits(rest);
+  const misplaced = ofOrganizations.find((kind) => of === 'project' && kind in limits);
+  if (misplaced !== undefined) throw new Problem('invalid-request', `Of ${misplaced} only an organization has a number.`);
   await setQuota(db, await ownerOf(db, of, name), limits);
   const quota = (await allQuotas(db)).find((each) => each.of === of && each.name === name);
   return quota ? lineOf(quota) : '';
 }
 
-export const quotaLines = async (db: Db): Promise<string[]> => (await allQuotas(db)).map(lineOf);
+export const quotaLines = async (db: Db): Promise<string[]> => [defaultLine(await defaultQuota(db)), ...(await allQuotas(db)).map(lineOf)];
 
 async function ownerOf(db: Db, of: string, name: string): Promise<QuotaOwner> {
-  if (of !== 'organization' && of !== 'project') throw new Problem('invalid-request', example);
+  if (of !== 'organization' && of !== 'project') throw new Problem('invalid-request', `${example}.`);
   const found =
     of === 'organization'
       ? await db.selectFrom('organizations').select('id').where('name', '=', name).executeTakeFirst()
@@ -27,19 +45,32 @@ async function ownerOf(db: Db, of: string, name: string): Promise<QuotaOwner> {
   return of === 'organization' ? { organization_id: found.id, project_id: null } : { organization_id: null, project_id: found.id };
 }
 
+function readLimits(words: readonly string[]): Partial<Limits> {
+  if (words.length === 0) throw new Problem('invalid-request', `${example}.`);
+  return Object.assign({}, ...words.map(readLimit)) as Partial<Limits>;
+}
+
 /** `memory=4096`, or `memory=none` for as much as there is. */
 function readLimit(word: string): Partial<Limits> {
-  const [, kind = '', amount = ''] = /^(projects|environments|cpu|memory|disk)=(none|\d{1,9}(?:\.\d{1,2})?)$/.exec(word) ?? [];
+  const [, kind = '', amount = ''] = /^(projects|environments|builds|cpu|memory|disk)=(none|\d{1,9}(?:\.\d{1,2})?)$/.exec(word) ?? [];
   const isWhole = kind === 'cpu' || !amount.includes('.');
-  if (kind === '' || !isWhole) throw new Problem('invalid-request', `${word} is not a limit. ${example}`);
+  const isEnough = kind !== 'builds' || amount !== '0';
+  if (kind === '' || !isWhole || !isEnough) throw new Problem('invalid-request', `${word} is not a limit. ${example}.`);
   return { [kind]: amount === 'none' ? null : Number(amount) };
 }
 
-function lineOf(quota: Quota): string {
-  const kinds = (Object.keys(units) as (keyof Limits)[]).filter((kind) => kind !== 'projects' || quota.of === 'organization');
-  const parts = kinds.map((kind) => {
-    const limit = quota[kind] === null ? '' : ` of ${quota[kind]}`;
-    return `${kind} ${Math.round(quota.used[kind] * 100) / 100}${limit}${units[kind]}`;
-  });
-  return `${quota.of} ${quota.name}: ${parts.join(', ')}`;
+function lineOf({ of, name, used, ...limits }: Quota): string {
+  const parts = kinds
+    .filter((kind) => of === 'organization' || !ofOrganizations.includes(kind))
+    .map((kind) => {
+      if (kind === 'builds') return `builds ${shownLimit(limits, kind)}`;
+      const limit = limits[kind] === null ? '' : ` of ${limits[kind]}`;
+      return `${kind} ${Math.round(used[kind] * 100) / 100}${limit}${units[kind]}`;
+    });
+  return `${of} ${name}: ${parts.join(', ')}`;
 }
+
+const defaultLine = (limits: Limits) =>
+  `default, for each organization that has none of its own: ${kinds.map((kind) => `${kind} ${shownLimit(limits, kind)}`).join(', ')}`;
+
+const shownLimit = (limits: Limits, kind: keyof Limits) => (limits[kind] === null ? 'as there are' : `${limits[kind]}${units[kind]}`);

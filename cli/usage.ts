@@ -12,8 +12,11 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'user list': ['', 'everybody, oldest first'],
   'token create': ['<e-mail> [NAME]', 'prints a new API token'],
   'organization limit': ['<name> <users>', 'how many users it may have; none for as many as it likes'],
-  'quota set': ['organization|project <name> <limit>…', 'projects=3 environments=5 cpu=4 memory=8192 disk=20000 (MB), each or none'],
-  'quota list': ['', 'what is allowed, and how much of it is used'],
+  'quota set': [
+    'organization|project <name>|default <limit>…',
+    'projects=3 environments=5 builds=2 (at once) cpu=4 memory=8192 disk=20000 (MB), each or none',
+  ],
+  'quota list': ['', 'what is allowed by default and to whom otherwise, and how much of it is used'],
   'deployment list': ['<project> <environment>', 'what was deployed there, and what can be gone back to'],
   rollback: ['<project> <environment> [deployment]', 'what ran before runs again: the one of that number, or what came before'],
   'backup list': ['[project]', 'all backups of environments, oldest first'],

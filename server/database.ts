@@ -419,6 +419,7 @@ export interface Database {
     memory: number | null;
     disk: number | null;
     projects: number | null;
+    builds: number | null;
   };
   recovery_codes: {
     user_id: string;

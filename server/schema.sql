@@ -621,18 +621,21 @@ create table quotas (
   memory integer,
   disk integer,
   projects integer,
+  builds integer,
   constraint quotas_organization_id_key UNIQUE (organization_id),
   constraint quotas_project_id_key UNIQUE (project_id),
   constraint quotas_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
   constraint quotas_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
-  constraint quotas_check CHECK ((num_nonnulls(organization_id, project_id) = 1)),
+  constraint quotas_builds_check CHECK ((builds >= 1)),
+  constraint quotas_check CHECK ((num_nonnulls(organization_id, project_id) <= 1)),
   constraint quotas_cpu_check CHECK ((cpu >= (0)::double precision)),
   constraint quotas_disk_check CHECK ((disk >= 0)),
   constraint quotas_environments_check CHECK ((environments >= 0)),
   constraint quotas_memory_check CHECK ((memory >= 0)),
-  constraint quotas_projects CHECK (((projects IS NULL) OR (organization_id IS NOT NULL))),
+  constraint quotas_of_organizations CHECK (((project_id IS NULL) OR (num_nonnulls(projects, builds) = 0))),
   constraint quotas_projects_check CHECK ((projects >= 0))
 );
+CREATE UNIQUE INDEX quotas_default ON public.quotas USING btree ((true)) WHERE ((organization_id IS NULL) AND (project_id IS NULL));
 
 create table recovery_codes (
   user_id uuid not null,
@@ -804,3 +807,10 @@ CREATE INDEX users_created ON public.users USING btree (created_at, id);
 CREATE UNIQUE INDEX users_email ON public.users USING btree (email);
 CREATE UNIQUE INDEX users_phone_number ON public.users USING btree (phone_number) WHERE (phone_number IS NOT NULL);
 CREATE UNIQUE INDEX users_username ON public.users USING btree (namespace, lower(username));
+
+create view parties as
+ SELECT projects.id AS project_id,
+    organizations.id AS party,
+    (organizations.owner_id)::text AS outer_party
+   FROM (projects
+     JOIN organizations ON ((organizations.id = projects.organization_id)));

@@ -29,24 +29,38 @@ const claimLock = 0x0ff5_0001;
 
 const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) => ({ queue, most })));
 
+/** What a runner has places for: of activities that are carried out, or of those that only follow something. */
+export interface Room {
+  is_patient: boolean;
+  free: number;
+  /** What one party may have of the runner's places, and what all within one outer party may. */
+  party_most: number;
+  outer_most: number;
+}
+
+export interface Claiming {
+  leaseSeconds: number;
+  room: readonly Room[];
+  /** Types that only follow something. */
+  patient: readonly string[];
+  /** Types that the runner leaves alone. */
+  except: readonly string[];
+  /** What it has not lost, though it may be late in renewing the lease. */
+  inHand: readonly { id: string; is_patient: boolean }[];
+}
+
 /**
- * Those that lost their runner first; then, of those whose turn it is in all their lanes, as many as their queues have room for, production first. What the
- * runner has in hand it has not lost, though it may be late in renewing the lease.
+ * Of those that lost their runner, and of those whose turn it is in all their lanes and that their queues have room for: as many as the runner has places for. Whose
+ * party has least in its hands comes first, and none gets all of its places; within a party, those that were lost, then production, then the project that has least.
  */
-export const claim = (
-  db: Db,
-  runner: string,
-  most: number,
-  { leaseSeconds, except, inHand }: { leaseSeconds: number; except: readonly string[]; inHand: readonly string[] },
-): Promise<Activity[]> =>
+export const claim = (db: Db, runner: string, { leaseSeconds, room, patient, except, inHand }: Claiming): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
     await openScheduled(tx);
     const { rows } = await sql<Activity>`
-      with lapsed as (
-        select id from activities where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
-          and id <> all(${inHand}::text[])
-        order by position limit ${most}),
+      with in_hand as (
+        select is_patient, project_id, party, outer_party from jsonb_to_recordset(${JSON.stringify(inHand)}::jsonb) as held (id text, is_patient boolean)
+        join activities using (id) join parties using (project_id)),
       running as (
         select project_id, queue, count(*) as count from activities where state = 'in_progress'
           and exists (select from activity_lanes where activity_id = activities.id and is_open) group by project_id, queue),
@@ -54,21 +68,46 @@ export const claim = (
         select activity_id, lanes, row_number() over lane = 1 or bool_and(is_shared) over lane as has_turn from activity_lanes where is_open
         window lane as (partition by project_id, lane order by position)),
       ready as (
-        select id, queue, is_urgent, position, coalesce(running.count, 0)
+        select id, queue, project_id, type, is_urgent, position, coalesce(running.count, 0)
           + row_number() over (partition by project_id, queue order by is_urgent desc, position) as place
         from activities left join running using (project_id, queue)
         where id = any(array(select activity_id from turns where has_turn group by activity_id, lanes having count(*) = lanes))
           and state = 'pending' and run_after <= clock_timestamp() and type <> all(${except}::text[])),
       admitted as (
-        select id from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue)
-        where place <= coalesce(most, place) order by is_urgent desc, position limit ${most}),
-      chosen as (select id from lapsed union all select id from admitted limit ${most})
+        select id, project_id, type, is_urgent, position, false as is_lost
+        from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue) where place <= coalesce(most, place)
+        union all
+        select id, project_id, type, is_urgent, position, true from activities
+        where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
+          and id not in (select id from jsonb_to_recordset(${JSON.stringify(inHand)}::jsonb) as held (id text))),
+      of_parties as (
+        select admitted.*, party, outer_party, type = any(${patient}::text[]) as is_patient from admitted join parties using (project_id)),
+      ranked as (${ranked}),
+      chosen as (
+        select id, row_number() over (partition by is_patient order by outer_rank, is_lost desc, is_urgent desc, position) <= free as has_place
+        from ranked join jsonb_to_recordset(${JSON.stringify(room)}::jsonb)
+          as room (is_patient boolean, free integer, party_most integer, outer_most integer) using (is_patient)
+        where party_rank <= party_most and outer_rank <= outer_most)
       update activities set state = 'in_progress', runner = ${runner}, fence = fence + 1,
         lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
         started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp()
-      where id in (select id from chosen) returning *`.execute(tx);
+      where id in (select id from chosen where has_place) returning *`.execute(tx);
     return rows.sort((one, other) => Number(one.position) - Number(other.position));
   });
+
+/** The how manieth of its project, its party and its outer party each would be, with those that the runner has in hand. */
+const ranked = sql`
+  select by_party.*, coalesce(held.count, 0)
+    + row_number() over (partition by is_patient, outer_party order by party_rank, is_lost desc, is_urgent desc, position) as outer_rank
+  from (
+    select by_project.*, coalesce(held.count, 0)
+      + row_number() over (partition by is_patient, party order by is_lost desc, is_urgent desc, project_rank, position) as party_rank
+    from (
+      select of_parties.*, coalesce(held.count, 0)
+        + row_number() over (partition by is_patient, project_id order by is_lost desc, is_urgent desc, position) as project_rank
+      from of_parties left join (select project_id, is_patient, count(*) from in_hand group by 1, 2) as held using (project_id, is_patient)
+    ) as by_project left join (select party, is_patient, count(*) from in_hand group by 1, 2) as held using (party, is_patient)
+  ) as by_party left join (select outer_party, is_patient, count(*) from in_hand group by 1, 2) as held using (outer_party, is_patient)`;
 
 /** What waited for its time takes its place in the lanes now. */
 const openScheduled = (tx: Tx) =>

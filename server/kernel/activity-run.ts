@@ -34,15 +34,22 @@ export interface Faults {
 const attemptsMax = 5;
 const backoffSeconds = (attempt: number) => Math.min(2 ** attempt, 60);
 
-interface Run {
+/** Lets the runner take up something else while the promise is open. */
+export type Wait = <T>(others: Promise<T>) => Promise<T>;
+
+interface Surroundings {
+  signal: AbortSignal;
+  wait: Wait;
+  faults?: Faults | undefined;
+}
+
+interface Run extends Surroundings {
   activity: Activity;
   platform: Platform;
-  signal: AbortSignal;
   writer: LogWriter;
   stored: Map<string, StoredStep>;
   /** How to take back what has begun, in order. */
   undos: { step: StoredStep; undo: Undo<unknown> | undefined }[];
-  faults: Faults | undefined;
   /** The lane in which it will rest. */
   stagedIn: string | null;
   /** What it says was said before. */
@@ -53,14 +60,13 @@ export async function carryOut(
   activity: Activity,
   definition: ActivityDefinition | undefined,
   platform: Platform,
-  signal: AbortSignal,
-  faults?: Faults,
+  surroundings: Surroundings,
 ): Promise<void> {
   const { db } = platform;
   const [written, stored] = await Promise.all([writtenSoFar(db, activity.id), stepsOf(db, activity.id)]);
   const writer = openLogWriter(db, activity, written);
   const steps = new Map(stored.map((step) => [step.name, step]));
-  const run: Run = { activity, platform, signal, writer, stored: steps, undos: [], faults, stagedIn: null, isReplaying: false };
+  const run: Run = { ...surroundings, activity, platform, writer, stored: steps, undos: [], stagedIn: null, isReplaying: false };
   try {
     await (activity.is_undoing ? goOnUndoing(run, definition) : work(run, definition));
   } catch (error) {
@@ -180,7 +186,7 @@ async function undoAll(run: Run, failure: Failure, definition: ActivityDefinitio
 const percentMax = 99;
 
 function inHand<Input>(run: Run, input: Input): Work<Input> {
-  const { activity, platform, signal, writer, stored, undos, faults } = run;
+  const { activity, platform, signal, wait, writer, stored, undos, faults } = run;
 
   const begin = async (name: string, undo: Undo<never> | undefined): Promise<StoredStep | undefined> => {
     const known = stored.get(name);
@@ -237,6 +243,7 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
     command: (command) => writer.amend((amendments) => (amendments.commands = [...amendments.commands, command])),
     tell: (payload) => writer.amend((amendments) => Object.assign(amendments.payload, payload)),
     stage: (lane) => (run.stagedIn = lane),
+    wait,
     letOthersPass: () => record('let others pass', (tx) => leaveLanes(tx, activity)),
   };
 }

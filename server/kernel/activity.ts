@@ -66,6 +66,8 @@ export interface Work<Input> {
    * it may have to undo later has to bear that.
    */
   letOthersPass(): Promise<void>;
+  /** While it waits for what others have, such as a place to build, it takes none of the runner's: however many wait, others are carried out. */
+  wait<T>(others: Promise<T>): Promise<T>;
 }
 
 /** Given the step's result, or undefined where it may have been interrupted. */

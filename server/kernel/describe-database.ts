@@ -39,6 +39,10 @@ const rangesQuery = `
   select format('create type %s as range (subtype = %s, collation = %s);', rngtypid::regtype, rngsubtype::regtype, rngcollation::regcollation) as definition
   from pg_range join pg_type on pg_type.oid = rngtypid where typnamespace = 'public'::regnamespace order by typname`;
 
+const viewsQuery = `
+  select viewname as name, pg_get_viewdef(format('%I.%I', schemaname, viewname)::regclass) as definition from pg_views
+  where schemaname = 'public' order by 1`;
+
 export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string; types: string }> {
   const { rows: columns } = await pool.query<Column>(columnsQuery);
   const { rows: constraints } = await pool.query<{ table_name: string; name: string; definition: string }>(constraintsQuery);
@@ -46,6 +50,7 @@ export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string;
   const { rows: ranges } = await pool.query<{ definition: string }>(rangesQuery);
   const { rows: routines } = await pool.query<{ definition: string }>(routinesQuery);
   const before = [...ranges, ...routines.map(({ definition }) => ({ definition: `${definition.trimEnd()};` }))];
+  const { rows: views } = await pool.query<{ name: string; definition: string }>(viewsQuery);
   const tables = [...Map.groupBy(columns, ({ table_name }) => table_name)];
   const schema = tables.map(([table, its]) => {
     const lines = [
@@ -57,7 +62,7 @@ export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string;
   });
   const types = tables.map(([table, its]) => `  ${table}: {\n${its.map(columnType).join('')}  };\n`);
   return {
-    schema: `-- Generated from the migrations by ./offshoot schema; do not edit.\n\n${[...before.map(({ definition }) => `${definition}\n`), ...schema].join('\n')}`,
+    schema: `-- Generated from the migrations by ./offshoot schema; do not edit.\n\n${[...before.map(({ definition }) => `${definition}\n`), ...schema, ...views.map(viewSql)].join('\n')}`,
     types: `// Generated from the migrations by ./offshoot schema; do not edit.
 import type { Generated, GeneratedAlways } from 'kysely';
 
@@ -69,6 +74,8 @@ ${types.join('')}}
 `,
   };
 }
+
+const viewSql = ({ name, definition }: { name: string; definition: string }) => `create view ${name} as\n${definition}\n`;
 
 const columnSql = ({ column_name, type, required, expression, identity }: Column) =>
   [

@@ -1,30 +1,20 @@
 /**
- * One at a time, by name, or a few. It is enough to agree within this process: the runtime lets only one process run containers, and what a
- * killed process held is free.
+ * One at a time, by name. It is enough to agree within this process: the runtime lets only one process run containers, and what a
+ * killed process held is free. Places that several have at once, and that are shared, are in fair-places.ts.
  */
-interface Held {
-  count: number;
-  freed: PromiseWithResolvers<void>;
-}
-
 interface Manner {
-  atOnce?: number;
-  /** Called once, when others are in the way. */
+  /** Called once, when somebody else is in the way. */
   onWait?: () => void;
 }
 
-const held = new Map<string, Held>();
+/** By name: when it is free again. */
+const held = new Map<string, Promise<void>>();
 
 /** Waits until the name is free; stops waiting when told. */
-export async function holding<T>(
-  name: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-  { atOnce = 1, onWait }: Manner = {},
-): Promise<T> {
-  for (let others = held.get(name), first = true; others && others.count >= atOnce; others = held.get(name), first = false) {
+export async function holding<T>(name: string, signal: AbortSignal, work: () => Promise<T>, { onWait }: Manner = {}): Promise<T> {
+  for (let freed = held.get(name), first = true; freed; freed = held.get(name), first = false) {
     if (first) onWait?.();
-    await either(others.freed.promise, signal);
+    await either(freed, signal);
   }
   signal.throwIfAborted();
   return hold(name, work);
@@ -35,16 +25,13 @@ export const ifFree = async <T>(name: string, work: () => Promise<T>): Promise<T
   held.has(name) ? undefined : hold(name, work);
 
 async function hold<T>(name: string, work: () => Promise<T>): Promise<T> {
-  const mine = held.get(name) ?? { count: 0, freed: Promise.withResolvers<void>() };
-  held.set(name, mine);
-  mine.count += 1;
+  const freed = Promise.withResolvers<void>();
+  held.set(name, freed.promise);
   try {
     return await work();
   } finally {
-    mine.count -= 1;
-    mine.freed.resolve();
-    mine.freed = Promise.withResolvers();
-    if (mine.count === 0) held.delete(name);
+    held.delete(name);
+    freed.resolve();
   }
 }
 

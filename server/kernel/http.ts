@@ -21,6 +21,7 @@ import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
 import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
+import { openRequestPlaces, type RequestPlaces } from './request-places.ts';
 import { operationsOf, type Rooms } from './room.ts';
 import { compileSlashes } from './slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
@@ -39,11 +40,12 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
   const hal = openHal(operations, platform.secrets);
+  const places = openRequestPlaces();
   const [uploads, others] = [operations.filter(({ body }) => isUpload(body)), operations.filter(({ body }) => !isUpload(body))];
-  for (const operation of others) serveOperation(http, operation, hal, platform);
+  for (const operation of others) serveOperation(http, answer(operation, hal, platform, places), operation);
   await http.register(async (scope) => {
     leaveBodiesUnread(scope);
-    for (const operation of uploads) serveOperation(scope, operation, hal, platform);
+    for (const operation of uploads) serveOperation(scope, answer(operation, hal, platform, places), operation);
   });
   refuseOtherMethods(http, operations);
   publishReference(http, openapi(rooms, platform.config.url));
@@ -117,8 +119,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => vo
   done();
 }
 
-function serveOperation(http: FastifyInstance, operation: Operation, hal: Hal, platform: Platform) {
-  const handler = answer(operation, hal, platform);
+function serveOperation(http: FastifyInstance, handler: ReturnType<typeof answer>, operation: Operation) {
   for (const url of addressesOf(operation.path)) http.route({ method: operation.method, url, handler, config: { operation } });
 }
 
@@ -129,7 +130,7 @@ const addressesOf = (path: string) => {
 };
 
 /** The life of every request, in order. */
-function answer(operation: Operation, hal: Hal, platform: Platform) {
+function answer(operation: Operation, hal: Hal, platform: Platform, places: RequestPlaces) {
   /** Compiled with the first request: all of them at once would take most of a start. */
   let compiled: { parse: ReturnType<typeof compileParse>; present: ReturnType<Hal> } | undefined;
   const status = statusOf(operation.returns, operation.family);
@@ -138,14 +139,17 @@ function answer(operation: Operation, hal: Hal, platform: Platform) {
     const { parse, present } = (compiled ??= { parse: compileParse(operation), present: hal(operation) });
     const params = request.params as Record<string, string>;
     const caller = await authenticate(operation, request, platform);
-    const target = await load(operation, parse.params(params), caller, platform);
+    const target = await places.within(caller, () => load(operation, parse.params(params), caller, platform));
     permit(operation, caller, target);
     allow(operation, target, caller);
     const { query, list } = parse.query(request);
     const body = await parse.body(request);
-    const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
+    // Not while the body still comes, which may take as long as the caller likes.
+    const result: unknown = await places.within(caller, async () =>
+      operation.handle({ caller, params, target, query, list, body }, platform),
+    );
     reply.code(status);
-    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply);
+    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, places.openStream(caller));
     const text = present(result, { caller, target, url: request.url });
     return text === '' ? reply.send() : reply.header('content-type', jsonType).send(text);
   };
@@ -157,7 +161,7 @@ type Tell = (gone: AbortSignal) => AsyncIterable<string>;
  * Line by line as it comes, the headers at once: clients wait for them. Never compressed, which would hold lines back. It ends when the server
  * closes: clients ask again.
  */
-function sendStream(type: string, tell: Tell, reply: FastifyReply) {
+function sendStream(type: string, tell: Tell, reply: FastifyReply, ended: () => void) {
   const { raw, server } = reply.header('content-type', type.startsWith('text/') ? `${type}; charset=utf-8` : type).hijack();
   const gone = new AbortController();
   const end = () => gone.abort();
@@ -165,6 +169,7 @@ function sendStream(type: string, tell: Tell, reply: FastifyReply) {
   raw.once('close', () => {
     server.server.off('close-streams', end);
     end();
+    ended();
   });
   raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
   raw.flushHeaders();

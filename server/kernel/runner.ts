@@ -4,8 +4,8 @@
  */
 import { ulid } from './id.ts';
 import type { Activity, ActivityDefinition } from './activity.ts';
-import { carryOut, Interrupted, type Faults } from './activity-run.ts';
-import { claim, renewLeases } from './activity-queries.ts';
+import { carryOut, Interrupted, type Faults, type Wait } from './activity-run.ts';
+import { claim, renewLeases, type Room } from './activity-queries.ts';
 import type { Platform } from '../platform.ts';
 
 export interface Runner {
@@ -26,8 +26,11 @@ export interface RunnerOptions {
 const leaseSecondsDefault = 10;
 const lookAnywaySeconds = 2;
 const activitiesMaxDefault = 24;
-/** Those that only follow something cost next to nothing. */
+/** Those that only follow something, or wait for others, cost next to nothing. */
 const patientMax = 500;
+/** Of all places: what one party may have, and what all within one outer party may. The rest is there for whoever comes while those last. */
+const partyShare = 2 / 3;
+const outerShare = 5 / 6;
 const closeSecondsMax = 10;
 
 const isPatient = (definition: ActivityDefinition) => definition.isPatient === true;
@@ -36,6 +39,8 @@ interface Running {
   activity: Activity;
   stop: AbortController;
   done: Promise<void>;
+  /** How many waits it is in for what others have. */
+  waits: number;
 }
 
 export function startRunner(definitions: readonly ActivityDefinition[], platform: Platform, options: RunnerOptions = {}): Runner {
@@ -43,7 +48,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const { db, log, notices } = platform;
   const byType = new Map(definitions.map((definition) => [definition.type, definition]));
   const typesOf = (isWanted: (definition: ActivityDefinition) => boolean) => definitions.filter(isWanted).map(({ type }) => type);
-  const [forTheMachine, patient, hurried] = [typesOf((d) => d.usesMachine === true), typesOf(isPatient), typesOf((d) => !isPatient(d))];
+  const [forTheMachine, patient] = [typesOf((d) => d.usesMachine === true), typesOf(isPatient)];
   const name = ulid();
   const running = new Map<string, Running>();
   const stopping = new AbortController();
@@ -52,35 +57,44 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   let leasesKeptAt = Date.now();
 
   const begin = (activity: Activity) => {
-    const stop = new AbortController();
-    const done = carryOut(activity, byType.get(activity.type), platform, stop.signal, options.faults)
+    const mine: Running = { activity, stop: new AbortController(), done: Promise.resolve(), waits: 0 };
+    running.set(activity.id, mine);
+    const wait: Wait = async (others) => {
+      mine.waits += 1;
+      void look();
+      return others.finally(() => (mine.waits -= 1));
+    };
+    mine.done = carryOut(activity, byType.get(activity.type), platform, { signal: mine.stop.signal, wait, faults: options.faults })
       .catch((error: unknown) => log.error({ error, activity: activity.id, type: activity.type }, 'an activity could not be carried out'))
       .finally(() => {
         running.delete(activity.id);
         void look();
       });
-    running.set(activity.id, { activity, stop, done });
   };
 
-  /** How many it can take of whatever comes, and the types that it can take none of. */
-  const room = () => {
-    const following = [...running.values()].filter(({ activity }) => patient.includes(activity.type)).length;
-    const freeOf = { hurried: Math.max(0, activitiesMax - (running.size - following)), patient: Math.max(0, patientMax - following) };
-    const open = Object.values(freeOf).filter((free) => free > 0);
-    const full = [freeOf.hurried === 0 ? hurried : [], freeOf.patient === 0 ? patient : []].flat();
-    return { free: open.length === 0 ? 0 : Math.min(...open), full };
-  };
+  const inHand = () =>
+    [...running.values()].map(({ activity: { id, type }, waits }) => ({ id, is_patient: patient.includes(type) || waits > 0 }));
+
+  const roomBeside = (held: ReturnType<typeof inHand>): Room[] =>
+    [
+      { is_patient: false, most: activitiesMax },
+      { is_patient: true, most: patientMax },
+    ].map(({ is_patient, most }) => ({
+      is_patient,
+      free: Math.max(0, most - held.filter((each) => each.is_patient === is_patient).length),
+      party_most: Math.max(1, Math.floor(most * partyShare)),
+      outer_most: Math.max(1, Math.floor(most * outerShare)),
+    }));
 
   const claimAll = async () => {
     try {
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
-        const { free, full } = room();
-        if (free === 0) continue;
-        const except = hasMachine() ? full : [...full, ...forTheMachine];
-        const claimed = await claim(db, name, free, { leaseSeconds, except, inHand: [...running.keys()] });
-        claimed.forEach(begin);
-        if (claimed.length === free) lookAgain = true;
+        const held = inHand();
+        const room = roomBeside(held);
+        if (room.every(({ free }) => free === 0)) continue;
+        const except = hasMachine() ? [] : forTheMachine;
+        (await claim(db, name, { leaseSeconds, room, patient, except, inHand: held })).forEach(begin);
       }
     } catch (error) {
       log.warn({ error }, 'activities could not be claimed');

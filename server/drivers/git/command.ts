@@ -103,7 +103,7 @@ const errorBytesMax = 64 * 1024;
 const commandsAtOnceMax = 16;
 
 /** So many at once; the others wait, and come in the order in which they came. */
-export function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let underWay = 0;
   const waiting: (() => void)[] = [];
   return async (work) => {
@@ -124,6 +124,12 @@ const inTurn = turns(commandsAtOnceMax);
 /** Whatever the exit code. */
 export const tryGit = (gitDir: string, args: readonly string[], call: Call = {}): Promise<Outcome> =>
   inTurn(() => start(gitDir, args, call));
+
+/**
+ * For what waits for somebody else's server, as long as that likes: it takes no place of those who work here. How many there are is bounded by whoever asks: only
+ * activities fetch.
+ */
+export const visitWithGit = (gitDir: string, args: readonly string[], call: Call): Promise<Outcome> => start(gitDir, args, call);
 
 /** Throws GitFailed unless Git succeeds. */
 export async function runGit(gitDir: string, args: readonly string[], call: Call = {}): Promise<Buffer> {

@@ -170,6 +170,8 @@ export interface Submodule {
 export interface Conversation {
   /** Whose it is; each has a share of those that can be held at once. */
   user: string;
+  /** On whose behalf, from the outside in (kernel/fair-places.ts): the repository's owners, who have their shares, too. */
+  parties: readonly string[];
   service: 'upload-pack' | 'receive-pack';
   /** `advertisement`: only what there is to ask for. `request`: one question and its answer. `whole`: as over SSH, all on one line. */
   part: 'advertisement' | 'request' | 'whole';

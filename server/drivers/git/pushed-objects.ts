@@ -3,19 +3,30 @@
  * object behind what they push must have come with the push, which is what quarantine holds, or be part of what they are shown.
  */
 import { Problem } from '../../kernel/problem.ts';
-import { GitFailed, runGit, TooMuchOutput, turns } from './command.ts';
+import { openPlaces, withReserve } from '../../kernel/fair-places.ts';
+import { GitFailed, runGit, TooMuchOutput } from './command.ts';
 
 const idBytes = 41;
 const objectsMax = 1_000_000;
-const checksAtOnceMax = 4;
+const checksOfOneMax = 4;
 const checkSecondsMax = 120;
 
-/** These may take long: other commands have places left. */
-const inTurn = turns(checksAtOnceMax);
+/** These may take long: other commands have places left, and so have those of others. */
+const places = openPlaces(withReserve(checksOfOneMax));
+
+export interface Repository {
+  gitDir: string;
+  /** Whose it is, from the outside in. */
+  parties: readonly string[];
+}
 
 /** `tips` and `shown` are ids; `quarantine` is where Git has put what came. Throws a Problem when it cannot be found out. */
-export const isOwnOrShown = (gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> =>
-  inTurn(() => check(gitDir, quarantine, tips, shown));
+export const isOwnOrShown = (
+  { gitDir, parties }: Repository,
+  quarantine: string,
+  tips: readonly string[],
+  shown: readonly string[],
+): Promise<boolean> => places.within({ parties, part: gitDir }, () => check(gitDir, quarantine, tips, shown));
 
 async function check(gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
   const both = withQuarantine(gitDir, quarantine);

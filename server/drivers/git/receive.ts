@@ -82,7 +82,7 @@ const notOnTop = () =>
 
 /** An object that is nowhere lets Git fail. */
 const isOwn = (gitDir: string, quarantine: string, to: string, from: string): Promise<boolean> =>
-  isOwnOrShown(gitDir, quarantine, [to], [from]).catch((error: unknown) => {
+  isOwnOrShown({ gitDir, parties: [gitDir] }, quarantine, [to], [from]).catch((error: unknown) => {
     throw error instanceof GitFailed && !error.outcome.wasKilled ? unfit(error.outcome) : error;
   });
 

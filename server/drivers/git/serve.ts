@@ -10,27 +10,34 @@ import type { Duplex } from 'node:stream';
 import { Problem } from '../../kernel/problem.ts';
 import { environmentOf, type Settings } from './command.ts';
 import type { Conversation, Pushed, PushHooks, RefUpdate, Served } from './git.ts';
-import { isOwnOrShown } from './pushed-objects.ts';
+import { isOwnOrShown, type Repository } from './pushed-objects.ts';
 
 const conversationsMax = 100;
 const conversationsPerRepositoryMax = 40;
 const conversationsPerUserMax = 8;
+/** From the outside in. */
+const conversationsPerPartyMax = [80, 60];
 const stopSecondsMax = 5;
 /** While it works for somebody who fetches, Git says something every few seconds. */
 const quietSecondsMax = 120;
 const hooksFolder = join(import.meta.dirname, 'hooks');
 
-/** How many are under way: of all, in a repository, of a user. */
+/** How many are under way: of all, of a party, in a repository, of a user. */
 const underWay = new Map<string, number>();
 
 /** Nobody takes the places of all others. */
-const sharesOf = (gitDir: string, user: string) => [
+const sharesOf = (gitDir: string, { user, parties }: Conversation) => [
   {
     of: `user ${user}`,
     most: conversationsPerUserMax,
     sentence: 'You are fetching and pushing too often at once; wait for some to end.',
   },
   { of: `repository ${gitDir}`, most: conversationsPerRepositoryMax, sentence: tooMany },
+  ...parties.map((party, level) => ({
+    of: `party ${party}`,
+    most: conversationsPerPartyMax[level] ?? conversationsMax,
+    sentence: tooMany,
+  })),
   { of: 'all', most: conversationsMax, sentence: tooMany },
 ];
 type Shares = ReturnType<typeof sharesOf>;
@@ -59,14 +66,14 @@ const argumentsOf: Record<Conversation['part'], readonly string[]> = {
 };
 
 export function serve(gitDir: string, conversation: Conversation): Served {
-  const { service, hooks, user } = conversation;
-  const shares = sharesOf(gitDir, user);
+  const { service, hooks, parties } = conversation;
+  const shares = sharesOf(gitDir, conversation);
   refuseTooMany(shares);
   const child = start(gitDir, conversation);
   const leavePlace = takePlace(shares);
   const [, , , socket] = child.stdio;
   const gone = new AbortController();
-  const talk = hooks && socket ? answerHooks(gitDir, socket as Duplex, hooks, gone.signal) : undefined;
+  const talk = hooks && socket ? answerHooks({ gitDir, parties }, socket as Duplex, hooks, gone.signal) : undefined;
   child.stdin?.on('error', () => {});
   const ended = (async () => {
     const code = await new Promise<number>((resolve) => {
@@ -132,7 +139,7 @@ const linesMax = 3000;
 const lineCharactersMax = 20_000;
 
 /** A hook tells what it is about, line by line up to `end`, and then copies the lines it is told until `+` or `-`, which says how it ends. */
-function answerHooks(gitDir: string, socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
+function answerHooks(repository: Repository, socket: Duplex, hooks: PushHooks, gone: AbortSignal) {
   let begun = false;
   const say = (text: string) => new Promise<void>((resolve) => socket.write(text, () => resolve()));
   socket.on('error', () => {});
@@ -146,7 +153,7 @@ function answerHooks(gitDir: string, socket: Duplex, hooks: PushHooks, gone: Abo
       }
       return say('+\n');
     }
-    const lines = await hooks.before(updates, options, pushedTo(gitDir, quarantine, updates));
+    const lines = await hooks.before(updates, options, pushedTo(repository, quarantine, updates));
     begun = true;
     return say(`${lines.map((line) => `=${oneLine(line)}\n`).join('')}+\n`);
   };
@@ -165,11 +172,11 @@ function answerHooks(gitDir: string, socket: Duplex, hooks: PushHooks, gone: Abo
   return { ended, hasBegun: () => begun };
 }
 
-const pushedTo = (gitDir: string, quarantine: string | undefined, updates: readonly RefUpdate[]): Pushed => ({
+const pushedTo = (repository: Repository, quarantine: string | undefined, updates: readonly RefUpdate[]): Pushed => ({
   async isOwnOr(shown) {
     const tips = updates.map(({ to }) => to).filter((to) => to !== undefined);
     if (tips.length === 0) return true;
-    return quarantine !== undefined && isOwnOrShown(gitDir, quarantine, tips, shown);
+    return quarantine !== undefined && isOwnOrShown(repository, quarantine, tips, shown);
   },
 });
 

@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { visitableAddresses, type Lookup } from './addresses.ts';
-import { tryGit, type Call, type Outcome, type Settings } from './command.ts';
+import { visitWithGit, type Call, type Outcome, type Settings } from './command.ts';
 
 /** An old server gives out objects one by one, each of which becomes a file. */
 const fetchedFilesMax = 50_000;
@@ -85,7 +85,7 @@ async function fetchWatched(
   const watch = watchSize(gitDir, bytesMax);
   const call: Call = { settings, secondsMax, signal: AbortSignal.any([signal, watch.signal]) };
   try {
-    const outcome = await tryGit(gitDir, ['fetch', ...options, '--', from, ...what], call);
+    const outcome = await visitWithGit(gitDir, ['fetch', ...options, '--', from, ...what], call);
     await watch.look();
     watch.signal.throwIfAborted();
     return outcome;

@@ -9,7 +9,6 @@ import { Type, type Static } from 'typebox';
 import type { Damage, Part, Stored } from '../../drivers/blobs/blobs.ts';
 import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
-import { holding } from '../../kernel/holding.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nudge } from '../../kernel/reconciler.ts';
 import type { Machine } from '../../machine.ts';
@@ -28,11 +27,10 @@ import { sizesOf, type BackupPart } from './parts.ts';
 import { abandonBackup, insertBackup, makeRestorable, storedBefore } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 import { finishSlot, indexInSlots } from './slots.ts';
+import { inStorePlace } from './store-places.ts';
 import { tidyBackups } from './tidy.ts';
 
 const keptDays = 30;
-/** On this machine, each with a processor and some hundred megabytes of its own. */
-const storesAtOnceMax = 2;
 const percent = { taken: 10, stored: 70, verified: 95 };
 
 const BackupInput = Type.Object({
@@ -140,19 +138,15 @@ function storeWhole(work: BackupWork, platform: Platform, snapshots: Snapshots):
 }
 
 /** What a failure leaves in the store is found by the row, and forgotten (tidy.ts): the store may be what fails. */
-const storeParts = (
-  { activity: self, input, step, log, progress }: BackupWork,
-  platform: Platform,
-  snapshots: Snapshots,
-  name: string,
-): Promise<InStore> =>
-  step(name, async (signal) => {
+const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, name: string): Promise<InStore> =>
+  work.step(name, async (signal) => {
+    const { activity: self, input, log, progress } = work;
     const { db, blobs } = platform;
     const machine = await platform.machine();
     const parts = await measured(machine, snapshots);
     const manifest = await writeManifest(machine, platform, input.backup, parts);
     const folders = [...(await foldersOf(machine, snapshots)), manifest];
-    return inTurn(signal, log, async () => {
+    return inTurn(work, platform, signal, async () => {
       const startedAt = performance.now();
       const stored = await blobs.store(self.project_id, input.backup, folders, {
         after: await storedBefore(db, self.project_id, input.environment),
@@ -165,11 +159,8 @@ const storeParts = (
     });
   });
 
-const inTurn = <T>(signal: AbortSignal, log: (text: string) => void, work: () => Promise<T>): Promise<T> =>
-  holding('stores of backups', signal, work, {
-    atOnce: storesAtOnceMax,
-    onWait: () => log('  Waiting for other backups to be stored'),
-  });
+const inTurn = <T>(work: BackupWork, { db }: Platform, signal: AbortSignal, store: () => Promise<T>): Promise<T> =>
+  inStorePlace(db, work.activity.project_id, work, { signal, onWait: () => work.log('  Waiting for other backups to be stored') }, store);
 
 /** How large they are, and may become. */
 const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPart[]> =>
@@ -201,13 +192,13 @@ async function writeManifest({ volumes }: Machine, { db }: Platform, backup: str
   return { name: manifestPart.name, folder: path };
 }
 
-const verify = ({ activity: self, step, log, progress }: BackupWork, { blobs }: Platform, stored: Stored, name: string): Promise<void> =>
-  step(name, (signal) =>
-    inTurn(signal, log, async () => {
+const verify = (work: BackupWork, platform: Platform, stored: Stored, name: string): Promise<void> =>
+  work.step(name, (signal) =>
+    inTurn(work, platform, signal, async () => {
       const startedAt = performance.now();
-      await blobs.verify(self.project_id, stored, signal);
-      progress(percent.verified);
-      log(`  Read all of it back from ${places(stored)} in ${since(startedAt)}`);
+      await platform.blobs.verify(work.activity.project_id, stored, signal);
+      work.progress(percent.verified);
+      work.log(`  Read all of it back from ${places(stored)} in ${since(startedAt)}`);
     }),
   );
 

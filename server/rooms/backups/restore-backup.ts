@@ -16,6 +16,7 @@ import { noteUnrestorable } from './damage.ts';
 import type { BackupPart } from './parts.ts';
 import { openedStack, type Backup } from './queries.ts';
 import { restorableContent } from './restore-queries.ts';
+import { inStorePlace } from './store-places.ts';
 
 const Input = Type.Object({
   backup: Type.String(),
@@ -73,7 +74,9 @@ export function startRestoring(
 export const titleOf = (backup: string, origin: string) => `backup ${backup} of ${origin}`;
 
 /** What it takes is kept, sealed, with the step: whatever happens to the backup, what was begun can be taken back. */
-async function findBackup({ input, activity: { project_id }, step }: Work<Input>, platform: Platform): Promise<Restoring> {
+async function findBackup(work: Work<Input>, platform: Platform): Promise<Restoring> {
+  const { input, step, log } = work;
+  const { project_id } = work.activity;
   const { db, secrets } = platform;
   const { backup, origin, environment, restoresCode, restoresSizes, init } = input;
   const title = titleOf(backup, origin);
@@ -91,11 +94,14 @@ async function findBackup({ input, activity: { project_id }, step }: Work<Input>
     restoresSizes,
     parts,
     bytesWithoutHoles: bytesWithoutHoles(stored, parts),
-    fetch: (folders, signal) =>
-      platform.blobs.restore(project_id, stored, folders, signal).catch(async (error: unknown) => {
+    fetch: (folders, signal) => {
+      const onWait = () => log('  Waiting for other backups to be stored or restored');
+      const restore = () => platform.blobs.restore(project_id, stored, folders, signal);
+      return inStorePlace(db, project_id, work, { signal, onWait }, restore).catch(async (error: unknown) => {
         if (error instanceof Damage) await noteUnrestorable(platform, project_id, stored, signal);
         throw error;
-      }),
+      });
+    },
   };
 }
 

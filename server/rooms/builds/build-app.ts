@@ -69,7 +69,7 @@ export async function buildApp(
     const image = await ensureImage(parts, app, output, signal);
     const { path } = await volumes.create(name, buildBytesMax);
     await git.checkout(build.repository, slug.tree_id, path, signal);
-    await giveToApp(path);
+    await giveToApp(path, signal);
     await runCommands(parts, build, { name, path, image }, output, ended, signal);
     for (const warning of await makeMountPoints(app, path)) output.warn(warning);
     signal.throwIfAborted();
@@ -128,10 +128,10 @@ const execute = promisify(execFile);
 const chownSecondsMax = 600;
 
 /** Links themselves, not what they lead to. */
-export const giveToApp = (folder: string) => {
+export const giveToApp = (folder: string, signal: AbortSignal) => {
   const chown = ['chown', '--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder] as const;
   const [program, ...args] = withoutLinks(folder, chown);
-  return execute(program, args, { timeout: chownSecondsMax * 1000 });
+  return execute(program, args, { timeout: chownSecondsMax * 1000, signal });
 };
 
 interface Place {

@@ -1,14 +1,14 @@
 /** Gives a slug for each application and task of a commit: one that is there, or a new one. What has not changed is never built twice. */
-import { availableParallelism } from 'node:os';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { projectById, settingsOf } from '../projects/room.ts';
+import { projectById, settingsOf, type Asker } from '../projects/room.ts';
 import type { EffectiveVariable } from '../variables/room.ts';
 import { buildApp, type BuildParts } from './build-app.ts';
 import { buildablesIn, titleOf, type Buildable } from './buildable.ts';
 import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
+import { inBuildPlace } from './build-places.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
@@ -25,10 +25,7 @@ export interface BuildRequest {
   variables: readonly EffectiveVariable[];
 }
 
-export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command'>;
-
-/** In all of this process, so that what runs keeps most of the machine. */
-export const buildsAtOnceMax = Math.max(2, Math.floor(availableParallelism() / 2));
+export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command'> & Asker;
 
 /** By application and task. */
 export async function buildApps(work: BuildWork, parts: BuildParts, request: BuildRequest): Promise<Record<string, Slug>> {
@@ -95,10 +92,9 @@ async function slugFor(
   };
   const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
   const inTurn = () =>
-    holding('builds', signal, () => buildApp(parts, build, output, ended, signal), {
-      atOnce: buildsAtOnceMax,
-      onWait: () => output.step('Waiting for other builds to end.'),
-    });
+    inBuildPlace(db, project.id, work, { signal, onWait: () => output.step('Waiting for other builds to end.') }, () =>
+      buildApp(parts, build, output, ended, signal),
+    );
   const onWait = () => output.step('Waiting for another build of this tree.');
   await holding(slug.volume, signal, async () => (await reuse()) || inTurn(), { onWait });
   return slug;

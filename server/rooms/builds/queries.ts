@@ -2,6 +2,15 @@ import { sql, type Insertable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db } from '../../kernel/sql.ts';
 
+/** How many builds the project's organization may have at once, by its own quota or by the default; undefined: as many as there are places for. */
+export const buildsMaxOf = async (db: Db, projectId: string): Promise<number | undefined> => {
+  const { rows } = await sql<{ builds: number | null }>`
+    select builds from quotas where project_id is null
+      and (organization_id is null or organization_id = (select organization_id from projects where id = ${projectId}))
+    order by organization_id nulls last limit 1`.execute(db);
+  return rows[0]?.builds ?? undefined;
+};
+
 /** False: there is no such slug. */
 export const useSlugRow = async (db: Db, id: string): Promise<boolean> => {
   const { rows } = await sql`update slugs set last_used_at = clock_timestamp() where id = ${id} returning id`.execute(db);

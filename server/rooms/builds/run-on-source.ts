@@ -15,21 +15,21 @@ import type { Execution, Runtime } from '../../drivers/runtime/runtime.ts';
 import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
-import { projectById, settingsOf, type Project } from '../projects/room.ts';
+import { projectById, settingsOf, type Asker, type Project } from '../projects/room.ts';
 import type { EffectiveVariable } from '../variables/room.ts';
 import { attemptBytes, buildBytesMax, buildMinutesMax, ensureImage, giveToApp, type BuildParts } from './build-app.ts';
-import { buildsAtOnceMax, BuildSettings, treeIdOf } from './build-apps.ts';
+import { BuildSettings, treeIdOf } from './build-apps.ts';
 import { appFolder, buildCommands, cacheFolder, wordBytesMax, type BuildCommand } from './build-commands.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
 import { maskOf, openOutput, shownLine, type BuildOutput } from './build-output.ts';
+import { inBuildPlace } from './build-places.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
-import { holding } from '../../kernel/holding.ts';
 import { openSourceTree } from './source-tree.ts';
 
-export interface SourceRun {
-  activity: { id: string };
+export interface SourceRun extends Asker {
+  activity: { id: string } & Asker['activity'];
   project: { id: string; entropy: string };
   branch: string;
   commit: string;
@@ -55,14 +55,15 @@ export async function runOnSource(parts: BuildParts, run: SourceRun, cancelled: 
   if (!project) throw new Problem('not-found', 'No such project.');
   await removeSourceRuns(parts, run.activity.id);
   const { env, output, limits } = await surroundings(parts, run, project);
+  const around = { env, output, limits, cacheGeneration: project.build_cache_generation };
+  const waiting = { signal: cancelled, onWait: () => output.step('Waiting for builds to end.') };
+  return inBuildPlace(parts.db, project.id, run, waiting, () => attempt(parts, run, around, cancelled));
+}
+
+async function attempt(parts: BuildParts, run: SourceRun, around: Surroundings, cancelled: AbortSignal): Promise<string> {
   const late = AbortSignal.timeout(buildMinutesMax * 60 * 1000);
-  const signal = AbortSignal.any([cancelled, late]);
-  const attempt = () => inCheckout(parts, run, { env, output, limits, cacheGeneration: project.build_cache_generation }, signal);
   try {
-    return await holding('builds', signal, attempt, {
-      atOnce: buildsAtOnceMax,
-      onWait: () => output.step('Waiting for builds to end.'),
-    });
+    return await inCheckout(parts, run, around, AbortSignal.any([cancelled, late]));
   } catch (error) {
     if (!late.aborted || cancelled.aborted) throw error;
     throw new CommandFailed(`Unable to finish ${run.what}: it took longer than ${buildMinutesMax} minutes.`);
@@ -124,7 +125,7 @@ async function inCheckout(parts: BuildParts, run: SourceRun, around: Surrounding
     const { layers } = await ensureImage(parts, app, output, signal);
     const { path } = await volumes.create(name, buildBytesMax);
     await git.clone(project.id, { branch, commit, folder: path, by, signal });
-    await giveToApp(path);
+    await giveToApp(path, signal);
     return await useCache(volumes, { projectId: project.id, app, cacheGeneration }, signal, (cache) => {
       const mounts = [
         { from: path, at: sourceFolder, writable: true },

@@ -77,6 +77,8 @@ export function testWork(): TestWork {
     lines,
     commands,
     signal: controller.signal,
+    activity: { is_urgent: false },
+    wait: (others) => others,
     step: (_, work) => work(controller.signal),
     log: (text) => void lines.push(...text.split('\n')),
     command: (command) => void commands.push(command),

@@ -5,7 +5,8 @@ import { openBuilding, type Asked } from './test-killed-build.ts';
 
 /** `hook` is the command. */
 export const runOf = ({ project, commit, hook }: Asked, log: (line: string) => void) => ({
-  activity: { id: 'activityaaaaa' },
+  activity: { id: 'activityaaaaa', is_urgent: false },
+  wait: <T>(others: Promise<T>) => others,
   project: { id: project, entropy: 'e'.repeat(56) },
   branch: 'main',
   commit,

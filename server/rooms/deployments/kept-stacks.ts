@@ -20,6 +20,8 @@ export interface KeptStack {
   has_failed: boolean;
   /** An activity is at work on it, or about to be: nobody else touches it. */
   is_busy: boolean;
+  /** Whose it is, from the outside in. */
+  parties: string[];
 }
 
 export const isBusy = sql<boolean>`exists (select from activity_lanes
@@ -28,11 +30,13 @@ export const isBusy = sql<boolean>`exists (select from activity_lanes
 async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptStack[]> {
   const { rows } = await sql<KeptStack>`
     select project_id, id as environment_id, machine_name, stack_id, status, sleeping_since is not null as is_sleeping, type = 'production' as is_production, is_waking,
-      start_failure is not null as has_failed, ${isBusy} as is_busy
-    from environments where ${condition} order by project_id, id`.execute(db);
+      start_failure is not null as has_failed, ${isBusy} as is_busy, array[outer_party, party] as parties
+    from environments join parties using (project_id) where ${condition}
+    order by row_number() over (partition by party order by project_id, id), party`.execute(db);
   return rows;
 }
 
+/** Organizations alternate: where many do not start, nobody else waits for all of one's. */
 export const keptStacks = (db: Db): Promise<KeptStack[]> => keptWhere(db, sql`stack_id is not null or ${isBusy}`);
 
 /** The same as it is now; undefined: it is gone. */

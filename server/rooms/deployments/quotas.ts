@@ -5,14 +5,15 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import { eachOther, inWords, kinds, names, type Amounts, type Kind } from './amounts.ts';
 import type { Subject } from './queries.ts';
 
-/** Null: no limit. Of projects only organizations have one. */
-export type Limits = Record<Kind | 'environments' | 'projects', number | null>;
+/** Null: no limit. Of projects and of builds at once only organizations have one. */
+export type Limits = Record<Kind | 'environments' | 'projects' | 'builds', number | null>;
 
 export interface Quota extends Limits {
   of: 'organization' | 'project';
   /** The name of the organization, or the id of the project. */
   name: string;
-  used: Record<keyof Limits, number>;
+  /** Builds are not counted here: who has them all waits (builds/build-places.ts). */
+  used: Record<Exclude<keyof Limits, 'builds'>, number>;
 }
 
 export interface QuotaOwner {
@@ -20,34 +21,69 @@ export interface QuotaOwner {
   project_id: string | null;
 }
 
-/** Only what is named changes. */
+const limitColumns = ['projects', 'environments', 'cpu', 'memory', 'disk', 'builds'] as const satisfies (keyof Limits)[];
+
+/** What an organization may have that has no quota of its own. */
+export const defaultQuota = async (db: Db | Tx): Promise<Limits> => {
+  const found = await db
+    .selectFrom('quotas')
+    .select(limitColumns)
+    .where('organization_id', 'is', null)
+    .where('project_id', 'is', null)
+    .executeTakeFirst();
+  return found ?? { projects: null, environments: null, builds: null, cpu: null, memory: null, disk: null };
+};
+
+/** Only what is named changes. An organization's first quota begins as a copy of the default, which says nothing to it from then on. */
 export async function setQuota(db: Db, { organization_id, project_id }: QuotaOwner, limits: Partial<Limits>): Promise<void> {
-  await db
-    .insertInto('quotas')
-    .values({ organization_id, project_id, ...limits })
-    .onConflict((conflict) => conflict.column(project_id === null ? 'organization_id' : 'project_id').doUpdateSet({ ...limits }))
-    .execute();
+  await db.transaction().execute(async (tx) => {
+    const before = organization_id === null ? {} : await defaultQuota(tx);
+    await tx
+      .insertInto('quotas')
+      .values({ organization_id, project_id, ...before, ...limits })
+      .onConflict((conflict) => conflict.column(project_id === null ? 'organization_id' : 'project_id').doUpdateSet({ ...limits }))
+      .execute();
+  });
 }
+
+export async function setDefaultQuota(db: Db, limits: Partial<Limits>): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('quotas')
+      .values({ organization_id: null, project_id: null })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    await tx.updateTable('quotas').set(limits).where('organization_id', 'is', null).where('project_id', 'is', null).execute();
+  });
+}
+
+/** Each project that has a quota; each organization, with its own or the default. */
+const subjectsOfQuotas = sql`
+  select project_id, null as organization_id, project_id as name, ${sql.join(limitColumns.map((column) => sql.ref(column)))} from quotas
+  where project_id is not null
+  union all
+  select null, organizations.id, organizations.name, ${sql.join(limitColumns.map((column) => sql.ref(`quotas.${column}`)))}
+  from organizations join quotas on quotas.organization_id = organizations.id or (num_nonnulls(quotas.organization_id, quotas.project_id) = 0
+    and not exists (select from quotas as own where own.organization_id = organizations.id))`;
 
 /** With what environments use; one can be left out. */
 async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without: { project_id: string; environment_id: string } = nobody) {
-  const { rows } = await sql<Omit<Quota, 'used'> & Record<`used_${keyof Limits}`, number>>`
-    select case when quotas.project_id is null then 'organization' else 'project' end as of,
-      coalesce(quotas.project_id, organizations.name) as name, quotas.projects, quotas.environments, quotas.cpu, quotas.memory, quotas.disk,
+  const { rows } = await sql<Omit<Quota, 'used'> & Record<`used_${keyof Quota['used']}`, number>>`
+    select case when quotas.project_id is null then 'organization' else 'project' end as of, quotas.name,
+      quotas.projects, quotas.environments, quotas.builds, quotas.cpu, quotas.memory, quotas.disk,
       (select count(*) from projects where status not in ('failed', 'deleted')
         and (projects.organization_id = quotas.organization_id or projects.id = quotas.project_id))::int as used_projects,
       count(used.project_id)::int as used_environments, coalesce(sum(used.cpu), 0)::float as used_cpu,
       coalesce(sum(used.memory), 0)::float as used_memory, coalesce(sum(used.disk), 0)::float as used_disk
-    from quotas
-    left join organizations on organizations.id = quotas.organization_id
+    from (${subjectsOfQuotas}) as quotas
     left join (
       select each_environment.*, projects.organization_id
       from (${eachOther(without.project_id, without.environment_id)}) as each_environment
       join projects on projects.id = each_environment.project_id
     ) as used on used.project_id = quotas.project_id or used.organization_id = quotas.organization_id
     where ${condition}
-    group by quotas.project_id, quotas.organization_id, organizations.name, quotas.projects, quotas.environments, quotas.cpu, quotas.memory,
-      quotas.disk
+    group by quotas.project_id, quotas.organization_id, quotas.name, quotas.projects, quotas.environments, quotas.builds, quotas.cpu,
+      quotas.memory, quotas.disk
     order by 1, 2`.execute(db);
   return rows.map(({ used_projects, used_environments, used_cpu, used_memory, used_disk, ...quota }): Quota => ({
     ...quota,
@@ -57,7 +93,12 @@ async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without:
 
 const nobody = { project_id: '', environment_id: '' };
 
-export const allQuotas = (db: Db) => quotasWhere(db, sql`true`);
+/** Those that somebody has set, and not the default. */
+export const allQuotas = (db: Db) =>
+  quotasWhere(
+    db,
+    sql`quotas.project_id is not null or exists (select from quotas as own where own.organization_id = quotas.organization_id)`,
+  );
 
 /** Those of its project and of its organization, with what all others use. */
 const quotasOn = (db: Db | Tx, subject: Subject) =>

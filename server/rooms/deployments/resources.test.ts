@@ -278,7 +278,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     expect(await post('/branch', second)).toEqual(over(organization));
     expect((await ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0])).result).toBe('success');
     expect(await changeQuota(db, ['organization', name, 'cpu=1'])).toContain(
-      `organization ${name}: projects 1, environments 1, cpu 0.5 of 1 CPU`,
+      `organization ${name}: projects 1 of 100, environments 1 of 500, cpu 0.5 of 1 CPU`,
     );
     const branched = (await owner.send('POST', `${at}/branch`, second)).json._embedded.activities[0];
     expect((await ended(branched)).result).toBe('success');

@@ -43,7 +43,17 @@ export {
   stagesCode,
   type LastDeployment,
 } from './queries.ts';
-export { allQuotas, noFurtherProject, refuseFurtherProject, setQuota, type Limits, type Quota, type QuotaOwner } from './quotas.ts';
+export {
+  allQuotas,
+  defaultQuota,
+  noFurtherProject,
+  refuseFurtherProject,
+  setDefaultQuota,
+  setQuota,
+  type Limits,
+  type Quota,
+  type QuotaOwner,
+} from './quotas.ts';
 export { modelAhead, refuseAhead, refuseRestoreAhead, refuseResumeAhead } from './refuse-ahead.ts';
 export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './restoring.ts';
 export { restoreAtRest, type Rest } from './restore-at-rest.ts';

@@ -7,9 +7,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Work } from '../../kernel/activity.ts';
+import { openPlaces, withReserve } from '../../kernel/fair-places.ts';
 import { notify } from '../../kernel/notices.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { createTurns } from '../../kernel/reconciler.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
@@ -22,9 +22,9 @@ import { keptStackAt, markWaking, markWakingUnlessWorkedOn, markWoken, noteStart
 import { noteFailure, noteSuccess, startStack } from './start-stack.ts';
 import { tellEdge } from './traffic.ts';
 
-/** Whoever visits all previews of a machine at once must not bring it down. */
-const wakesAtOnceMax = 4;
-const turn = createTurns(wakesAtOnceMax);
+/** Whoever visits all previews of a machine at once must not bring it down, and does not keep those of other organizations asleep. */
+const wakesOfOneMax = 4;
+const places = openPlaces(withReserve(wakesOfOneMax));
 const lookAgainMilliseconds = 100;
 const looksPerNotice = 10;
 const wakeSecondsMax = 120;
@@ -63,7 +63,7 @@ async function wakeFound(platform: Platform, find: () => Promise<KeptStack | und
   for (let kept = await find(); kept?.is_sleeping; kept = await find()) {
     const sleeping = kept;
     // One that takes long does not keep the others waiting for their turn.
-    const begun = await turn(async () => {
+    const begun = await places.within({ parties: sleeping.parties, part: sleeping.project_id, signal }, async () => {
       const waking = wakeNow(platform, sleeping, signal);
       await Promise.race([waking, sleep(slowSeconds * 1000)]).catch(() => {});
       return { waking };

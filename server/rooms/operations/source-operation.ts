@@ -102,6 +102,7 @@ async function runInApp(work: Work<Input>, platform: Platform, turn: Turn, signa
     parts,
     {
       activity: self,
+      wait: work.wait,
       project: { id: project_id, entropy },
       branch: environment,
       commit: turn.commit,

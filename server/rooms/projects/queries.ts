@@ -8,6 +8,13 @@ export type Project = Selectable<Database['projects']>;
 export const projectById = (db: Db | Tx, id: string): Promise<Project | undefined> =>
   db.selectFrom('projects').selectAll().where('id', '=', id).where('status', '<>', 'deleted').executeTakeFirst();
 
+/** On whose behalf it uses what is shared, from the outside in: whoever owns its organization, and the organization. */
+export const partiesOf = async (db: Db | Tx, id: string): Promise<string[]> => {
+  const { rows } = await sql<{ outer_party: string; party: string }>`
+    select outer_party, party from parties where project_id = ${id}`.execute(db);
+  return rows.flatMap(({ outer_party, party }) => [outer_party, party]);
+};
+
 export const insertProject = (db: Db | Tx, project: Insertable<Database['projects']>): Promise<Project> =>
   db.insertInto('projects').values(project).returningAll().executeTakeFirstOrThrow();
 

@@ -9,7 +9,8 @@ export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './p
 export { retentionFor, type RetentionPolicy } from './data-retention.ts';
 export { addressMistake } from './repository-address.ts';
 export { cronSettingsOf, settingsOf } from './settings.ts';
-export { changeProject, effectivePermissions, insertProject, lockProject, projectById, type Project } from './queries.ts';
+export { openProjectPlaces, type Asker } from './shared-places.ts';
+export { changeProject, effectivePermissions, insertProject, lockProject, partiesOf, projectById, type Project } from './queries.ts';
 
 export const projects: Room = {
   name: 'Projects',

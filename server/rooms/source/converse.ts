@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import type { Conversation, Served } from '../../drivers/git/git.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { projectById, settingsOf, type Project } from '../projects/room.ts';
+import { partiesOf, projectById, settingsOf, type Project } from '../projects/room.ts';
 import { pushHooks } from './push.ts';
 import { hiddenRefs, mayPushSomewhere, mayReadSomething, visibilityFor } from './visibility.ts';
 
@@ -70,6 +70,7 @@ export async function converse(
   const present = visibility.isWhole ? [] : [...(await git.branches(project.id)).keys()];
   const served = git.serve(project.id, {
     user: caller.id,
+    parties: await partiesOf(platform.db, project.id),
     service,
     part,
     protocol: spoken,

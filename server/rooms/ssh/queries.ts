@@ -27,31 +27,36 @@ export const forgetLostSessions = (db: Db) => sql`delete from ssh_sessions where
 export interface SshSessionLimits {
   perUserMax: number;
   perInstanceMax: number;
+  perOrganizationMax: number;
 }
+
+/** Whose sessions are in the way. */
+export type Full = 'user' | 'instance' | 'organization';
 
 /** What is in the way, if anything is: so many are open already. */
 export async function insertSession(
   db: Db,
   session: NewSshSession,
-  { perUserMax, perInstanceMax }: SshSessionLimits,
-): Promise<'user' | 'instance' | undefined> {
+  { perUserMax, perInstanceMax, perOrganizationMax }: SshSessionLimits,
+): Promise<Full | undefined> {
   const { id, user_id, project_id, environment_id, runs, instance, address, via } = session;
   // One at a time: of many who come at once, none of whom sees the others, too many would be let in.
   const inserting = db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended('ssh sessions', 0))`.execute(tx);
-    return sql<{ of_user: boolean; of_instance: boolean }>`
+    return sql<Record<`of_${Full}`, boolean>>`
     with open as (select
+      (select count(*) from ssh_sessions join parties using (project_id)
+        where party = (select party from parties where project_id = ${project_id}) and ${isOpen}) >= ${perOrganizationMax} as of_organization,
       (select count(*) from ssh_sessions where user_id = ${user_id} and ${isOpen}) >= ${perUserMax} as of_user,
       (select count(*) from ssh_sessions where project_id = ${project_id} and environment_id = ${environment_id} and runs = ${runs}
         and instance = ${instance} and ${isOpen}) >= ${perInstanceMax} as of_instance),
     added as (insert into ssh_sessions (id, user_id, project_id, environment_id, runs, instance, address, via)
       select ${id}, ${user_id}::uuid, ${project_id}, ${environment_id}, ${runs}, ${instance}::integer, ${address}, ${via} from open
-      where not of_user and not of_instance)
-    select of_user, of_instance from open`.execute(tx);
+      where not of_user and not of_instance and not of_organization)
+    select of_user, of_instance, of_organization from open`.execute(tx);
   });
   const { rows } = await inserting;
-  if (rows[0]?.of_user) return 'user';
-  return rows[0]?.of_instance ? 'instance' : undefined;
+  return (['user', 'instance', 'organization'] as const).find((of) => rows[0]?.[`of_${of}`]);
 }
 
 export const noteSeen = (db: Db, ids: readonly string[]) =>

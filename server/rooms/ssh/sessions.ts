@@ -8,10 +8,11 @@ import type { Platform } from '../../platform.ts';
 import type { Visitor } from '../../drivers/ssh/ssh-server.ts';
 import type { Credential } from '../sign-in/room.ts';
 import { admit, type Admission } from './admission.ts';
-import { deleteSession, forgetLostSessions, insertSession, noteSeen } from './queries.ts';
+import { deleteSession, forgetLostSessions, insertSession, noteSeen, type Full } from './queries.ts';
 
 const watchSeconds = 2;
-const limits = { perUserMax: 20, perInstanceMax: 50 };
+/** An organization has no more than a part of the connections that a process takes (drivers/ssh/ssh-server.ts). */
+const limits = { perUserMax: 20, perInstanceMax: 50, perOrganizationMax: 200 };
 
 export interface Session {
   /** Aborted, with a sentence, when it is to end. */
@@ -84,13 +85,14 @@ export function openSessionBook(platform: Platform) {
   };
 }
 
-const tooMany = (full: 'user' | 'instance', runs: string) =>
-  new Problem(
-    'too-many-requests',
-    full === 'user'
-      ? `You have ${limits.perUserMax} sessions open already; close one first.`
-      : `${runs} has ${limits.perInstanceMax} sessions open already; try again when somebody has left.`,
-  );
+const tooMany = (full: Full, runs: string) => {
+  const sentences: Record<Full, string> = {
+    user: `You have ${limits.perUserMax} sessions open already; close one first.`,
+    instance: `${runs} has ${limits.perInstanceMax} sessions open already; try again when somebody has left.`,
+    organization: `The organization has ${limits.perOrganizationMax} sessions open already; try again when somebody has left.`,
+  };
+  return new Problem('too-many-requests', sentences[full]);
+};
 
 /** What the environment does is no reason: its containers say that themselves. */
 async function reasonToLeave(platform: Platform, { who, user }: Visitor<Credential>): Promise<string | undefined> {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { changeQuota } from '../../../cli/quota.ts';
+import { changeQuota, quotaLines } from '../../../cli/quota.ts';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { commitFiles } from '../../test-repository.ts';
@@ -254,6 +254,29 @@ describe('creating a project', () => {
     expect((await ask()).json.message).toContain('environments: it has 0, and 0 are allowed');
     await changeQuota(db, ['organization', name, 'environments=none']);
     expect([(await canCreate()).can_create, (await ask()).status]).toEqual([true, 201]);
+  });
+
+  test('is refused beyond the default, unless the organization has a quota of its own, which begins as a copy of it', async () => {
+    const { db } = home.platform;
+    const of = await sampleOrganization(owner);
+    const { name } = (await owner.send('GET', `/organizations/${of.organization_id}`)).json;
+    const ask = () => owner.send('POST', `/organizations/${of.organization_id}/projects`, { region, title: 'Shop' });
+    const defaultLine = 'default, for each organization that has none of its own: projects 100, environments 500, cpu as there are, ';
+    expect((await quotaLines(db))[0]).toBe(`${defaultLine}memory as there are, disk as there are, builds 4 at once`);
+    expect(await changeQuota(db, ['default', 'projects=1', 'builds=3'])).toContain('projects 1, environments 500');
+    expect([(await ask()).status, (await ask()).status]).toEqual([201, 402]);
+    expect((await ask()).json.message).toBe(
+      `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed. Delete what nobody needs, or ask the operator for more.`,
+    );
+    expect(await changeQuota(db, ['organization', name, 'environments=7'])).toMatch(
+      /projects 1 of 1, environments 0 of 7, .* builds 3 at once$/,
+    );
+    await changeQuota(db, ['default', 'projects=100', 'builds=4']);
+    expect((await ask()).status).toBe(402);
+    await changeQuota(db, ['organization', name, 'projects=2']);
+    expect((await ask()).status).toBe(201);
+    await expect(changeQuota(db, ['default', 'builds=0'])).rejects.toThrow('builds=0 is not a limit');
+    await expect(changeQuota(db, ['project', 'some', 'builds=1'])).rejects.toThrow('Of builds only an organization has a number');
   });
 
   test('bears being killed after each step', async () => {

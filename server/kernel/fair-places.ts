@@ -1,0 +1,154 @@
+/**
+ * Places of something that is limited and shared, such as builds: so many at once in this process, and never all of them for one party.
+ *
+ * Whoever asks says on whose behalf, from the outside in: a party, and perhaps one within it. Each may hold only so many, and always fewer than there are
+ * outside of it: whoever a party would leave out finds a place at once, however long the others stay. Nobody is interrupted. A free place goes to the party
+ * that holds least, then to the one that had its turn longest ago; within a party to what is urgent, then to the part that holds least, then to who came first.
+ */
+export interface Asking {
+  /** On whose behalf, from the outside in; each name is of one party alone. */
+  parties: readonly string[];
+  /** Of the innermost party: its parts take turns. */
+  part: string;
+  isUrgent?: boolean;
+  /** What the innermost party may hold where that is less than what anybody may. */
+  most?: number | undefined;
+  signal?: AbortSignal;
+  /** Called once, where it has to wait. */
+  onWait?: () => void;
+}
+
+export interface Places {
+  /** Waits for a place, and answers how to leave it; leaving twice is leaving once. Throws the signal's reason where that is aborted before. */
+  enter(asking: Asking): Promise<() => void>;
+  /** Has a place while `work` lasts. */
+  within<T>(asking: Asking, work: () => Promise<T>): Promise<T>;
+}
+
+export interface PlacesOptions {
+  total: number;
+  /** What a party may hold, from the outside in. */
+  most: readonly number[];
+}
+
+/**
+ * As many for the innermost of two parties as are given, one more for all that one outer party has, and one more in all: a party alone is not slowed down by those
+ * who are not there, and whoever comes finds a place that it cannot have.
+ */
+export const withReserve = (most: number): PlacesOptions => ({ total: most + 2, most: [most + 1, most] });
+
+interface Waiting extends Asking {
+  arrival: number;
+  begin: () => void;
+}
+
+export function openPlaces({ total, most }: PlacesOptions): Places {
+  const waiting = new Set<Waiting>();
+  const book = openBook();
+  let taken = 0;
+  let arrivals = 0;
+
+  const mayBegin = ({ parties, most: own = Infinity }: Asking) =>
+    taken < total &&
+    parties.every((party, level) => book.held(party) < Math.min(most[level] ?? Infinity, level === parties.length - 1 ? own : Infinity));
+
+  const take = (asking: Asking) => {
+    const names = namesOf(asking);
+    taken += 1;
+    names.forEach(book.take);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      taken -= 1;
+      names.forEach(book.leave);
+      letIn();
+    };
+  };
+
+  const next = () => [...waiting].filter(mayBegin).toSorted((one, other) => precedence(book, one, other))[0];
+  const letIn = () => {
+    for (let first = next(); first; first = next()) {
+      waiting.delete(first);
+      first.begin();
+    }
+  };
+
+  const enter = (asking: Asking): Promise<() => void> => {
+    const { signal, onWait } = asking;
+    signal?.throwIfAborted();
+    // Whoever waits and may begin has begun already, so nobody is passed here.
+    if (mayBegin(asking)) return Promise.resolve(take(asking));
+    onWait?.();
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        waiting.delete(mine);
+        namesOf(asking).forEach(book.stopWaiting);
+        reject(signal?.reason as Error);
+      };
+      const begin = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve(take(asking));
+        namesOf(asking).forEach(book.stopWaiting);
+      };
+      const mine = { ...asking, arrival: (arrivals += 1), begin };
+      namesOf(asking).forEach(book.wait);
+      waiting.add(mine);
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  };
+
+  return {
+    enter: async (asking) => enter(asking),
+    within: async (asking, work) => {
+      const leave = await enter(asking);
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+const namesOf = ({ parties, part }: Asking) => [...parties, `part ${parties.at(-1) ?? ''} ${part}`];
+
+interface Entry {
+  held: number;
+  waiting: number;
+  /** The number of the turn in which it last got a place. */
+  servedAt: number;
+}
+
+type Book = ReturnType<typeof openBook>;
+
+/** What is known of each party and part that holds something, or waits; others are forgotten. */
+function openBook() {
+  const entries = new Map<string, Entry>();
+  let turns = 0;
+  const change = (name: string, amend: (entry: Entry) => void) => {
+    const entry = entries.get(name) ?? { held: 0, waiting: 0, servedAt: 0 };
+    amend(entry);
+    if (entry.held + entry.waiting > 0) entries.set(name, entry);
+    else entries.delete(name);
+  };
+  return {
+    held: (name: string) => entries.get(name)?.held ?? 0,
+    servedAt: (name: string) => entries.get(name)?.servedAt ?? 0,
+    take: (name: string) => change(name, (entry) => Object.assign(entry, { held: entry.held + 1, servedAt: (turns += 1) })),
+    leave: (name: string) => change(name, (entry) => (entry.held -= 1)),
+    wait: (name: string) => change(name, (entry) => (entry.waiting += 1)),
+    stopWaiting: (name: string) => change(name, (entry) => (entry.waiting -= 1)),
+  };
+}
+
+/** Negative: `one` comes first. */
+function precedence(book: Book, one: Waiting, other: Waiting): number {
+  const outside = one.parties.map((party, level) => between(book, party, other.parties[level] ?? ''));
+  const [mine = '', theirs = ''] = [namesOf(one).at(-1), namesOf(other).at(-1)];
+  const urgency = Number(other.isUrgent ?? false) - Number(one.isUrgent ?? false);
+  return outside.find((order) => order !== 0) ?? (urgency || between(book, mine, theirs) || one.arrival - other.arrival);
+}
+
+const between = (book: Book, one: string, other: string) =>
+  one === other ? 0 : book.held(one) - book.held(other) || book.servedAt(one) - book.servedAt(other);

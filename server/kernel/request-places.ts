@@ -1,0 +1,49 @@
+/**
+ * What one caller may ask for at once. A request has a place while it is loaded and handled, which is when it uses the database: whoever floods the API with
+ * requests, however expensive they are, waits for their own, and leaves connections to everybody else.
+ */
+import type { Caller } from '../platform.ts';
+import { openPlaces } from './fair-places.ts';
+import { Problem } from './problem.ts';
+
+/** Of one caller fewer than there are connections (sql.ts); of all callers more, as not all of their time is spent there. */
+const handledMax = { total: 24, ofOne: 5 };
+const waitingOfOneMax = 500;
+const streamsOfOneMax = 100;
+
+export interface RequestPlaces {
+  /** Throws a Problem where too many of the caller's wait. Whoever asks as nobody is let through. */
+  within<T>(caller: Caller | undefined, work: () => Promise<T>): Promise<T>;
+  /** For what is sent line by line, for hours perhaps; answers what to call at its end. */
+  openStream(caller: Caller | undefined): () => void;
+}
+
+export function openRequestPlaces(): RequestPlaces {
+  const places = openPlaces({ total: handledMax.total, most: [handledMax.ofOne] });
+  const [requests, streams] = [openCount(handledMax.ofOne + waitingOfOneMax), openCount(streamsOfOneMax)];
+  return {
+    async within(caller, work) {
+      if (!caller) return work();
+      const end = requests.begin(caller.id, `You have ${waitingOfOneMax} requests waiting already; send fewer at once.`);
+      return places.within({ parties: [caller.id], part: '' }, work).finally(end);
+    },
+    openStream: (caller) =>
+      caller ? streams.begin(caller.id, `You are following ${streamsOfOneMax} logs already; stop following one first.`) : () => {},
+  };
+}
+
+function openCount(most: number) {
+  const counts = new Map<string, number>();
+  return {
+    begin(of: string, sentence: string): () => void {
+      const already = counts.get(of) ?? 0;
+      if (already >= most) throw new Problem('too-many-requests', sentence);
+      counts.set(of, already + 1);
+      return () => {
+        const left = (counts.get(of) ?? 1) - 1;
+        if (left > 0) counts.set(of, left);
+        else counts.delete(of);
+      };
+    },
+  };
+}

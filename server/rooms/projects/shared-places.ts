@@ -1,0 +1,29 @@
+/** Places that the projects of this process share, by owner and organization (kernel/fair-places.ts). */
+import { openPlaces, withReserve, type Asking } from '../../kernel/fair-places.ts';
+import type { Activity, Work } from '../../kernel/activity.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { partiesOf } from './queries.ts';
+
+/** The activity that asks: production comes first, and whoever waits lets the runner do something else. */
+export interface Asker {
+  activity: Pick<Activity, 'is_urgent'>;
+  wait: Work<unknown>['wait'];
+}
+
+type Waiting = Pick<Asking, 'signal' | 'onWait' | 'most'>;
+
+export type ProjectPlaces = <T>(db: Db, projectId: string, asker: Asker, waiting: Waiting, work: () => Promise<T>) => Promise<T>;
+
+/** `most` for one organization; there are more for others (`withReserve`). */
+export function openProjectPlaces(most: number): ProjectPlaces {
+  const places = openPlaces(withReserve(most));
+  return async (db, projectId, { activity, wait }, waiting, work) => {
+    const parties = await partiesOf(db, projectId);
+    const leave = await wait(places.enter({ ...waiting, parties, part: projectId, isUrgent: activity.is_urgent }));
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
+}
