@@ -32,7 +32,7 @@ export const layersBeside = ({ folder }: Pick<Building, 'folder'>) => dirname(fo
 export const lowerFolders = ({ below }: Pick<Building, 'below'>) => below.toReversed().join(':');
 
 export const debianSuite = 'bookworm';
-const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+export const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 const settingsMillisecondsMax = 30_000;
 const programs = ['mmdebstrap', 'apt-get', 'unshare', 'setpriv'];
@@ -177,6 +177,15 @@ export async function mirrorLines(suite: string): Promise<string[]> {
   ];
 }
 
+/**
+ * A suite alone, also one that is not released yet. Those say until when they are valid, and mirrors that keep one moment are behind that; without it
+ * they are checked as released ones are, which say nothing.
+ */
+export async function archiveLine(suite: string): Promise<string> {
+  const { archive } = await mirrors();
+  return `deb [signed-by=${keyring} check-valid-until=no] ${archive} ${suite} main`;
+}
+
 async function mirrors() {
   const format = '$(LABEL) $(REPO_URI)';
   const targets = ['indextargets', '--format', format, 'Created-By: Packages'];
@@ -193,7 +202,7 @@ async function mirrors() {
 }
 
 /** How this machine's apt reaches its mirrors: proxies, certificates, and whether old lists are accepted. */
-async function aptSettings(): Promise<string[]> {
+export async function aptSettings(): Promise<string[]> {
   const { stdout } = await run('apt-config', ['dump'], { timeout: settingsMillisecondsMax });
   const wanted = /^Acquire::((https?|ftp)::(?!User-Agent)|Check-Valid-Until )/i;
   return stdout

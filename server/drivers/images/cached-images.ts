@@ -5,6 +5,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
 import { buildAuthorities } from './authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
+import { buildDebianApart } from './build-apart.ts';
 import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
 import { type Catalogue, recipesOf, typesOf } from './catalogue.ts';
@@ -29,6 +30,7 @@ import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 const usualSeconds: Record<Recipe['kind'], number> = {
   'debian-base': 20,
   'debian-packages': 15,
+  'debian-apart': 15,
   'npm-packages': 4,
   authorities: 1,
   files: 0.1,
@@ -147,6 +149,8 @@ function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void
       return buildDebianBase(recipe, building);
     case 'debian-packages':
       return buildDebianPackages(recipe, debianSuite, building);
+    case 'debian-apart':
+      return buildDebianApart(recipe, building);
     case 'npm-packages':
       return buildNpmPackages(recipe, building);
     case 'authorities':

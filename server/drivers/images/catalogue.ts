@@ -62,8 +62,18 @@ const appTools = packages(
   ] as const),
   ...(['mariadb-client', 'postgresql-client-15', 'redis-tools', 'sqlite3'] as const),
 );
+/** `pg_dump` refuses servers that are newer than itself: these are as new as the newest server below, of the first Debian that has them. */
+const postgresqlClient: Recipe = {
+  kind: 'debian-apart',
+  suite: 'forky',
+  revision: '2026-11',
+  packages: ['postgresql-client-18'],
+  into: '/usr/local/lib/postgresql-client',
+  programs: ['psql', 'pg_dump', 'pg_dumpall', 'pg_restore', 'pg_isready'].map((program) => `/usr/lib/postgresql/18/bin/${program}`),
+};
 /** What people who come over SSH need beside the tools; one layer that all runtimes share, above whatever they have. */
 const sshTools: readonly Recipe[] = [
+  postgresqlClient,
   { kind: 'debian-packages', packages: ['openssh-sftp-server'], only: ['/usr/lib/openssh/sftp-server'] },
   { kind: 'files', files: loginFiles },
 ];

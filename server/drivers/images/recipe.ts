@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 const format = 2;
 const hashCharacters = 32;
 
-export type Recipe = DebianBase | DebianPackages | NpmPackages | Files | Authorities;
+export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | Files | Authorities;
 
 /** The smallest Debian that works; the lowest layer of every image. */
 export interface DebianBase {
@@ -26,6 +26,18 @@ export interface DebianPackages {
   without?: readonly string[];
   /** The files that are wanted of them, which need nothing but the base. Whatever else is below, the layer is the same. */
   only?: readonly string[];
+}
+
+/** Programs of another Debian, with all libraries that they need, in a folder of their own. Whatever is below, the layer is the same. */
+export interface DebianApart {
+  kind: 'debian-apart';
+  suite: string;
+  /** Changed to have them anew, with the updates of Debian since. */
+  revision: string;
+  packages: readonly string[];
+  into: string;
+  /** Found in `/usr/local/bin` under their names. */
+  programs: readonly string[];
 }
 
 /** Contents of npm packages, put where they are wanted. Whatever is below, the layer is the same. */
@@ -95,7 +107,8 @@ function needs(recipe: Recipe, layers: readonly Layer[]): Layer[] {
 }
 
 const isSome = (recipe: Recipe) => recipe.kind === 'debian-packages' && recipe.only !== undefined;
-const addsFiles = (recipe: Recipe) => recipe.kind === 'npm-packages' || recipe.kind === 'files' || isSome(recipe);
+const kindsOfFiles: ReadonlySet<Recipe['kind']> = new Set(['npm-packages', 'files', 'debian-apart']);
+const addsFiles = (recipe: Recipe) => kindsOfFiles.has(recipe.kind) || isSome(recipe);
 
 export const hashOf = (data: unknown) => createHash('sha256').update(canonical(data)).digest('hex').slice(0, hashCharacters);
 
