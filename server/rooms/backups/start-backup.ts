@@ -7,10 +7,13 @@ import { environment as named, person, sentence, type Actor } from '../activitie
 import { environmentById, lockTree, shortly, type Environment } from '../environments/room.ts';
 import { backupActivity } from './make-backup.ts';
 
-/** Also one that sleeps, which is woken for it. One that is paused has to be resumed first. One at a time: each takes room on the pool until it is stored. */
-export const mayBackUp = ({ status, is_dirty, has_deployment, is_being_backed_up }: Environment) =>
-  status === 'active' && !is_dirty && has_deployment && !is_being_backed_up;
-export const noBackup = 'Only an active environment to which nothing is happening, and of which no backup is being made, can be backed up.';
+/**
+ * Also one that sleeps, which is woken for it, and one to which something is happening, when that has ended. One that is paused has to be resumed first.
+ * One at a time: each takes room on the pool until it is stored.
+ */
+export const mayBackUp = ({ status, has_deployment, is_being_backed_up }: Environment) =>
+  status === 'active' && has_deployment && !is_being_backed_up;
+export const noBackup = 'Only an active environment of which no backup is being made can be backed up.';
 
 interface Asked {
   safe: boolean;
@@ -27,7 +30,8 @@ export async function startBackup(
 ): Promise<{ target: Environment; activity: Activity }> {
   await lockTree(tx, project_id);
   const target = await environmentById(tx, domain, project_id, id);
-  if (!target || !mayBackUp(target)) throw new Problem('conflict', noBackup);
+  // What is due by itself can wait until nothing happens.
+  if (!target || !mayBackUp(target) || (slot !== null && target.is_dirty)) throw new Problem('conflict', noBackup);
   const backup = ulid();
   const activity = await startActivity(tx, backupActivity, {
     project_id,

@@ -8,7 +8,7 @@ import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch, Deploying } from './deploy-branch.ts';
 import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
-import { deleteEnvironment, updateEnvironment } from './queries.ts';
+import { deleteEnvironment, isActive, updateEnvironment } from './queries.ts';
 import { tellCommits } from './tell-commits.ts';
 
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
@@ -53,8 +53,10 @@ export const branchActivity = activity({
   usesMachine: true,
   input: Type.Object({ parent: Type.String(), environment: Type.String(), activate: Type.Boolean(), deploying: Deploying }),
   run: async (work, platform) => {
-    const { parent, environment, activate, deploying } = work.input;
+    const { parent, environment, deploying } = work.input;
     await makeBranch(work, platform, environment, parent);
+    // What is branched from something that runs, runs too. What happened there before this had its turn may have changed that.
+    const activate = await work.step('look at parent', () => isActive(platform, work.activity.project_id, parent));
     await deployBranch(work, platform, environment, { ...deploying, occasion: 'code', activate });
   },
 });

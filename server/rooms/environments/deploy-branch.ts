@@ -43,6 +43,8 @@ interface Situation {
   type: string;
   status: string;
   head_commit: string | null;
+  /** The head before the pushes that wait behind this work. */
+  earlier_head: string | null;
   pinned_commit: string | null;
   parent: string | null;
   clone_parent_on_create: boolean;
@@ -72,7 +74,7 @@ export async function deployBranch(
   id: string,
   { occasion, activate = false, atOnce = false, ...how }: How = { occasion: 'settings' },
 ): Promise<void> {
-  const found = await work.step('look at environment', () => situationOf(platform, work.activity.project_id, id));
+  const found = await work.step('look at environment', () => situationOf(platform, work.activity, id));
   const isNew = found.status === 'inactive';
   if (isNew && !activate) {
     work.log(`Environment ${id} is not active: nothing is built or deployed`);
@@ -106,13 +108,14 @@ export const noRolling = () =>
 
 /** After a rollback its code stays until there is new code. Nobody restarts an environment to get what is staged. */
 function whatToDeploy(
-  { pinned_commit, enable_manual_deployments, has_staged_code, deployment }: Situation,
+  { pinned_commit, earlier_head, enable_manual_deployments, has_staged_code, deployment }: Situation,
   head: string,
   occasion: Occasion,
 ): Pick<DeployRequest, 'commit' | 'pin' | 'keepsVolumes' | 'again'> {
   if (occasion === 'code' || (occasion === 'release' && has_staged_code)) return { commit: head, pin: null };
   const isPinned = pinned_commit !== null;
-  const base = { commit: pinned_commit ?? head, keepsVolumes: isPinned };
+  // What was asked for before a push does not deploy it.
+  const base = { commit: pinned_commit ?? earlier_head ?? head, keepsVolumes: isPinned };
   return occasion === 'restart' && enable_manual_deployments && deployment !== null
     ? { ...base, again: { deployment, settings: 'then', rebuilds: true } }
     : base;
@@ -120,11 +123,20 @@ function whatToDeploy(
 
 const hasData = (status: string | null) => status === 'active' || status === 'paused';
 
-async function situationOf({ db }: Platform, projectId: string, id: string): Promise<Situation> {
+async function situationOf(
+  { db }: Platform,
+  { id: activityId, project_id: projectId }: Work<unknown>['activity'],
+  id: string,
+): Promise<Situation> {
   const { rows } = await sql<Omit<Situation, 'has_staged_code'>>`
     select environments.type, environments.status, environments.head_commit, environments.pinned_commit, environments.parent, environments.clone_parent_on_create,
       environments.enable_manual_deployments, environments.sizes_by_hand, parents.status as parent_status, deployments.id as deployment,
-      coalesce(environments.last_deployment ->> 'successful' = 'false', false) as has_failed
+      coalesce(environments.last_deployment ->> 'successful' = 'false', false) as has_failed,
+      (select later.input ->> 'from' from activities as later
+        where later.project_id = environments.project_id and later.type = 'environment.push' and environments.id = any(later.environments)
+          and later.state in ('pending', 'in_progress')
+          and later.position > (select position from activities as this where this.id = ${activityId})
+        order by later.position limit 1) as earlier_head
     from environments
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id

@@ -69,7 +69,7 @@ const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain
   deployment_state: deploymentState(lastDeploymentOf(row), row),
   sizing: {
     services: mapValues(sizes?.services ?? {}, sizing),
-    webapps: mapValues(sizes?.webapps ?? {}, sizing),
+    webapps: mapValues(sizes?.webapps ?? {}, webappSizing),
     workers: mapValues(sizes?.workers ?? {}, sizing),
     tasks: mapValues(sizes?.tasks ?? {}, ({ profile_size }) => ({ resources: { profile_size } })),
   },
@@ -98,6 +98,12 @@ const cronStatus = ({ status, sleeping_since }: Pick<Row, 'status' | 'sleeping_s
   sleeping_since !== null ? 'sleeping' : status === 'active' ? 'running' : 'paused';
 
 const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
+/** An app may have a disk for objects; none has one here. */
+const webappSizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({
+  resources: { profile_size, disk: { object: null } },
+  instance_count,
+  disk,
+});
 const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
@@ -212,3 +218,23 @@ export const updateEnvironment = (db: Db | Tx, projectId: string, id: string, ch
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst();
+
+export async function isActive({ db }: { db: Db }, projectId: string, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('environments')
+    .select('status')
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row?.status === 'active';
+}
+
+/** Whether such an activity waits or runs in the environment. */
+export async function isWaiting(tx: Tx, { project_id, id }: Pick<Environment, 'project_id' | 'id'>, type: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from activities
+    where project_id = ${project_id} and type = ${type} and ${id} = any(environments) and state in ('pending', 'in_progress') limit 1`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}

@@ -7,7 +7,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, type Actor } from '../activities/room.ts';
 import { modelAhead, refuseAhead, refuseResumeAhead } from '../deployments/room.ts';
 import { concernedBy } from './deploy-branch.ts';
-import { environmentById, environmentsOf, lockTree, type Environment } from './queries.ts';
+import { environmentById, environmentsOf, isWaiting, lockTree, type Environment } from './queries.ts';
 import { shortly } from './record-push.ts';
 
 export type Running = 'activate' | 'deactivate' | 'pause' | 'resume' | 'redeploy' | 'maintain' | 'deploy';
@@ -47,6 +47,14 @@ interface Starting {
 /** After these more may run than before. */
 const deploys: ReadonlySet<Running> = new Set(['activate', 'redeploy', 'maintain', 'deploy']);
 
+/** After these the environment is in another state, in which they are not possible a second time. */
+const happensOnce: ReadonlyMap<Running, string> = new Map([
+  ['activate', 'activated'],
+  ['deactivate', 'deactivated'],
+  ['pause', 'paused'],
+  ['resume', 'resumed'],
+]);
+
 /** Where deployments are manual, nobody restarts it to get what is staged. */
 const runsAsDeployed = (what: Running, { enable_manual_deployments }: Environment) =>
   what === 'resume' || (enable_manual_deployments && (what === 'redeploy' || what === 'maintain'));
@@ -64,6 +72,8 @@ export async function startRunning(
     await lockTree(tx, project_id);
     const target = await environmentById(tx, config.domain, project_id, id);
     if (!target || !possibleWhen[what](target)) throw new Problem('conflict', impossible[what]);
+    if (happensOnce.has(what) && (await isWaiting(tx, target, start.definition.type)))
+      throw new Problem('conflict', `The environment is about to be ${happensOnce.get(what)} already; wait for that.`);
     if (runsAsDeployed(what, target)) await refuseResumeAhead(tx, platform, target);
     else if (model) await refuseAhead(tx, platform, target, model, start.init && { init: start.init });
     const activity = await started(tx, target, what, start, actorOf(caller.user));
