@@ -87,6 +87,8 @@ const table = {
 
   'project:view': ['project:viewer', 'operator'],
   'project:admin': ['project:admin', 'operator'],
+  /** What serves the project belongs to the installation. */
+  'system:restart': ['operator'],
   /** A project as its organization sees it. */
   'contract:view': ['organization:projects:list', 'organization:plans', 'project:viewer', 'operator'],
   'contract:edit': ['organization:plans', 'project:admin', 'operator'],

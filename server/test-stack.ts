@@ -1,5 +1,5 @@
 /** A stack for tests: a shop with two apps, a worker, and three services, in the environment `main` of a project. */
-import type { App, Location, ProjectModel, ResolvedRoute, Service, Task, UpstreamRoute, Worker } from './rooms/builds/room.ts';
+import type { App, Location, ProjectModel, ResolvedRoute, Route, Service, Task, UpstreamRoute, Worker } from './rooms/builds/room.ts';
 import type { Stack } from './rooms/deployments/room.ts';
 
 const instance = {
@@ -131,10 +131,19 @@ export const resolved = (original_url: string, fields: Partial<UpstreamRoute> = 
   http_access: open,
 });
 
-const redirectTo = (to: string, original_url: string): ResolvedRoute => {
+const redirectRoute = (to: string): Extract<Route, { type: 'redirect' }> => {
   const { upstream: _upstream, cache: _cache, ssi: _ssi, sticky: _sticky, ...rest } = route();
-  return { ...rest, type: 'redirect', to, primary: false, production_url: null, original_url, restrict_robots: true, http_access: open };
+  return { ...rest, type: 'redirect', to };
 };
+
+const redirectTo = (to: string, original_url: string): ResolvedRoute => ({
+  ...redirectRoute(to),
+  primary: false,
+  production_url: null,
+  original_url,
+  restrict_robots: true,
+  http_access: open,
+});
 
 const storage = { source: 'storage', source_path: 'uploads', service: null } as const;
 
@@ -157,7 +166,7 @@ export const shop = (): ProjectModel => ({
   routes: {
     'https://{default}/': route({ id: 'front' }),
     'https://{default}/api/': route({ upstream: 'api:http' }),
-    'https://www.{default}/': { ...route(), type: 'redirect', to: 'https://{default}/' },
+    'https://www.{default}/': redirectRoute('https://{default}/'),
   },
   tasks: {},
 });

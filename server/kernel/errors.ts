@@ -7,11 +7,16 @@ import { isDatabaseAway } from './sql.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** Answers what browsers ask before a request. */
+    isPreflight?: boolean;
   }
 }
 
-/** Without a charset, which JSON has no choice of: a released client reads nothing else as JSON. */
-export const jsonType = 'application/json';
+const asItIs = (text: unknown) => text as string;
+
+/** Without a charset, which JSON has no choice of: a released client reads nothing else as JSON. Fastify would add one, unless it has a serializer. */
+export const sendJson = (reply: FastifyReply, text: string, type = 'application/json') =>
+  reply.serializer(asItIs).header('content-type', type).send(text);
 
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const problem = error instanceof Problem ? error : (problemOfFramework(error) ?? problemOfDatabase(error));
@@ -20,15 +25,15 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const status = problem?.status ?? 500;
   const message = problem?.message ?? `Something went wrong on our side. Quote the request id ${request.id} when you report it.`;
   const isProject = familyOf(request) === 'project';
-  return reply
-    .code(status)
-    .headers(problem?.headers ?? {})
-    .header('content-type', isProblemDocument(request) ? 'application/problem+json' : jsonType)
-    .send(JSON.stringify(isProject ? projectBody(status, message, problem) : accountBody(status, message, problem)));
+  const body = isProject ? projectBody(status, message, problem) : accountBody(status, message, problem);
+  reply.code(status).headers(problem?.headers ?? {});
+  return sendJson(reply, JSON.stringify(body), isProblemDocument(request) ? 'application/problem+json' : undefined);
 }
 
-export const notFound = (request: FastifyRequest, reply: FastifyReply) =>
-  answerError(new Problem('not-found', `There is nothing at ${request.method} ${request.url.split('?', 1)[0]}.`), request, reply);
+export const nothingAt = ({ method, url }: FastifyRequest) =>
+  new Problem('not-found', `There is nothing at ${method} ${url.split('?', 1)[0]}.`);
+
+export const notFound = (request: FastifyRequest, reply: FastifyReply) => answerError(nothingAt(request), request, reply);
 
 const titles: Record<number, string> = {
   400: 'Bad Request',

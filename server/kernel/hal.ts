@@ -8,8 +8,8 @@ import type { Caller } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { componentName, describeOperation, documentPath, statusOf } from './openapi.ts';
 import { Changed, familyOf, type Entity, type Family, type Operation } from './operation.ts';
-import type { Page } from './paging.ts';
-import { inMilliseconds } from './schema.ts';
+import { pageNumber, type Page } from './paging.ts';
+import { emptyLeftOut, inMilliseconds } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
 type Presenter = (row: any, caller: Caller | undefined, form: Form) => string;
@@ -68,7 +68,8 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
         return (result: unknown, { caller, url }: Asked) => {
           const page = result as Page<unknown>;
           const items = presentAll(of, page.rows, caller);
-          return isBare ? items : `{${key}:${items},"count":${page.count},"_links":${pageLinks(of, page, { url, caller }, secrets)}}`;
+          const count = listing.uncounted ? '' : `"count":${page.count},`;
+          return isBare ? items : `{${key}:${items},${count}"_links":${pageLinks(of, page, { url, caller }, secrets)}}`;
         };
       }
       case 'plain':
@@ -98,6 +99,7 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
   const family = familyOf(entity.path);
   const serialise = fastJson(jsonSchema(entity.schema)) as (row: unknown) => string;
   const inFamily = family === 'account' ? shorteningTimes(entity) : (row: unknown) => row;
+  const filled = leavingOutEmpty(entity);
   const self = compileHref(entity.path);
   const selfMeta = {
     whole: JSON.stringify(entity.schema),
@@ -117,7 +119,7 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
     }
     const further = { ...entity.links?.(row, caller), ...(form === 'whole' && referenceLinks(entity, [row], caller, secrets)) };
     for (const [rel, link] of Object.entries(further)) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
-    return `${serialise(inFamily(row)).slice(0, -1)},"_links":{${links}}}`;
+    return `${serialise(filled(inFamily(row))).slice(0, -1)},"_links":{${links}}}`;
   };
 }
 
@@ -161,6 +163,18 @@ function shorteningTimes({ schema }: Entity) {
   };
 }
 
+function leavingOutEmpty({ schema }: Entity) {
+  const names = Object.entries(schema.properties)
+    .filter(([, property]) => emptyLeftOut in property)
+    .map(([name]) => name);
+  if (names.length === 0) return (row: unknown) => row;
+  return (row: unknown) => {
+    const filled = { ...(row as Record<string, unknown>) };
+    for (const name of names) if (filled[name] === '' || filled[name] === null) delete filled[name];
+    return filled;
+  };
+}
+
 const referencedIdsMax = 100;
 
 /** Paging links, whoever asks; and links to what the rows mention. */
@@ -171,8 +185,8 @@ function pageLinks(
   secrets: Secrets,
 ) {
   const links: Record<string, { href: string }> = { self: { href: url } };
-  if (before) links['previous'] = { href: withCursor(url, 'page[before]', before) };
-  if (after) links['next'] = { href: withCursor(url, 'page[after]', after) };
+  if (before) links['previous'] = { href: turned(url, 'before', before) };
+  if (after) links['next'] = { href: turned(url, 'after', after) };
   return JSON.stringify({ ...links, ...referenceLinks(entity, rows, caller, secrets) });
 }
 
@@ -190,12 +204,14 @@ function referenceLinks(entity: Entity, rows: unknown[], caller: Caller | undefi
   return links;
 }
 
-function withCursor(url: string, parameter: string, cursor: string) {
+/** The next page or the one before, told by a cursor, or by its number to those who count. */
+function turned(url: string, direction: 'before' | 'after', cursor: string) {
   const [path = '', query = ''] = url.split('?');
   const parameters = new URLSearchParams(query);
-  parameters.delete('page[before]');
-  parameters.delete('page[after]');
-  parameters.set(parameter, cursor);
+  const counted = parameters.get('page');
+  for (const name of ['page[before]', 'page[after]', 'page']) parameters.delete(name);
+  if (counted !== null) parameters.set('page', String(pageNumber(counted) + (direction === 'after' ? 1 : -1)));
+  else parameters.set(`page[${direction}]`, cursor);
   return `${path}?${parameters.toString()}`;
 }
 

@@ -1,4 +1,5 @@
 /** What every operation gets from the kernel, seen through two toy rooms: shelves (account family) and a project's gadgets. */
+import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -191,6 +192,24 @@ describe('a page of a long list', () => {
     expect(await idsOf('filter%5Blabel%5D%5Bends%5D=22')).toEqual(['s44', 's45']);
     expect(await idsOf('filter[label][contains]=%25')).toEqual([]);
     expect(await idsOf('filter[created_at][lt]=2026-01-03T12:00:00Z')).toEqual(['s1']);
+    const inTwo = 'filter[label][value][0]=label 01&filter[label][value][1]=label 22';
+    expect(await idsOf(`${inTwo}&filter[label][operator]=IN`)).toHaveLength(4);
+    expect(await idsOf(`${inTwo}&filter[label][operator]=NOT IN`)).toHaveLength(41);
+    expect(await idsOf('filter[label][value]=label 22&filter[label][operator]=STARTS_WITH')).toEqual(['s44', 's45']);
+    expect(await idsOf('filter[label][value]=label 01')).toEqual(['s2', 's3']);
+    expect(await idsOf('filter[label][IN]=label 01')).toEqual(['s2', 's3']);
+    expect(await idsOf('filter[created_at][value]=2026-02-14T00:00:00Z&filter[created_at][operator]=>')).toEqual(['s44', 's45']);
+    const { status, json } = await ada.send('GET', '/shelves?filter[label][value]=x&filter[label][operator]=LIKE');
+    expect([status, Object.keys(json.detail)]).toEqual([400, ['filter[label][like]']]);
+  });
+
+  test('is found by its number, for clients that count pages', async () => {
+    const second = await ada.send('GET', '/shelves?range=20&page=2');
+    expect(second.json.items.map(({ id }: Shelf) => id).slice(0, 2)).toEqual(['s21', 's22']);
+    const third = await ada.send('GET', second.json._links.next.href);
+    expect([third.json.items.length, third.json._links.next]).toEqual([5, undefined]);
+    expect((await ada.send('GET', third.json._links.previous.href)).json.items).toEqual(second.json.items);
+    expect((await ada.send('GET', '/shelves?range=20&page=9')).json.items).toEqual([]);
   });
 
   test('names every bad parameter at once', async () => {
@@ -296,11 +315,17 @@ describe('a bad request', () => {
       status: 415,
       json: { message: expect.stringContaining('JSON') },
     });
+    expect((await bad('{"label":"a"}', 'application/xml')).status).toBe(415);
+  });
+
+  test('is none that is JSON without saying so, as curl sends it', async () => {
+    expect((await bad('{"label":"label 00"}', 'application/x-www-form-urlencoded')).status).toBe(200);
+    expect((await bad(' {"label":"label 00"}', 'text/plain; charset=utf-8')).status).toBe(200);
   });
 
   test('to an unknown path is 404, with a known path and another method 405', async () => {
     expect((await ada.send('GET', '/nowhere')).status).toBe(404);
-    expect(await ada.send('DELETE', '/shelves')).toMatchObject({ status: 405, headers: { allow: 'GET, POST' } });
+    expect(await ada.send('DELETE', '/shelves')).toMatchObject({ status: 405, headers: { allow: 'GET, POST, HEAD' } });
     expect((await ada.send('GET', '/shelves/%E0%A4%A')).status).toBe(400);
     expect((await ada.send('GET', `/shelves/${'x'.repeat(600)}`)).status).toBeGreaterThanOrEqual(400);
   });
@@ -311,6 +336,51 @@ describe('a bad request', () => {
     expect(text).not.toContain('secret detail');
     expect(text).toContain(headers['x-request-id']);
     expect(test_.logLines.find((line) => line.includes('secret detail'))).toContain(headers['x-request-id']);
+  });
+});
+
+describe('a compressed body', () => {
+  const send = (payload: Buffer, encoding = 'gzip') =>
+    test_.send({
+      method: 'PATCH',
+      url: '/shelves/s1',
+      headers: { authorization: `Bearer ${ada.accessToken}`, 'content-type': 'application/json', 'content-encoding': encoding },
+      payload,
+    });
+
+  test('is read', async () => {
+    expect(await send(gzipSync('{"label":"label 00"}'))).toMatchObject({ status: 200, json: { label: 'label 00' } });
+  });
+
+  test('is refused where it is too much, broken, or of another kind', async () => {
+    expect((await send(gzipSync(`{"label":"${'a'.repeat(64 * 1024 * 1024)}"}`))).status).toBe(413);
+    expect((await send(Buffer.from('not gzip'))).status).toBe(400);
+    expect((await send(gzipSync('{"label":"label 00"}').subarray(0, 12))).status).toBe(400);
+    expect((await send(Buffer.from('{}'), 'br')).status).toBe(415);
+  });
+});
+
+describe('pages of other origins', () => {
+  const origin = 'https://console.example.org';
+
+  test('may call with a token, and never with cookies', async () => {
+    const asked = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization,content-type' };
+    const { status, headers } = await test_.send({ method: 'OPTIONS', url: '/shelves/s1', headers: asked });
+    expect({ status, headers }).toMatchObject({
+      status: 204,
+      headers: { 'access-control-allow-origin': '*', 'access-control-allow-methods': expect.stringContaining('PATCH') },
+    });
+    expect(headers['access-control-allow-headers']).toContain('authorization');
+    for (const token of [ada.accessToken, 'rubbish']) {
+      const reply = await test_.send({ method: 'GET', url: '/shelves', headers: { origin, authorization: `Bearer ${token}` } });
+      expect(reply.headers['access-control-allow-origin']).toBe('*');
+      expect(reply.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
+
+  test('see nothing of pages that people sign in with', async () => {
+    for (const url of ['/password-reset', '/openapi.json', '/oauth2/authorize'])
+      expect((await test_.send({ method: 'GET', url, headers: { origin } })).headers['access-control-allow-origin']).toBeUndefined();
   });
 });
 

@@ -10,8 +10,10 @@ import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { limitArrival } from './arrival.ts';
+import { inflateBody } from './compressed-body.ts';
+import { admitOtherOrigins, answerPreflight } from './cross-origin.ts';
 import { drainOnClose } from './drain.ts';
-import { answerError, bearerChallenge, jsonType, notFound } from './errors.ts';
+import { answerError, bearerChallenge, notFound, nothingAt, sendJson } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
 import { limitConnections } from './limit-connections.ts';
@@ -23,7 +25,7 @@ import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
 import { openRequestPlaces, type RequestPlaces } from './request-places.ts';
 import { operationsOf, type Rooms } from './room.ts';
-import { compileSlashes } from './slashes.ts';
+import { compileSlashes, slashedName, splitName } from './slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
 
 const bodyBytesMax = 1024 * 1024;
@@ -72,6 +74,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
   limitConnections(http, config.trustedProxies);
   limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
+  admitOtherOrigins(http);
   http.addHook('onResponse', logRequest);
   http.setErrorHandler(answerError);
   http.setNotFoundHandler(notFound);
@@ -120,7 +123,8 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => vo
 }
 
 function serveOperation(http: FastifyInstance, handler: ReturnType<typeof answer>, operation: Operation) {
-  for (const url of addressesOf(operation.path)) http.route({ method: operation.method, url, handler, config: { operation } });
+  for (const url of addressesOf(operation.path))
+    http.route({ method: operation.method, url, handler, config: { operation }, preParsing: inflateBody });
 }
 
 /** Everything under `/projects` is served under `/api/projects` too. */
@@ -151,7 +155,7 @@ function answer(operation: Operation, hal: Hal, platform: Platform, places: Requ
     reply.code(status);
     if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, places.openStream(caller));
     const text = present(result, { caller, target, url: request.url });
-    return text === '' ? reply.send() : reply.header('content-type', jsonType).send(text);
+    return text === '' ? reply.send() : sendJson(reply, text);
   };
 }
 
@@ -196,8 +200,25 @@ async function load(operation: Operation, params: Record<string, string> | undef
   const { on, find } = operation;
   if (!on) return undefined;
   const target: unknown = params && (await (find ? find(params, caller as Caller, platform) : on.load(params, platform)));
-  if (target === undefined || !isPermitted(on.view, caller, on.scope(target))) throw new Problem('not-found', `No such ${on.name}.`);
-  return target;
+  if (target !== undefined && isPermitted(on.view, caller, on.scope(target))) return target;
+  throw (await beyondTarget(operation, params, caller, platform)) ?? new Problem('not-found', `No such ${on.name}.`);
+}
+
+/** `/environments/main/rubbish`, where `main` exists: what is missing is not an environment of that long name. */
+async function beyondTarget(
+  { on, path }: Operation,
+  params: Record<string, string> | undefined,
+  caller: Caller | undefined,
+  platform: Platform,
+) {
+  const name = on && slashedName(on);
+  if (!name || !params || !path.endsWith(`{${name}}`)) return undefined;
+  for (const [shorter, rest] of splitName(params[name] ?? '')) {
+    const found: unknown = await on.load({ ...params, [name]: shorter }, platform);
+    if (found !== undefined && isPermitted(on.view, caller, on.scope(found)))
+      return new Problem('not-found', `There is nothing at /${rest} of the ${on.name} ${shorter}.`);
+  }
+  return undefined;
 }
 
 function permit({ permission, on }: Operation, caller: Caller | undefined, target: unknown) {
@@ -241,10 +262,14 @@ function compileBodyParse(body: TSchema | undefined): (request: FastifyRequest) 
 /** Clients carry parameters over from other requests; where none are declared, they are not even read. */
 const nothingAsked = { query: undefined, list: {} as ListRequest };
 
+/** What programs say of a body when nobody told them what it is, as `curl -d` does. */
+const unsaidTypes = new Set(['', 'application/x-www-form-urlencoded', 'text/plain']);
+
 function bodyOf({ body, headers }: FastifyRequest): unknown {
   if (typeof body !== 'string' || body === '') return {};
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
+  const isJson = type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type);
+  if (!isJson && !(unsaidTypes.has(type) && /^\s*[[{]/.test(body))) {
     throw new Problem('unsupported-media-type', 'Send the body as JSON, with Content-Type: application/json.');
   }
   return parseJson(body);
@@ -252,20 +277,29 @@ function bodyOf({ body, headers }: FastifyRequest): unknown {
 
 const methods: Method[] = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'];
 
+/** With a method that the thing itself does not have, what stands behind its name is no part of the name. */
+function isBeyond(url: string, { params }: FastifyRequest, slashed: ReadonlySet<string>) {
+  const name = /:(\w+)$/.exec(url)?.[1] ?? '';
+  return slashed.has(name) && ((params as Record<string, string>)[name]?.includes('/') ?? false);
+}
+
 /** A known path with another method is answered 405, and told which methods there are. */
 function refuseOtherMethods(http: FastifyInstance, operations: readonly Operation[]) {
   const offered = new Map<string, Set<Method>>();
   for (const { path, method } of operations) {
     for (const url of addressesOf(path)) offered.set(url, (offered.get(url) ?? new Set()).add(method));
   }
+  const slashed = new Set(operations.flatMap(({ on }) => (on ? (slashedName(on) ?? []) : [])));
   for (const [url, known] of offered) {
-    const allow = [...known].join(', ');
+    const allow = [...known, ...(known.has('GET') ? ['HEAD'] : [])].join(', ');
+    http.route({ method: 'OPTIONS', url, handler: answerPreflight(allow), config: { isPreflight: true } });
     const others = methods.filter((method) => !http.hasRoute({ method, url }));
     if (others.length === 0) continue;
     http.route({
       method: others,
       url,
       handler: (request) => {
+        if (isBeyond(url, request, slashed)) throw nothingAt(request);
         throw new Problem('method-not-allowed', `${request.method} is not possible here; use ${allow}.`, { headers: { allow } });
       },
     });

@@ -110,7 +110,7 @@ export function describeOperation(operation: Operation, named: { operationId?: s
     ],
     ...(body && {
       requestBody: {
-        required: method !== 'DELETE',
+        required: method !== 'DELETE' && needsBody(body),
         content: isUpload(body)
           ? { 'multipart/form-data': { schema: body } }
           : { 'application/json': { schema: body, ...(example !== undefined && { example }) } },
@@ -126,6 +126,10 @@ export function describeOperation(operation: Operation, named: { operationId?: s
     },
   };
 }
+
+/** No body is read as an empty object. */
+const needsBody = (body: TSchema) =>
+  isUpload(body) || !('properties' in body) || ((body as { required?: string[] }).required ?? []).length > 0;
 
 function queryParameters(query: TSchema | undefined) {
   const { properties = {}, required = [] } = (query ?? {}) as { properties?: Record<string, TSchema>; required?: string[] };
@@ -196,7 +200,7 @@ function replySchema(returns: Returns, family: Operation['family']): unknown {
     case 'page':
       return family === 'project' || returns.listing.bare
         ? { type: 'array', items: reference(returns.of) }
-        : pageSchema(reference(returns.of), returns.listing.key);
+        : pageSchema(reference(returns.of), returns.listing);
     case 'plain':
       return returns.schema;
     case 'stream':
@@ -215,12 +219,12 @@ const acceptedSchema = (entitySchema: unknown) => ({
   },
 });
 
-const pageSchema = (item: unknown, key = 'items') => ({
+const pageSchema = (item: unknown, { key = 'items', uncounted }: Listing) => ({
   type: 'object',
-  required: [key, 'count', '_links'],
+  required: [key, ...(uncounted ? [] : ['count']), '_links'],
   properties: {
     [key]: { type: 'array', items: item },
-    count: { type: 'integer', description: 'Over all pages.' },
+    ...(!uncounted && { count: { type: 'integer', description: 'Over all pages.' } }),
     _links: { type: 'object', additionalProperties: { $ref: '#/components/schemas/Link' } },
   },
 });

@@ -1,5 +1,6 @@
 /**
- * Long lists of the account family: `page[size]`, `page[before]`, `page[after]`, `sort` and `filter[field][operator]`.
+ * Long lists of the account family: `page[size]`, `page[before]`, `page[after]`, `sort` and `filter[field][operator]`; older clients count pages
+ * instead, with `page` and `range`.
  * A cursor holds the sort value and the id of a row, so pages stay stable while rows are added, and page 100 costs what page 1 costs:
  * one indexed query and one count. Sort columns must not be null.
  */
@@ -14,6 +15,8 @@ export interface Listing {
   sizeDefault?: number;
   /** The name of the array in the reply; `items` unless told. */
   key?: string;
+  /** Without `count`, where the published API has a closed object without it. */
+  uncounted?: true;
   /** Without the object around it, for the few lists of the account family that are bare arrays. */
   bare?: true;
 }
@@ -39,6 +42,8 @@ export interface ListRequest {
   sort: { field: string; descending: boolean };
   filters: Filter[];
   from: { direction: 'after' | 'before'; value: string; id: string } | undefined;
+  /** Rows before the page, for those who count pages. */
+  skipped: number;
 }
 
 export interface Page<Row> {
@@ -59,18 +64,31 @@ const isTree = (value: unknown): value is Tree => typeof value === 'object' && v
 /** Reads the list parameters of a query string; refuses all that is wrong with them at once, by name. */
 export function parseListRequest(listing: Listing, query: Tree): ListRequest {
   const fields: Record<string, string> = {};
+  const size = parseSize(listing, query, fields);
   const request: ListRequest = {
-    size: parseSize(listing, query, fields),
+    size,
     sort: parseSort(listing, query['sort'], fields),
     filters: parseFilters(listing, query['filter'], fields),
     from: parseCursor(query, fields),
+    skipped: (pageNumber(query['page']) - 1) * size,
   };
   const names = Object.keys(fields);
   if (names.length > 0) throw new Problem('invalid-request', names.map((name) => `${name} ${fields[name]}.`).join(' '), { fields });
   return request;
 }
 
-function parseSize({ sizeMax = pageSizeMax, sizeDefault = pageSizeDefault }: Listing, { page }: Tree, fields: Record<string, string>) {
+const pageNumberMax = 10_000;
+
+/** From 1; the first where none is counted. */
+export const pageNumber = (page: unknown) =>
+  typeof page === 'string' && /^[1-9]\d{0,8}$/.test(page) ? Math.min(Number(page), pageNumberMax) : 1;
+
+function parseSize(
+  { sizeMax = pageSizeMax, sizeDefault = pageSizeDefault }: Listing,
+  { page, range }: Tree,
+  fields: Record<string, string>,
+) {
+  if (!isTree(page) && typeof range === 'string' && /^[1-9]\d{0,8}$/.test(range)) return Math.min(Number(range), sizeMax);
   const size = isTree(page) ? page['size'] : undefined;
   if (size === undefined) return Math.min(sizeDefault, sizeMax);
   const number = typeof size === 'string' && /^\d{1,9}$/.test(size) ? Number(size) : 0;
@@ -179,7 +197,7 @@ function readCursor(cursor: string) {
 /** Runs a list request on a query whose selected columns carry the names of the sort and filter fields. */
 export async function paged<Row extends object>(
   query: SelectQueryBuilder<any, any, Row>,
-  { size, sort, filters, from }: ListRequest,
+  { size, sort, filters, from, skipped }: ListRequest,
   idColumn = 'id',
 ): Promise<Page<Row>> {
   const backwards = from?.direction === 'before';
@@ -195,6 +213,7 @@ export async function paged<Row extends object>(
     keyed
       .orderBy(sql.ref(sort.field), order)
       .orderBy(sql.ref(idColumn), order)
+      .offset(skipped)
       .limit(size + 1)
       .execute(),
     filtered
@@ -211,7 +230,7 @@ export async function paged<Row extends object>(
     const columns = row as Record<string, unknown> | undefined;
     return columns && writeCursor(String(columns[sort.field]), String(columns[idColumn]));
   };
-  const before = (backwards ? more : from) ? cursorOf(rows[0]) : undefined;
+  const before = (backwards ? more : from || skipped > 0) ? cursorOf(rows[0]) : undefined;
   const after = (backwards ? true : more) ? cursorOf(rows.at(-1)) : undefined;
   return { rows, count: total.count, ...(before && { before }), ...(after && { after }) };
 }

@@ -1,6 +1,7 @@
 /** Publishes the API's description: `/openapi.json`, `/openapi.yaml`, and a page for people at `/docs` that needs no script. */
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'yaml';
+import { sendJson } from './errors.ts';
 import { html, type Part } from './html.ts';
 import { documentPath } from './openapi.ts';
 
@@ -28,7 +29,7 @@ export function publishReference(http: FastifyInstance, description: Record<stri
   /** Made when first asked for: both take longer than everything else here. */
   let yaml: string | undefined;
   let page: string | undefined;
-  http.get(documentPath, (_request, reply) => reply.header('content-type', 'application/json').send(json));
+  http.get(documentPath, (_request, reply) => sendJson(reply, json));
   http.get('/openapi.yaml', (_request, reply) =>
     reply
       .header('content-type', 'application/yaml; charset=utf-8')

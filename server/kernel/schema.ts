@@ -23,15 +23,23 @@ export const nullable = <T extends TSchema & { type: string }>(schema: T) =>
     ...('enum' in schema && { enum: [...(schema.enum as unknown[]), null] }),
   });
 
+/** Marks a field that a reply leaves out when there is nothing in it: an empty text is no address, e-mail address or country. */
+export const emptyLeftOut = 'x-empty-left-out';
+export const unlessEmpty = <T extends TSchema & { type: string }>(schema: T) =>
+  Type.Optional(Type.Unsafe<Static<T> | null>({ ...schema, [emptyLeftOut]: true }));
+
 /** A body that names only known fields: the rest is refused, each by name. */
 export const closed = <T extends TProperties>(properties: T) => Type.Object(properties, { additionalProperties: false });
 
-/** One line of text as people type it: no control characters, which would forge log lines and terminal output. */
+/**
+ * One line of text as people type it: no control characters, which would forge log lines and terminal output, and none that turn the direction of
+ * reading, behind which a name can look like another.
+ */
 export const Line = (charactersMax: number, options: { charactersMin?: number; description?: string } = {}) =>
   Type.String({
     minLength: options.charactersMin ?? 0,
     maxLength: charactersMax,
-    pattern: String.raw`^[^\u0000-\u001f\u007f]*$`,
+    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$`,
     'x-message': 'must be one line without control characters',
     ...(options.description && { description: options.description }),
   });

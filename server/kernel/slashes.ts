@@ -2,10 +2,25 @@
  * Names with slashes in paths. A client should percent-encode them; some do not, so that `/environments/feature/login/activities` arrives. What
  * follows such a name is known from the operations: everything before the first known word belongs to the name. An encoded path is left as it is.
  */
-import type { Operation } from './operation.ts';
+import type { Entity, Operation } from './operation.ts';
 
 /** Marks the schema of a path parameter that may hold slashes. */
 export const slashesAllowed = 'x-slashes';
+
+/** The parameter of an entity's path that may hold slashes, if there is one. */
+export const slashedName = ({ params }: Pick<Entity, 'params'>): string | undefined =>
+  Object.entries(params).find(([, schema]) => slashesAllowed in schema)?.[0];
+
+const partsMax = 10;
+
+/** `a/b/c` as `a/b` and `c`, and as `a` and `b/c`. */
+export function splitName(name: string): [name: string, rest: string][] {
+  const parts = name.split('/').slice(0, partsMax);
+  return parts
+    .slice(1)
+    .map((_, n) => [parts.slice(0, n + 1).join('/'), parts.slice(n + 1).join('/')] as [string, string])
+    .toReversed();
+}
 
 interface Place {
   /** What comes before the name: `/projects/` any id `/environments/`. */
@@ -16,7 +31,7 @@ interface Place {
 export function compileSlashes(operations: readonly Operation[]): (url: string) => string {
   const places = new Map<string, Place>();
   for (const { path, on } of operations) {
-    const name = Object.entries(on?.params ?? {}).find(([, schema]) => slashesAllowed in schema)?.[0];
+    const name = on && slashedName(on);
     const [before, after] = name === undefined ? [] : path.split(`{${name}}`, 2);
     if (before === undefined || after === undefined) continue;
     const place = places.get(before) ?? { before: patternOf(before), following: new Set() };

@@ -193,7 +193,7 @@ describe('access from the person', () => {
     expect((await give(owner, first, second)).json.detail).toEqual({ '0.project_id': expect.stringContaining('already') });
     expect((await give(owner, second)).status).toBe(204);
     const { json } = await guest.send('GET', `/users/${guest.user.id}/project-access?filter[organization_id]=${organization_id}`);
-    expect(json).toMatchObject({ count: 2, items: [{ permissions: ['viewer'] }, { permissions: ['viewer'] }] });
+    expect(json).toMatchObject({ items: [{ permissions: ['viewer'] }, { permissions: ['viewer'] }] });
     const titles = await guest.send('GET', json._links['ref:projects:0'].href);
     expect(titles.json[first]).toMatchObject({ title: 'Sample', vendor: 'offshoot' });
     const path = `/users/${stranger.user.id}/project-access`;
@@ -210,7 +210,8 @@ describe('access from the person', () => {
     const { json } = await admin.send('GET', `/users/${admin.user.id}/project-access`);
     for (const item of json.items) {
       const { json: alone } = await admin.send('GET', item._links.self.href);
-      expect(Object.keys(item._links).sort()).toEqual(Object.keys(alone._links).sort());
+      const actions = Object.keys(alone._links).filter((rel) => !rel.startsWith('ref:'));
+      expect(Object.keys(item._links).sort()).toEqual(actions.sort());
       expect('update' in item._links).toBe(item.permissions.includes('admin'));
     }
   });
@@ -237,7 +238,7 @@ describe('access of teams', () => {
       counts: { member_count: 1, project_count: 1 },
     });
     const fromTeam = (await guest.send('GET', `/teams/${team_id}/project-access?sort=project_title&range=20`)).json;
-    expect(fromTeam).toMatchObject({ count: 1, items: [{ team_id, project_id: mine }] });
+    expect(fromTeam).toMatchObject({ items: [{ team_id, project_id: mine }] });
     expect((await guest.send('GET', `/teams/${team_id}/project-access/${mine}`)).status).toBe(200);
     expect((await guest.send('DELETE', `/teams/${team_id}/project-access/${mine}`)).status).toBe(403);
     expect((await owner.send('DELETE', `/teams/${team_id}/project-access/${mine}`)).status).toBe(204);
@@ -260,7 +261,7 @@ describe('access of teams', () => {
     expect((await give(owner, second)).status).toBe(204);
     expect((await give(stranger, first)).status).toBe(404);
     expect((await owner.send('GET', `/teams/${team_id}`)).json.counts.project_count).toBe(2);
-    const listed = async (person: Person) => (await person.send('GET', `/teams/${team_id}/project-access`)).json.count;
+    const listed = async (person: Person) => (await person.send('GET', `/teams/${team_id}/project-access`)).json.items.length;
     expect(await Promise.all([owner, admin, member, await join(['projects:list'])].map(listed))).toEqual([2, 1, 0, 2]);
   });
 
@@ -314,7 +315,7 @@ describe('at the same moment', () => {
         );
       const replies = await Promise.all([post(one, two), post(two, one)]);
       expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([204, 409]);
-      expect((await owner.send('GET', `/projects/${mine}/user-access`)).json.count).toBe(2);
+      expect((await owner.send('GET', `/projects/${mine}/user-access`)).json.items).toHaveLength(2);
     }
   });
 

@@ -23,6 +23,26 @@ export const usersIn = (db: Db | Tx, projectId: string, list: ListRequest): Prom
 export const projectsOfUser = (db: Db | Tx, userId: string, list: ListRequest): Promise<Page<UserAccess>> =>
   paged(db.selectFrom(userAccess(db).where('user_access.user_id', '=', userId).as('access')).selectAll(), list, 'project_id');
 
+export interface PersonInProject {
+  id: string;
+  email: string;
+  username: string;
+  display_name: string;
+  permissions: string[];
+}
+
+const peopleMax = 1000;
+
+/** Who was let in by name, the longest there first. */
+export const peopleIn = async (db: Db | Tx, projectId: string): Promise<PersonInProject[]> => {
+  const { rows } = await sql<PersonInProject>`
+    select users.id, users.email, users.username, coalesce(nullif(trim(users.first_name || ' ' || users.last_name), ''), users.username) as display_name,
+      user_access.permissions
+    from user_access join users on users.id = user_access.user_id
+    where user_access.project_id = ${projectId} order by user_access.granted_at, users.id limit ${peopleMax}`.execute(db);
+  return rows;
+};
+
 /** Undefined when it is gone. */
 export const updateUserAccess = (db: Db | Tx, projectId: string, userId: string, permissions: string[]) =>
   db
@@ -128,6 +148,17 @@ const extendedAccess = (db: Db | Tx, userId: string) =>
 
 export const extendedAccessOf = (db: Db | Tx, userId: string, list: ListRequest): Promise<Page<ExtendedAccess>> =>
   paged(extendedAccess(db, userId), list, 'resource_id');
+
+/** The newest first, should there be more. */
+export const projectIdsOf = async (db: Db | Tx, userId: string, rowsMax: number): Promise<string[]> => {
+  const rows = await extendedAccess(db, userId)
+    .where('resource_type', '=', 'project')
+    .orderBy('granted_at', 'desc')
+    .orderBy('resource_id')
+    .limit(rowsMax)
+    .execute();
+  return rows.map(({ resource_id }) => resource_id);
+};
 
 /** The newest first, should there be more. */
 export const newestAccessOf = (db: Db | Tx, userId: string, rowsMax: number): Promise<ExtendedAccess[]> =>

@@ -15,7 +15,13 @@ const Several = (values?: readonly string[]) =>
   Type.Optional(Type.Array(Type.String({ maxLength: 64, ...(values && { enum: [...values] }) }), { maxItems: valuesMax }));
 
 export const ActivityQuery = Type.Object({
-  count: Type.Optional(Type.Integer({ minimum: 1, maximum: countMax, default: countDefault })),
+  count: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: countDefault,
+      description: `At most ${countMax} are told at once; ask for older ones with starts_at.`,
+    }),
+  ),
   type: Several(),
   state: Several(activityStates),
   result: Several(activityResults),
@@ -45,7 +51,7 @@ export const listActivities = (
     states: state,
     results: result,
     until: starts_at === undefined ? undefined : momentOf(starts_at),
-    count,
+    count: Math.min(count, countMax),
   });
 };
 

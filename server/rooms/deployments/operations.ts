@@ -1,5 +1,6 @@
 /** Lists are with the environment that they are of. */
-import { one, operation, updated } from '../../kernel/operation.ts';
+import { Type } from 'typebox';
+import { one, operation, plain, updated } from '../../kernel/operation.ts';
 import { changeResources } from './change-resources.ts';
 import { ResourcesChange } from './checked-sizes.ts';
 import { DeploymentEntity } from './deployment.ts';
@@ -13,6 +14,32 @@ export const getDeployment = operation({
   permission: 'environment:view',
   returns: one(DeploymentEntity),
   handle: async ({ target }) => target,
+});
+
+const Containers = Type.Unsafe<Record<string, { type: string; instance_count: number | null; relationships: object }>>({
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    properties: {
+      type: { type: 'string' },
+      instance_count: { type: ['integer', 'null'] },
+      relationships: { type: 'object', additionalProperties: true },
+    },
+  },
+});
+
+export const getTopology = operation({
+  summary: 'Get the containers of a deployment, and what each is related to',
+  endpoint: 'GET /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/topology',
+  on: DeploymentEntity,
+  permission: 'environment:view',
+  returns: plain(Type.Object({ id: Type.String(), name: Type.String(), constraints: Type.Object({}), services: Containers })),
+  handle: async ({ target: { id, cluster_name, webapps, workers, services } }) => ({
+    id,
+    name: cluster_name,
+    constraints: {},
+    services: { ...services, ...webapps, ...workers },
+  }),
 });
 
 export const getNextDeployment = operation({

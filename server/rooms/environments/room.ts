@@ -8,6 +8,7 @@ import * as codeOperations from './operations/code.ts';
 import * as deploymentOperations from './operations/deployments.ts';
 import * as environmentOperations from './operations/environments.ts';
 import * as maintenanceOperations from './operations/maintenance.ts';
+import * as projectSettingsOperations from './operations/project-settings.ts';
 import * as rollbackOperations from './operations/rollback.ts';
 import * as runningOperations from './operations/running.ts';
 import * as settingsOperations from './operations/settings.ts';
@@ -40,6 +41,7 @@ export const environments: Room = {
     ...maintenanceOperations,
     ...deploymentOperations,
     ...settingsOperations,
+    ...projectSettingsOperations,
     ...activityOperations,
   },
   activities: { ...work, ...running },

@@ -14,7 +14,7 @@ interface Wanted {
   title?: string;
   clone_parent?: boolean;
   type?: string;
-  resources?: { init?: 'default' | 'minimum' | 'parent' };
+  resources?: { init?: 'default' | 'minimum' | 'parent' | null } | null;
 }
 
 /** Into a type that one knows nothing of, nothing can be put. */
@@ -28,14 +28,14 @@ function refuseType({ project_id, organization_id }: Environment, type: string, 
 export async function startBranch(
   platform: Platform,
   parent: Environment,
-  { name, title, clone_parent, type, resources: { init } = {} }: Wanted,
+  { name, title, clone_parent, type, resources }: Wanted,
   caller: Caller,
 ) {
   const { project_id, organization_id } = parent;
   const { db, config } = platform;
+  const init = resources?.init ?? undefined;
   refuseType(parent, type ?? 'development', caller);
   const actor = actorOf(caller.user);
-  // What is branched from something that runs, runs too.
   const activate = parent.status === 'active';
   const model = activate ? await modelAhead(platform, parent) : undefined;
   return db.transaction().execute(async (tx) => {
@@ -53,6 +53,6 @@ export async function startBranch(
       payload: { user: actor, parent: shortly(parent), outcome: shortly(outcome) },
       sentence: sentence`${person(actor)} branched ${named(outcome)} from ${named(parent)}`,
     });
-    return changed({ ...parent, is_dirty: true }, organization_id, activity);
+    return changed({ ...outcome, is_dirty: true }, organization_id, activity);
   });
 }

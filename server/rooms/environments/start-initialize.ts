@@ -14,7 +14,7 @@ interface Wanted {
   repository?: string;
   config?: string | null;
   files?: { path: string; mode?: number; contents?: string }[];
-  resources?: { init?: 'default' | 'minimum' };
+  resources?: { init?: 'default' | 'minimum' | null } | null;
 }
 
 const fileMode = 0o644;
@@ -26,7 +26,8 @@ export async function startInitialize(
   wanted: Wanted,
   caller: Caller,
 ): Promise<Changed<Environment>> {
-  const { profile = '', repository, config, files = [], resources: { init } = {} } = wanted;
+  const { profile = '', repository, config, files = [] } = wanted;
+  const init = wanted.resources?.init ?? undefined;
   if (repository === undefined && files.length === 0)
     throw new Problem('invalid-request', 'Name a repository to begin with, or give files.', {
       fields: { repository: 'is required without files' },

@@ -101,6 +101,9 @@ export const createProjectInvitation = operation({
         description: 'Not used: roles are given per environment type, in permissions.',
       }),
     ),
+    projectId: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Not used: the address names the project. A released client sends it.' }),
+    ),
     force: Type.Optional(Force),
   }),
   example: { email: 'grace@example.org', role: 'viewer', permissions: [{ type: 'development', role: 'contributor' }] },

@@ -118,7 +118,7 @@ describe('permissions', () => {
     expect((await manager.send('PATCH', at(admin), { permissions: [] })).status).toBe(409);
     expect((await manager.send('DELETE', at(admin))).status).toBe(409);
     const { _links } = (await manager.send('GET', at(admin))).json;
-    expect(Object.keys(_links)).toEqual(['self']);
+    expect(Object.keys(_links)).toEqual(['self', 'ref:users:0']);
     expect((await admin.send('PATCH', at(manager), { permissions: ['plans'] })).status).toBe(200);
     expect((await manager.send('GET', members)).status).toBe(403);
   });

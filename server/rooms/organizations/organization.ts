@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
-import { Line, nullable, Time, Ulid, Uuid } from '../../kernel/schema.ts';
+import { Line, Time, Ulid, unlessEmpty, Uuid } from '../../kernel/schema.ts';
+import { CountryInAnyCase } from '../users/room.ts';
 import { organizationAt, type Organization } from './queries.ts';
 
 export const organizationNamePattern = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';
@@ -10,16 +11,13 @@ const OrganizationName = Type.String({
   'x-message': 'must be 1 to 63 lower-case letters, digits or dashes, beginning and ending with a letter or digit',
 });
 
-/** People write `nl` and mean `NL`. */
-const Country = Type.String({ pattern: '^([A-Za-z]{2})?$', 'x-message': 'must be a country code of two letters such as NL' });
-
 export const organizationTypes = ['fixed', 'flexible'];
 
 const label = Line(200, { charactersMin: 1 });
 const securityContact = Type.String({ maxLength: 254, description: 'The e-mail address to write to about security.' });
 
 /** What can be said about an organization when it is created, and what can be changed later. */
-export const organizationFields = { name: OrganizationName, label, country: Country, security_contact: securityContact };
+export const organizationFields = { name: OrganizationName, label, country: CountryInAnyCase, security_contact: securityContact };
 
 export const BillingProfileId = Line(100, { charactersMin: 1 });
 
@@ -39,9 +37,10 @@ export const OrganizationEntity = entity({
     owner_id: Uuid,
     namespace: Type.String({ description: 'Within which the name is unique.' }),
     ...organizationFields,
+    security_contact: unlessEmpty(securityContact),
     capabilities: Type.Array(Type.String()),
     vendor: Type.String(),
-    billing_profile_id: nullable(Type.String()),
+    billing_profile_id: unlessEmpty(Type.String()),
     billing_legacy: Type.Boolean(),
     /** Absent from the table: the serialiser writes the default. */
     ai_agent_settings: Type.Optional(

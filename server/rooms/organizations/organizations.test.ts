@@ -48,7 +48,6 @@ describe('creating an organization', () => {
       country: 'GB',
       capabilities: ['teams'],
       vendor: 'offshoot',
-      billing_profile_id: null,
       billing_legacy: false,
       security_contact: 'security@example.org',
       ai_agent_settings: { can_enable: false, performance_agent_enabled: false, log_analyzer_agent_enabled: false },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
-import { Line, Uuid } from '../../kernel/schema.ts';
+import { Line, unlessEmpty, Uuid } from '../../kernel/schema.ts';
 import { profile as userFields } from '../users/room.ts';
 import { addressOf, type Address } from './queries.ts';
 
@@ -24,6 +24,8 @@ export const AddressEntity = entity({
   params: { userId: Uuid },
   schema: Type.Object({
     ...addressFields,
+    country: unlessEmpty(addressFields.country),
+    administrative_area: unlessEmpty(addressFields.administrative_area),
     metadata: Type.Object({
       required_fields: Type.Array(Type.String()),
       field_labels: Type.Record(Type.String(), Type.String()),

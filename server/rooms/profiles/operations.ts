@@ -14,7 +14,7 @@ export const listProfiles = operation({
   summary: 'List profiles: your own, and to operators everybody’s',
   endpoint: 'GET /profiles',
   permission: 'signed-in',
-  returns: page(ProfileEntity, { sort: ['created_at'], key: 'profiles' }),
+  returns: page(ProfileEntity, { sort: ['created_at'], filter: { username: 'string' }, key: 'profiles' }),
   handle: ({ caller, list }, { db }) => profilePage(db, list, caller.user.is_operator ? undefined : caller.id),
 });
 

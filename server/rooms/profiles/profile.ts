@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
-import { Line, Time, Uuid } from '../../kernel/schema.ts';
+import { Line, Time, unlessEmpty, Uuid } from '../../kernel/schema.ts';
 import { profile as userFields } from '../users/room.ts';
 import { profileOf, type Profile } from './queries.ts';
 
@@ -30,6 +30,7 @@ export const ProfileEntity = entity({
   schema: Type.Object({
     id: Uuid,
     ...profileFields,
+    picture: unlessEmpty(profileFields.picture),
     email: Type.String({ format: 'email' }),
     type: Type.String({ enum: ['user', 'organization'] }),
     currency: Type.String({ description: 'ISO 4217.' }),

@@ -36,22 +36,24 @@ const Retention = Type.Object(
         `Automated and manual ones together; ${maxBackupsUsual} unless it is set. Beyond it a new one takes the place of the oldest of its kind.`,
       ),
     ),
-    default_config: Type.Object(
-      {
-        manual_count: Type.Optional(
-          Count(
-            `A further manual backup takes the place of the oldest one, once it can be restored. Unless it is set: ${usual.production.manual_count} in production, ${usual.staging.manual_count} elsewhere.`,
+    default_config: Type.Optional(
+      Type.Object(
+        {
+          manual_count: Type.Optional(
+            Count(
+              `A further manual backup takes the place of the oldest one, once it can be restored. Unless it is set: ${usual.production.manual_count} in production, ${usual.staging.manual_count} elsewhere.`,
+            ),
           ),
-        ),
-        schedule: Type.Optional(
-          Type.Array(Rule, {
-            maxItems: rulesMax,
-            description:
-              'When backups are made by themselves. Unless it is set: in production each day, and the last two are kept; elsewhere none. Without rules, those that were made stay.',
-          }),
-        ),
-      },
-      closed,
+          schedule: Type.Optional(
+            Type.Array(Rule, {
+              maxItems: rulesMax,
+              description:
+                'When backups are made by themselves. Unless it is set: in production each day, and the last two are kept; elsewhere none. Without rules, those that were made stay.',
+            }),
+          ),
+        },
+        closed,
+      ),
     ),
   },
   closed,
@@ -70,6 +72,17 @@ export function retentionFor(setting: unknown, type: EnvironmentType): Retention
   const given = Value.Check(DataRetention, setting) ? setting[type] : undefined;
   const said = Value.Check(Retention, given) ? given : undefined;
   return { max_backups: said?.max_backups ?? maxBackupsUsual, ...usual[type], ...said?.default_config };
+}
+
+/** What is stored after a change: what the change does not name stays. */
+export function retentionAfter(setting: unknown, change: unknown): unknown {
+  if (!Value.Check(DataRetention, setting) || !Value.Check(DataRetention, change)) return change;
+  const types = environmentTypes.filter((type) => setting[type] !== undefined || change[type] !== undefined);
+  return Object.fromEntries(types.map((type) => [type, mergedRetention(setting[type], change[type])]));
+}
+
+function mergedRetention(before: Static<typeof Retention> = {}, change: Static<typeof Retention> = {}): Static<typeof Retention> {
+  return { ...before, ...change, default_config: { ...before.default_config, ...change.default_config } };
 }
 
 /** As clients read it: of what was set, all of it. */

@@ -5,7 +5,7 @@ import { clearBuildCacheActivity } from './activities.ts';
 import { Capabilities, capabilities } from './capabilities.ts';
 import { ProjectEntity } from './project.ts';
 import { changeProject } from './queries.ts';
-import { checkedChange, SettingsChange, SettingsEntity, settingsOf } from './settings.ts';
+import { SettingsEntity, settingsOf } from './settings.ts';
 import { SystemEntity, systemOf } from './system.ts';
 
 export const getProject = operation({
@@ -48,22 +48,6 @@ export const getProjectSettings = operation({
   handle: async ({ target }, { config }) => settingsOf(target, config),
 });
 
-export const updateProjectSettings = operation({
-  summary:
-    'Change the settings of a project: initialize, data_retention, build_resources and maintenance_window; the others are for operators',
-  endpoint: 'PATCH /projects/{projectId}/settings',
-  on: SettingsEntity,
-  rel: '#edit',
-  permission: 'project:admin',
-  body: SettingsChange,
-  example: { build_resources: { cpu: 2 }, maintenance_window: { recurrence: { interval: '2w', day_of_week: 0, time: '03:00' } } },
-  returns: updated(SettingsEntity),
-  handle: async ({ caller, target, body }, { db, config }) => {
-    const settings = JSON.stringify(checkedChange(target, body, caller.user.is_operator));
-    return settingsOf(await changeProject(db, target.project.id, { settings }), config);
-  },
-});
-
 export const getProjectSystem = operation({
   summary: "Get which version serves a project's API and Git, and since when",
   endpoint: 'GET /projects/{projectId}/system',
@@ -79,7 +63,7 @@ export const restartProjectSystem = operation({
   endpoint: 'POST /projects/{projectId}/system/restart',
   on: SystemEntity,
   rel: '#restart',
-  permission: 'project:admin',
+  permission: 'system:restart',
   returns: updated(SystemEntity),
   handle: async ({ target }, { db }) => systemOf(await changeProject(db, target.project.id, { restarted_at: new Date().toISOString() })),
 });

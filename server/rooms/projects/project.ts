@@ -33,7 +33,7 @@ const Limits = Type.Object({
 /** The contract, as a project tells of it. */
 export const Subscription = Type.Object({
   license_uri: Type.String(),
-  plan: Type.String(),
+  plan: Type.Optional(Type.String({ description: 'Not told where it is `flexible`, which the published list of plans does not have.' })),
   environments: Type.Integer(),
   storage: Type.Integer({ description: 'MiB' }),
   included_users: Type.Integer(),
@@ -111,7 +111,7 @@ export function subscriptionOf(
   const uri = `${url}/organizations/${organization_id}/subscriptions/${subscription_id}`;
   return {
     license_uri: uri,
-    plan,
+    ...(plan !== 'flexible' && { plan }),
     environments: environments_max,
     storage: storage_mib,
     included_users: user_licenses,

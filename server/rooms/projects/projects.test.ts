@@ -67,7 +67,10 @@ describe('the settings of a project', () => {
       });
     }
     const initialize = { repository: 'https://example.org/mine.git@main', contact: 'ada@example.org' };
-    expect((await owner.send('PATCH', `${project}/settings`, { initialize })).json._embedded.entity).toMatchObject({ initialize });
+    const { entity, activities } = (await owner.send('PATCH', `${project}/settings`, { initialize })).json._embedded;
+    expect(entity).toMatchObject({ initialize });
+    expect(activities).toMatchObject([{ type: 'environment.initialize', environments: ['main'] }]);
+    expect((await owner.send('PATCH', `${project}/settings`, { initialize })).status).toBe(409);
     expect((await owner.send('GET', `${project}/settings`)).text).not.toContain('hunter2');
   });
 
@@ -108,10 +111,13 @@ test('what is not built yet is no capability', async () => {
   expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });
 
-test('the servers of a project can be restarted, as far as its users can tell', async () => {
-  const { json: before } = await owner.send('GET', `${project}/system`);
+test('the servers of a project can be restarted by operators, as far as its users can tell', async () => {
+  const { json: shown } = await owner.send('GET', `${project}/system`);
+  expect(shown._links).not.toHaveProperty('#restart');
+  expect((await owner.send('POST', `${project}/system/restart`)).status).toBe(403);
+  const { json: before } = await operator.send('GET', `${project}/system`);
   expect(Number(before.version)).toBeGreaterThanOrEqual(12);
-  const { json } = await owner.send('POST', before._links['#restart'].href);
+  const { json } = await operator.send('POST', before._links['#restart'].href);
   expect(json._embedded.entity.started_at > before.started_at).toBe(true);
 });
 

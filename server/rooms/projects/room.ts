@@ -8,7 +8,7 @@ export { ProjectEntity, projectFields, ProjectId, shown, Subscription, subscript
 export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './project-permissions.ts';
 export { retentionFor, type RetentionPolicy } from './data-retention.ts';
 export { addressMistake } from './repository-address.ts';
-export { cronSettingsOf, settingsOf } from './settings.ts';
+export { checkedChange, cronSettingsOf, SettingsChange, SettingsEntity, settingsOf, type ProjectSettings } from './settings.ts';
 export { openProjectPlaces, type Asker } from './shared-places.ts';
 export { changeProject, effectivePermissions, insertProject, lockProject, partiesOf, projectById, type Project } from './queries.ts';
 

@@ -11,7 +11,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nullable } from '../../kernel/schema.ts';
 import { buildResourcesUsual, capabilities } from './capabilities.ts';
-import { DataRetention, shownRetention } from './data-retention.ts';
+import { DataRetention, retentionAfter, shownRetention } from './data-retention.ts';
 import { projectById, type Project } from './queries.ts';
 import { refuseCredentials } from './repository-address.ts';
 
@@ -189,7 +189,9 @@ export function checkedChange({ project, build_resources }: ProjectSettings, cha
   const resources = change['build_resources'] as Partial<typeof buildResourcesUsual> | undefined;
   refuseTooLargeBuilds(resources);
   const merged = resources && { build_resources: { ...(build_resources as object), ...resources } };
-  return { ...(project.settings as Record<string, unknown>), ...change, ...merged };
+  const stored = project.settings as Record<string, unknown>;
+  const retention = 'data_retention' in change && { data_retention: retentionAfter(stored['data_retention'], change['data_retention']) };
+  return { ...stored, ...change, ...merged, ...retention };
 }
 
 function refuseTooLargeBuilds({ cpu = 0, memory = 0 }: Partial<typeof buildResourcesUsual> = {}) {

@@ -52,13 +52,17 @@ export const getReferencedUsers = operation({
     email: Type.String(),
     first_name: Type.String(),
     last_name: Type.String(),
-    picture: Type.String(),
+    picture: Type.Optional(Type.String()),
     mfa_enabled: Type.Boolean(),
     sso_enabled: Type.Boolean(),
   }),
   handle: async ({ caller, query }, platform) => {
     const ids = signedIds('users', query, caller, platform);
-    return byId(ids, await userReferences(platform.db, ids));
+    const users = await userReferences(platform.db, ids);
+    return byId(
+      ids,
+      users.map(({ picture, ...user }) => ({ ...user, ...(picture && { picture }) })),
+    );
   },
 });
 

@@ -26,7 +26,6 @@ describe('a signed link', () => {
         email: owner.user.email,
         first_name: 'Ada',
         last_name: 'Lovelace',
-        picture: '',
         mfa_enabled: false,
         sso_enabled: false,
       },

@@ -2,7 +2,7 @@
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 
-export { regionFields, regionsOf } from './region.ts';
+export { RegionEntity, regionFields, regionsOf } from './region.ts';
 
 export const regions: Room = {
   name: 'Regions',

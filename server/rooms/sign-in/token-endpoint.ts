@@ -5,7 +5,7 @@
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Provider } from 'oidc-provider';
-import { answerError } from '../../kernel/errors.ts';
+import { answerError, sendJson } from '../../kernel/errors.ts';
 import { parseJson } from '../../kernel/parse.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
@@ -133,7 +133,7 @@ function answerOAuthError(error: FastifyError | Problem | errors.OIDCProviderErr
   const told = oauthErrorOf(error);
   if (!told) return answerError(error, request, reply);
   const { status, headers = {}, ...body } = told;
-  return reply.code(status).headers(headers).header('content-type', 'application/json').send(JSON.stringify(body));
+  return sendJson(reply.code(status).headers(headers), JSON.stringify(body));
 }
 
 function oauthErrorOf(error: FastifyError | Problem | errors.OIDCProviderError) {

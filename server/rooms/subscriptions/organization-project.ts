@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Config } from '../../config.ts';
 import { ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
-import { nullable, Time, Ulid } from '../../kernel/schema.ts';
+import { Time, Ulid, unlessEmpty } from '../../kernel/schema.ts';
 import { OrganizationAddress, organizationAt } from '../organizations/room.ts';
 import { SetupOptions, setupOptions } from './options.ts';
 import { contractOf, type Contract } from './queries.ts';
@@ -28,7 +28,7 @@ export const OrganizationProjectEntity = entity({
     status: Type.String({ enum: ['requested', 'active', 'failed', 'suspended', 'deleted'] }),
     trial_plan: Type.Boolean(),
     project_ui: Type.String(),
-    dedicated_tag: nullable(Type.String()),
+    dedicated_tag: unlessEmpty(Type.String()),
     project_options: SetupOptions,
     created_at: Time,
     updated_at: Time,

@@ -58,6 +58,18 @@ export const contractOf = (db: Db | Tx, projectId: string): Promise<Contract | u
 export const contractsPage = (db: Db, organizationId: string, list: ListRequest): Promise<Page<Contract>> =>
   paged(contracts(db).where('contracts.organization_id', '=', organizationId), withStatus(list), 'project_id');
 
+/** Of any organization. */
+export const contractsIn = (db: Db, projectIds: readonly string[], list: ListRequest): Promise<Page<Contract>> =>
+  paged(contracts(db).where(sql<boolean>`contracts.project_id = any(${projectIds})`), withStatus(list), 'project_id');
+
+export const allContractsIn = (db: Db, projectIds: readonly string[]): Promise<Contract[]> =>
+  contracts(db)
+    .where(sql<boolean>`contracts.project_id = any(${projectIds})`)
+    .where(present)
+    .orderBy('created_at')
+    .orderBy('project_id')
+    .execute();
+
 const columnOf: Record<string, string> = { id: 'project_id', title: 'project_title' };
 const inContract = <T extends { field: string }>(part: T): T => ({ ...part, field: columnOf[part.field] ?? part.field });
 

@@ -1,6 +1,7 @@
 /** How projects come, are contracted, change and go. */
 import type { Room } from '../../kernel/room.ts';
 import * as activities from './activities.ts';
+import * as account from './operations/account.ts';
 import * as organizationProjects from './operations/organization-projects.ts';
 import * as prices from './operations/prices.ts';
 import * as projects from './operations/projects.ts';
@@ -10,7 +11,7 @@ import { giveUpAbandonedCreations } from './reconcilers.ts';
 export const subscriptions: Room = {
   name: 'Subscriptions',
   about: 'How projects come, are contracted, change and go.',
-  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects },
+  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects, ...account },
   activities,
   reconcilers: [giveUpAbandonedCreations],
 };

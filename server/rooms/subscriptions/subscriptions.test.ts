@@ -107,7 +107,7 @@ describe('creating a project', () => {
         url: `${project_id}@git.${home.platform.config.domain}:${project_id}.git`,
         client_ssh_key: expect.stringMatching(/^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5[A-Za-z0-9+/=]+ /),
       },
-      subscription: { plan: 'flexible', environments: 3, storage: 5120, license_uri: expect.stringMatching(new RegExp(`/${id}$`)) },
+      subscription: { environments: 3, storage: 5120, license_uri: expect.stringMatching(new RegExp(`/${id}$`)) },
     });
     expect(Object.keys(project._links)).toEqual(
       expect.arrayContaining(['self', 'environments', '#activities', 'capabilities', 'settings', '#edit', '#delete']),

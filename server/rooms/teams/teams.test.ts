@@ -51,11 +51,16 @@ describe('a team', () => {
         update: { href: `/teams/${json.id}`, method: 'PATCH' },
         delete: { href: `/teams/${json.id}`, method: 'DELETE' },
         members: { href: `/teams/${json.id}/members` },
+        'ref:organizations:0': { href: expect.stringContaining(`in=${organization_id}`) },
       },
     });
     expect((await member.send('GET', `/teams/${json.id}`)).json).toEqual({
       ...json,
-      _links: { self: json._links.self, 'project-access': json._links['project-access'] },
+      _links: {
+        self: json._links.self,
+        'project-access': json._links['project-access'],
+        'ref:organizations:0': { href: expect.stringContaining(`in=${organization_id}`) },
+      },
     });
   });
 
@@ -141,7 +146,9 @@ describe('the members of a team', () => {
     const referenced = await manager.send('GET', list._links['ref:users:0'].href);
     expect(referenced.json[member.user.id]).toMatchObject({ username: member.user.username, email: member.user.email });
     expect((await member.send('GET', `/teams/${id}/members`)).status).toBe(403);
-    expect((await member.send('GET', `/teams/${id}/members/${member.user.id}`)).status).toBe(200);
+    const alone = await member.send('GET', `/teams/${id}/members/${member.user.id}`);
+    const mentioned = await member.send('GET', alone.json._links['ref:users:0'].href);
+    expect(mentioned.json).toMatchObject({ [member.user.id]: { email: member.user.email } });
     expect((await member.send('DELETE', `/teams/${id}/members/${member.user.id}`)).status).toBe(403);
     expect((await manager.send('DELETE', `/teams/${id}/members/${member.user.id}`)).status).toBe(204);
     expect((await manager.send('GET', `/teams/${id}/members/${member.user.id}`)).status).toBe(404);

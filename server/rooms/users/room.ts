@@ -4,8 +4,10 @@ import * as apiTokens from './operations/api-tokens.ts';
 import * as sshKeys from './operations/ssh-keys.ts';
 import * as userOperations from './operations/users.ts';
 
+export { CountryInAnyCase } from './countries.ts';
 export { createApiToken } from './create-api-token.ts';
-export { changeUser, insertUser, userByEmail, userById, userByUsername, usersByAge } from './queries.ts';
+export { changeUser, insertUser, sshKeysOf, userByEmail, userById, userByUsername, usersByAge } from './queries.ts';
+export { sshKeyFields } from './ssh-key.ts';
 export { displayName, isEmail, isUsername, profile, UserEntity, type User } from './user.ts';
 
 export const users: Room = {

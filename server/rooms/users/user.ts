@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import type { Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
 import { entity } from '../../kernel/operation.ts';
-import { Line, nullable, Time, Uuid } from '../../kernel/schema.ts';
+import { Line, Time, unlessEmpty, Uuid } from '../../kernel/schema.ts';
+import { Country } from './countries.ts';
 import { userById } from './queries.ts';
 
 /** A person: the row as the database keeps it, password hash included; the schema below decides what leaves. */
@@ -25,8 +26,6 @@ const WebAddress = Type.String({
   pattern: String.raw`^(https?://[^\s\u0000-\u001f"<>]+)?$`,
   'x-message': 'must be an address such as https://example.org',
 });
-
-const Country = Type.String({ pattern: '^([A-Z]{2})?$', 'x-message': 'must be a country code of two capital letters such as NL' });
 
 /** What a person may change about themselves. */
 export const profile = {
@@ -51,8 +50,8 @@ const schema = Type.Object({
   sso_enabled: Type.Boolean(),
   created_at: Time,
   updated_at: Time,
-  consented_at: nullable(Time),
-  consent_method: nullable(Type.String({ enum: ['opt-in', 'text-ref'] })),
+  consented_at: unlessEmpty(Time),
+  consent_method: unlessEmpty(Type.String({ enum: ['opt-in', 'text-ref'] })),
 });
 
 export const UserEntity = entity({

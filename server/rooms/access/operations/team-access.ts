@@ -9,7 +9,7 @@ import { deleteTeamAccess, projectsOfTeam, projectsOfTeamShownTo, teamsInProject
 import { TeamAccessEntity, TeamProjectAccessEntity } from '../team-access.ts';
 
 const grantsMax = 100;
-const pageSizes = { sizeMax: 200, sizeDefault: 100 };
+const accessList = { sizeMax: 200, sizeDefault: 100, uncounted: true } as const;
 
 export const listProjectTeamAccess = operation({
   summary: 'List the teams that were let into a project',
@@ -17,7 +17,7 @@ export const listProjectTeamAccess = operation({
   on: ProjectEntity,
   find: ({ project_id }, _caller, { db }) => projectById(db, project_id),
   permission: 'access:view',
-  returns: page(TeamAccessEntity, { sort: ['granted_at', 'updated_at'], ...pageSizes }),
+  returns: page(TeamAccessEntity, { sort: ['granted_at', 'updated_at'], ...accessList }),
   handle: ({ target, list }, { db }) => teamsInProject(db, target.id, list),
 });
 
@@ -67,7 +67,7 @@ export const listTeamProjectAccess = operation({
   on: TeamEntity,
   rel: 'project-access',
   permission: 'team:view',
-  returns: page(TeamProjectAccessEntity, { sort: ['project_title', 'granted_at', 'updated_at'], ...pageSizes }),
+  returns: page(TeamProjectAccessEntity, { sort: ['project_title', 'granted_at', 'updated_at'], ...accessList }),
   handle: async ({ caller, target, list }, { db }) => {
     const seesAll = caller.can('organization:list-projects', { organization: target.organization_id });
     const shown = seesAll ? projectsOfTeam(db, target.id, list) : projectsOfTeamShownTo(db, caller.id, target.id, list);

@@ -12,7 +12,7 @@ import { ProjectAccessEntity, UserAccessEntity } from '../user-access.ts';
 
 const grantsMax = 100;
 /** The released CLI reads one page. */
-const pageSizes = { sizeMax: 200, sizeDefault: 100 };
+const accessList = { sizeMax: 200, sizeDefault: 100, uncounted: true } as const;
 
 const changePermissions = async (db: Db, { project_id, user_id }: UserAccess, permissions: string[]) => {
   if (!(await updateUserAccess(db, project_id, user_id, inOrder(permissions)))) throw new Problem('not-found', 'No such user access.');
@@ -24,7 +24,7 @@ export const listProjectUserAccess = operation({
   on: ProjectEntity,
   find: ({ project_id }, _caller, { db }) => projectById(db, project_id),
   permission: 'access:view',
-  returns: page(UserAccessEntity, { sort: ['granted_at', 'updated_at'], ...pageSizes }),
+  returns: page(UserAccessEntity, { sort: ['granted_at', 'updated_at'], ...accessList }),
   handle: ({ target, list }, { db }) => usersIn(db, target.id, list),
 });
 
@@ -97,7 +97,7 @@ export const listUserProjectAccess = operation({
   returns: page(ProjectAccessEntity, {
     sort: ['project_title', 'granted_at', 'updated_at'],
     filter: { organization_id: 'string' },
-    ...pageSizes,
+    ...accessList,
   }),
   handle: async ({ caller, target, list }, { db }) => withGrants(db, caller, await projectsOfUser(db, target.id, list)),
 });

@@ -3,6 +3,7 @@ import { operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { Caller } from '../../../platform.ts';
 import { branchNameRule } from '../create-environment.ts';
+import { InitialResources } from '../initial-resources.ts';
 import { EnvironmentEntity, Title } from '../environment.ts';
 import type { Environment } from '../queries.ts';
 import { startBranch } from '../start-branch.ts';
@@ -10,7 +11,6 @@ import { startInitialize } from '../start-initialize.ts';
 import { startMerge, startSynchronize } from '../start-merge.ts';
 
 const oneOf = <const Value extends string>(...values: Value[]) => Type.Unsafe<Value>({ type: 'string', enum: values });
-const Init = <const Value extends string>(...values: Value[]) => Type.Optional(closed({ init: Type.Optional(oneOf(...values)) }));
 
 export const branchEnvironment = operation({
   summary: 'Branch an environment: a new one, with its code and, where it runs, a clone of its data',
@@ -18,14 +18,15 @@ export const branchEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#branch',
   permission: 'environment:branch',
-  allowedWhen: ({ has_code, status, is_dirty }) => has_code && status !== 'deleting' && !is_dirty,
-  otherwise: 'Only an environment with code, to which nothing is happening, can be branched.',
+  // Also while something happens there: it is branched when that has ended.
+  allowedWhen: ({ has_code, status }) => has_code && status !== 'deleting',
+  otherwise: 'Only an environment with code, which is not being deleted, can be branched.',
   body: closed({
     name: Type.String({ minLength: 1, maxLength: 250, description: `The name of the branch; it ${branchNameRule}.` }),
     title: Type.Optional(Title),
     clone_parent: Type.Optional(Type.Boolean()),
     type: Type.Optional(Type.String({ enum: ['development', 'staging'] })),
-    resources: Init('default', 'minimum', 'parent'),
+    resources: InitialResources('default', 'minimum', 'parent'),
   }),
   example: { name: 'feature/login', title: 'Login', type: 'staging' },
   returns: updated(EnvironmentEntity),
@@ -52,7 +53,7 @@ export const mergeEnvironment = operation({
     target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && mayChangeParent(target, caller),
   otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you administer, can be merged.',
   body: closed({
-    resources: Init('child', 'default', 'manual', 'minimum'),
+    resources: InitialResources('child', 'default', 'manual', 'minimum'),
     strategy: Type.Optional(oneOf('stopstart', 'rolling')),
   }),
   example: {},
@@ -110,7 +111,7 @@ export const initializeEnvironment = operation({
         },
       ),
     ),
-    resources: Init('default', 'minimum'),
+    resources: InitialResources('default', 'minimum'),
   }),
   example: { profile: 'Empty', files: [{ path: 'README.md', mode: 0o644, contents: 'IyBIZWxsbwo=' }] },
   returns: updated(EnvironmentEntity),

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
 import { EnvironmentEntity } from '../environment.ts';
+import { InitialResources } from '../initial-resources.ts';
 import { noRolling } from '../deploy-branch.ts';
 import {
   activateActivity,
@@ -14,7 +15,6 @@ import {
 import { impossible, possibleWhen, startRunning } from '../start-running.ts';
 
 const Strategy = Type.Optional(Type.Unsafe<'stopstart' | 'rolling'>({ type: 'string', enum: ['stopstart', 'rolling'] }));
-const Init = Type.Optional(Type.Unsafe<'default' | 'minimum' | 'parent'>({ type: 'string', enum: ['default', 'minimum', 'parent'] }));
 
 export const activateEnvironment = operation({
   summary: "Activate an environment: build its code and run it, with a clone of its parent's data",
@@ -24,10 +24,11 @@ export const activateEnvironment = operation({
   permission: 'environment:admin',
   allowedWhen: possibleWhen.activate,
   otherwise: impossible.activate,
-  body: closed({ resources: Type.Optional(closed({ init: Init })) }),
+  body: closed({ resources: InitialResources('default', 'minimum', 'parent') }),
   example: {},
   returns: updated(EnvironmentEntity),
-  handle: ({ target, body: { resources: { init } = {} }, caller }, platform) => {
+  handle: ({ target, body: { resources }, caller }, platform) => {
+    const init = resources?.init ?? undefined;
     const input = { environment: target.id, deploying: init === undefined ? {} : { init } };
     return startRunning(platform, target, 'activate', { definition: activateActivity, input, init }, caller);
   },

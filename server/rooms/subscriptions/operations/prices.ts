@@ -156,11 +156,11 @@ export const canUpdateSubscription = operation({
     storage: Type.Optional(amount),
     user_licenses: Type.Optional(amount),
   }),
-  returns: plain(Type.Object({ can_update: Type.Boolean(), message: Type.String(), required_action: RequiredAction })),
+  returns: plain(Type.Object({ can_update: Type.Boolean(), message: Type.String() })),
   handle: async ({ caller, target }) => {
     const can_update = caller.can('contract:edit', { organization: target.organization_id, project: target.project_id });
     const message = can_update ? '' : 'You need to administer the project, or the permission plans in its organization.';
-    return { can_update, message, required_action: null };
+    return { can_update, message };
   },
 });
 
