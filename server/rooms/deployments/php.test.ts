@@ -41,8 +41,10 @@ describe.runIf(canRunContainers)(`PHP${whyNoContainers}`, () => {
   let visit: (path?: string) => Promise<{ status: number; body: string }>;
 
   beforeAll(async () => {
-    edge = await startRunningEdge({ processes: 2 });
-    all = await openTestDeployments(edge.edge);
+    all = await openTestDeployments(async (volumes) => {
+      edge = await startRunningEdge({ processes: 2, volumes });
+      return edge.edge;
+    });
     project = await all.project();
     await project.push(php, { init: 'default' });
     const host = `${(await project.row()).machine_name}-${project.projectId}.offshoot.localhost`;
