@@ -12,6 +12,7 @@ import { foundAfterFailure } from './all-run.ts';
 import { refuseOverCapacity } from './capacity.ts';
 import { chooseSizes, noteSizesByHand } from './chosen-sizes.ts';
 import { refuseForeignHosts } from './claim-hosts.ts';
+import { refuseNamesAlike } from './distinct-names.ts';
 import { resourceLines } from './deployment-log.ts';
 import { withProgress } from './deployment-progress.ts';
 import {
@@ -190,7 +191,7 @@ async function validateConfiguration(
       work.log('Validating configuration files');
       found = await read();
       for (const line of [...(found?.warnings ?? []), ...(found?.proposal?.split('\n') ?? [])]) work.log(`  ${line}`);
-      if (found) await refuseRoutes(work, platform, request, found.model);
+      if (found) await refuseNames(work, platform, request, found.model);
       else await refuseToLoseWhatRuns(work, platform, request);
       return found !== undefined;
     },
@@ -201,7 +202,8 @@ async function validateConfiguration(
 }
 
 /** Before the build; hosts are claimed after it, as whoever stages a deployment has none yet. */
-async function refuseRoutes({ activity }: Work<unknown>, platform: Platform, { environment }: DeployRequest, model: ProjectModel) {
+async function refuseNames({ activity }: Work<unknown>, platform: Platform, { environment }: DeployRequest, model: ProjectModel) {
+  refuseNamesAlike(model);
   const subject = await environmentFor(platform.db, activity.project_id, environment);
   await refuseForeignHosts(platform.db, platform.config, subject, routesOf(platform, subject, model));
 }
