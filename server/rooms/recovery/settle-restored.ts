@@ -11,14 +11,14 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
-import { changeStatus, currentlyDeployed, forgetStack, partsOfStack, releaseHosts, stackOfVolume } from '../deployments/room.ts';
+import { adoptHosts, changeStatus, currentlyDeployed, forgetStack, partsOfStack, releaseHosts, stackOfVolume } from '../deployments/room.ts';
 import { isBeingMade, startRebuild } from '../environments/room.ts';
 
 export interface Restored {
   db: Db;
   secrets: Secrets;
   blobs: Blobs;
-  config: Pick<Config, 'domain'>;
+  config: Pick<Config, 'domain' | 'url' | 'host'>;
   /** The names of all volumes that the machine still has. */
   volumes: ReadonlySet<string>;
   say(line: string): void;
@@ -54,6 +54,8 @@ export type State = 'active' | 'asleep' | 'paused';
 export async function settleRestored(restored: Restored): Promise<Settled[]> {
   const { db, say } = restored;
   await endActivities(db);
+  // A backup from before hosts had owners: whoever gets its data back has its hosts meanwhile.
+  await adoptHosts(db, restored.config);
   for (const project of await projectsOf(db)) tell(say, project, await adoptBackups(restored, project));
   await noteLastBackups(db);
   const settled: Settled[] = [];
