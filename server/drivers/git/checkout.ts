@@ -8,6 +8,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { GitFailed, tryGit } from './command.ts';
+import { refuseLarge } from './tree-size.ts';
 
 const checkoutSecondsMax = 600;
 const asStored = '* -text !eol !crlf -ident !filter !working-tree-encoding\n';
@@ -19,6 +20,7 @@ export async function checkout(gitDir: string, scratchFolder: string, tree: stri
     const outcome = await tryGit(scratch, args, { workTree: folder, env, secondsMax: checkoutSecondsMax, ...(signal && { signal }) });
     if (outcome.code !== 0) throw refusal(args, outcome);
   };
+  await refuseLarge('The commit', gitDir, tree, signal && { signal });
   try {
     for (const part of ['refs', 'info']) await mkdir(join(scratch, part), { recursive: true, mode: 0o700 });
     await writeFile(join(scratch, 'HEAD'), 'ref: refs/heads/none\n');

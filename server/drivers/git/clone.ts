@@ -7,6 +7,7 @@ import { refusal } from './checkout.ts';
 import { tryGit, type Call } from './command.ts';
 import type { Cloning } from './git.ts';
 import { withQuarantine } from './pushed-objects.ts';
+import { refuseLarge } from './tree-size.ts';
 
 const cloneSecondsMax = 600;
 
@@ -17,6 +18,7 @@ export async function clone(gitDir: string, { branch, commit, folder, by, signal
     const outcome = await tryGit(own, args, { workTree: folder, secondsMax: cloneSecondsMax, signal, ...call });
     if (outcome.code !== 0) throw refusal(args, outcome);
   };
+  await refuseLarge('The commit', gitDir, commit, { signal });
   await run(['init', '--quiet', `--initial-branch=${branch}`]);
   /** It is begun where it will be: the folder may be on another disk. */
   const packed = { input: `${commit}\n`, env: withQuarantine(gitDir, join(own, 'objects')) };

@@ -67,6 +67,16 @@ export function environmentOf(settings: Settings = {}): Record<string, string> {
   };
 }
 
+/** A push of a thousand bytes can stand for gigabytes, and says so only while Git works on it. */
+const memoryBytesMax = 2 * 1024 ** 3;
+const processorSecondsMax = 20 * 60;
+
+/** With what Git may take of the machine, and each process that it starts. */
+export const limitedGit = (args: readonly string[]): [string, string[]] => [
+  'prlimit',
+  [`--data=${memoryBytesMax}`, `--cpu=${processorSecondsMax}`, '--', 'git', ...args],
+];
+
 export interface Call {
   /** Where it writes files of a commit: no link there is followed, whatever Git itself makes of it. */
   workTree?: string;
@@ -215,8 +225,9 @@ function killGroup({ pid }: ChildProcess) {
 function start(gitDir: string, args: readonly string[], call: Call): Promise<Outcome> {
   const { workTree, input, settings, env, secondsMax = commandSecondsMax, bytesMax = outputBytesMax, signal } = call;
   return new Promise((resolve, reject) => {
-    const command = ['git', `--git-dir=${gitDir}`, ...(workTree === undefined ? [] : [`--work-tree=${workTree}`]), ...args] as const;
-    const [program, ...words] = workTree === undefined ? command : withoutLinks(workTree, command);
+    const work = workTree === undefined ? [] : [`--work-tree=${workTree}`];
+    const [git, limited] = limitedGit([`--git-dir=${gitDir}`, ...work, ...args]);
+    const [program, ...words] = workTree === undefined ? [git, ...limited] : withoutLinks(workTree, [git, ...limited]);
     const child = spawn(program, words, {
       cwd: '/',
       env: { ...environmentOf(settings), ...env },

@@ -11,6 +11,8 @@ import type { Lookup } from './addresses.ts';
 import { writeCommit, signatureLine } from './combine.ts';
 import { gitText, GitFailed, runGit } from './command.ts';
 import type { ImportSource, Signature } from './git.ts';
+import { refuseLargeObjects } from './push-size.ts';
+import { refuseLarge } from './tree-size.ts';
 import { decoded, fetchFromWeb, parseWebAddress, TooLarge, whyNot, type WebAddress } from './visit.ts';
 
 export interface ImportLimits {
@@ -101,7 +103,10 @@ async function fetchFrom(text: string, name: string, { gitDir, limits, log, sign
     if (!(error instanceof TooLarge)) throw error;
     throw new Problem('too-large', `The repository is larger than ${sizeOf(limits) / 1024 ** 2} MiB, which is the most that is imported.`);
   }
-  return gitText(gitDir, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]);
+  const commit = await gitText(gitDir, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]);
+  await refuseLargeObjects(gitDir, join(gitDir, 'objects'));
+  await refuseLarge(url.href, gitDir, commit, { signal });
+  return commit;
 }
 
 const sizeOf = ({ bytesMax = importBytesMax }: ImportLimits) => bytesMax;

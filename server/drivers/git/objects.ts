@@ -4,7 +4,7 @@
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Problem } from '../../kernel/problem.ts';
-import { environmentOf } from './command.ts';
+import { environmentOf, limitedGit } from './command.ts';
 
 export interface GitObject {
   type: string;
@@ -35,7 +35,11 @@ class Reader {
   private turn: Promise<unknown> = Promise.resolve();
 
   constructor(gitDir: string) {
-    this.child = spawn('git', [`--git-dir=${gitDir}`, 'cat-file', '--batch-command'], { cwd: '/', env: environmentOf(), stdio: 'pipe' });
+    this.child = spawn(...limitedGit([`--git-dir=${gitDir}`, 'cat-file', '--batch-command']), {
+      cwd: '/',
+      env: environmentOf(),
+      stdio: 'pipe',
+    });
     this.child.stdout.on('data', (chunk: Buffer) => {
       this.received.push(chunk);
       this.bytes += chunk.length;

@@ -30,7 +30,7 @@ export const isOwnOrShown = (
 
 async function check(gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
   const both = withQuarantine(gitDir, quarantine);
-  const alone = { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: '' };
+  const alone = quarantineAlone(quarantine);
   const brought = await objectsBehind(gitDir, tips, shown, both);
   const unsent = await missing(gitDir, brought, alone);
   if (unsent.length === 0) return true;
@@ -66,6 +66,9 @@ async function missing(gitDir: string, ids: readonly string[], env: Record<strin
     .filter((line) => line.endsWith(' missing'))
     .map((line) => line.slice(0, idBytes - 1));
 }
+
+/** What came, and nothing else. */
+export const quarantineAlone = (quarantine: string) => ({ GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: '' });
 
 /** What the repository has, and what came. */
 export const withQuarantine = (gitDir: string, quarantine: string) => ({

@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../kernel/problem.ts';
 import { GitFailed, tryGit, type Outcome } from './command.ts';
 import type { Received } from './git.ts';
+import { refuseLargePush } from './push-size.ts';
 import { isOwnOrShown, withQuarantine } from './pushed-objects.ts';
 
 const indexSecondsMax = 600;
@@ -29,6 +30,7 @@ export async function receive(gitDir: string, scratchFolder: string, { from, to,
     const indexed = await run('index-pack', '--strict', '--rev-index', `${name}.pack`);
     if (indexed.code !== 0) throw unfit(indexed);
     if ((await run('cat-file', '-t', to)).stdout.toString('latin1').trim() !== 'commit') throw unfit(undefined, `${to} is not a commit`);
+    await refuseLargePush(gitDir, quarantine, [{ ref: 'The branch', from, to, isFastForward: true }]);
     const onTop = await run('merge-base', '--is-ancestor', from, to);
     if (onTop.code !== 0) throw onTop.code === 1 ? notOnTop() : unfit(onTop);
     if (!(await isOwn(gitDir, quarantine, to, from))) throw unfit(undefined, 'they are made of objects that did not come with them');

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../kernel/problem.ts';
-import { environmentOf, type Settings } from './command.ts';
+import { environmentOf, limitedGit, type Settings } from './command.ts';
 import type { Conversation, Pushed, PushHooks, RefUpdate, Served } from './git.ts';
+import { refuseLargePush } from './push-size.ts';
 import { isOwnOrShown, type Repository } from './pushed-objects.ts';
 
 const conversationsMax = 100;
@@ -104,8 +105,7 @@ export function serve(gitDir: string, conversation: Conversation): Served {
 const start = (gitDir: string, conversation: Conversation): ChildProcess => {
   const { service, part, protocol, hooks } = conversation;
   return spawn(
-    'git',
-    [service, '--strict', ...argumentsOf[part], gitDir].filter((arg) => service === 'upload-pack' || arg !== '--strict'),
+    ...limitedGit([service, '--strict', ...argumentsOf[part], gitDir].filter((arg) => service === 'upload-pack' || arg !== '--strict')),
     {
       cwd: '/',
       env: { ...environmentOf(settingsOf(conversation)), ...(protocol !== undefined && { GIT_PROTOCOL: protocol }) },
@@ -153,6 +153,7 @@ function answerHooks(repository: Repository, socket: Duplex, hooks: PushHooks, g
       }
       return say('+\n');
     }
+    await refuseLargePush(repository.gitDir, quarantine, updates);
     const lines = await hooks.before(updates, options, pushedTo(repository, quarantine, updates));
     begun = true;
     return say(`${lines.map((line) => `=${oneLine(line)}\n`).join('')}+\n`);

@@ -15,6 +15,7 @@ import { gitText, runGit, TooMuchOutput, tryGit } from './command.ts';
 import type { Submodule, SubmoduleFetching } from './git.ts';
 import type { ImportLimits } from './import.ts';
 import { declaredIn, originOf, titleOf, type SubmoduleOrigin } from './submodule-origin.ts';
+import { refuseLarge, refuseLargeTree, sizeOfTree, togetherOf } from './tree-size.ts';
 import { fetchFromFolder, fetchFromWeb, sizeOfObjects, TooLarge, whyNot } from './visit.ts';
 
 const submodulesMax = 50;
@@ -68,6 +69,7 @@ export async function treeWithSubmodules(
     count: 0,
     bytesLeft: limits.bytesMax ?? fetchedBytesMax,
   };
+  await refuseLarge('The commit', places.own, tree, fetching && { signal: fetching.signal });
   const whole = await resolved(resolving, places.own, tree, around, '', 1);
   if (fetching && whole !== tree) await throwOldAway(resolving);
   return whole === tree ? undefined : whole;
@@ -172,6 +174,7 @@ async function fetched(resolving: Resolving, fetching: SubmoduleFetching | undef
     await runGit(scratch, ['init', '--quiet', '--bare']);
     await fetchCommit(resolving, fetching, submodule, scratch);
     const tree = await gitText(scratch, ['rev-parse', '--verify', '--end-of-options', `${submodule.commit}^{tree}`]);
+    await refuseLarge(`The submodule '${submodule.path}'`, scratch, tree, { signal: fetching.signal });
     await runGit(scratch, ['update-ref', keptAs, tree]);
     resolving.bytesLeft -= (await sizeOfObjects(scratch)).bytes;
     await ensureKept(resolving);
@@ -243,6 +246,8 @@ async function ensureKept({ own, kept, scratchFolder }: Repositories) {
 }
 
 async function combined({ kept, scratchFolder }: Repositories, tree: string, submodules: ReadonlyMap<string, string>): Promise<string> {
+  const sizes = await Promise.all([tree, ...submodules.values()].map((part) => sizeOfTree(kept, part)));
+  refuseLargeTree('The commit with its submodules', togetherOf(sizes.filter((size) => size !== undefined)));
   const index = join(scratchFolder, `index-${randomBytes(8).toString('hex')}`);
   const run = async (args: string[], input = '') => {
     const outcome = await tryGit(kept, args, { env: { GIT_INDEX_FILE: index }, input });
