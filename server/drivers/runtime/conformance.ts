@@ -433,6 +433,10 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       expect((await processes()).err).not.toMatch(/can't fork/);
       expect(await write()).toMatchObject({ code: 0 });
       expect(await runtime.ensure(idle('web', { limits: wide }))).toMatchObject({ startedAt, restarts: 0 });
+      // What it has written already stays, and it can write no more.
+      await runtime.update('web', tight);
+      expect(await runShell(runtime, 'web', 'dd if=/dev/zero of=/tmp/more bs=1M count=4')).not.toMatchObject({ code: 0 });
+      expect(await runShell(runtime, 'web', 'wc -c </tmp/file')).toMatchObject({ code: 0, out: `${32 * megabyte}\n` });
     });
 
     test('one that ends is started again as its policy says, after longer and longer pauses', async () => {

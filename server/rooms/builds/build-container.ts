@@ -8,7 +8,8 @@ import { appFolder, type BuildCommand } from './build-commands.ts';
 import type { BuildOutput } from './build-output.ts';
 
 const processesMax = 1000;
-const scratchBytesMax = 8 * 1024 ** 3;
+/** Of /tmp; what is built, and what is kept for the next build, is on volumes of its own. */
+const scratchBytesMax = 4 * 1024 ** 3;
 
 export interface BuildRoom {
   name: string;

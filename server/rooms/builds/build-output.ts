@@ -34,6 +34,37 @@ export function speakInTurn(log: (text: string) => void): () => Voice {
   };
 }
 
+export interface Said {
+  lines: number;
+  characters: number;
+}
+
+/** Lines as they come, until they are too many: then only the last of them, when they are asked for. `said` is what was said before. */
+export function openBounded(log: (line: string) => void, said: Said = { lines: 0, characters: 0 }) {
+  let { lines, characters } = said;
+  const lastLines: string[] = [];
+  let leftOut = 0;
+  return {
+    print(line: string) {
+      if (characters < outputCharactersMax && lines < outputLinesMax) {
+        lines += 1;
+        characters += line.length;
+        return log(line);
+      }
+      leftOut += 1;
+      if (lastLines.push(line) > lastLinesMax) lastLines.shift();
+    },
+    catchUp() {
+      const unseen = leftOut - lastLines.length;
+      if (unseen > 0) log(`    W: ${unseen} more lines are left out here.`);
+      for (const line of lastLines.splice(0)) log(line);
+      leftOut = 0;
+    },
+    holdsBack: () => leftOut > 0,
+    said: (): Said => ({ lines, characters }),
+  };
+}
+
 export interface BuildOutput {
   /** A step of the build. */
   step(text: string): void;
@@ -45,34 +76,17 @@ export interface BuildOutput {
 }
 
 export function openOutput(log: (line: string) => void, masked: (line: string) => string): BuildOutput {
-  let [lines, characters] = [0, 0];
-  const lastLines: string[] = [];
-  let leftOut = 0;
-  const print = (line: string) => {
-    if (characters < outputCharactersMax && lines < outputLinesMax) {
-      lines += 1;
-      characters += line.length;
-      return log(line);
-    }
-    leftOut += 1;
-    if (lastLines.push(line) > lastLinesMax) lastLines.shift();
-  };
-  const catchUp = () => {
-    const unseen = leftOut - lastLines.length;
-    if (unseen > 0) log(`    W: ${unseen} more lines are left out here.`);
-    for (const line of lastLines.splice(0)) log(line);
-    leftOut = 0;
-  };
+  const said = openBounded(log);
   return {
     step: (text) => log(`  ${text}`),
     line: (text) => log(`    ${text}`),
     warn: (text) => log(`    W: ${text}`),
     async follow(stdout, stderr) {
       await Promise.all([
-        eachLine(stdout, masked, (line) => print(`    ${line}`)),
-        eachLine(stderr, masked, (line) => print(`    W: ${line}`)),
+        eachLine(stdout, masked, (line) => said.print(`    ${line}`)),
+        eachLine(stderr, masked, (line) => said.print(`    W: ${line}`)),
       ]);
-      catchUp();
+      said.catchUp();
     },
   };
 }

@@ -17,7 +17,7 @@ export type { BuildParts } from './build-app.ts';
 export { removeSourceRuns, runOnSource, type SourceRun } from './run-on-source.ts';
 export { adoptSlug } from './adopt-slug.ts';
 export { buildVolumeKind, slugIn, useSlug, type Slug } from './slugs.ts';
-export { maskOf, openOutput, shownLine, type BuildOutput } from './build-output.ts';
+export { maskOf, openBounded, openOutput, shownLine, type BuildOutput } from './build-output.ts';
 /** What a container of a slug needs beside what it is told, so that it finds the tools that its build installed. */
 export { phpSettingsFolder, toolVariables } from './build-commands.ts';
 

@@ -15,7 +15,7 @@ import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupCo
 import { outboundOf, type DomainAddresses } from './outbound.ts';
 import type { Generations } from './queries.ts';
 import { internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
-import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners } from './sizes.ts';
+import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners, temporaryBytesOf } from './sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, toldFiles } from './told-files.ts';
 import { appRoot, runtimeVariables, type Listener } from './told-variables.ts';
@@ -51,7 +51,6 @@ const logsFolder = '/var/log';
 /** The environment's, among the places of volumes; no volume is called so. */
 export const logsPlace = 'logs';
 const processesMax = 1000;
-const temporaryBytesMax = 8 * 2 ** 30;
 /** Of a volume that the sizes say nothing of. */
 const volumeBytesUsual = 512 * 2 ** 20;
 const stop = { signal: 'SIGTERM', secondsMax: 15 } as const;
@@ -187,7 +186,7 @@ export const withinBounds = ({ cpu, memoryBytes }: Pick<Limits, 'cpu' | 'memoryB
   cpu,
   memoryBytes,
   pids: processesMax,
-  diskBytes: temporaryBytesMax,
+  diskBytes: temporaryBytesOf(memoryBytes),
 });
 
 /** Of one argument or variable with its name: more the kernel passes to no program. */

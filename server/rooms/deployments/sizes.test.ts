@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { containerProfiles, diskBytes, limitsOf, profileOf, sizesAsFarAs, sizesFor, storageOwners, usualInit } from './sizes.ts';
+import {
+  containerProfiles,
+  diskBytes,
+  limitsOf,
+  profileOf,
+  sizesAsFarAs,
+  sizesFor,
+  storageOwners,
+  temporaryBytesOf,
+  usualInit,
+} from './sizes.ts';
 import type { Size, Sizes } from './stack.ts';
 import { app, cache, database, service, shop, worker } from '../../test-stack.ts';
 
@@ -10,6 +20,11 @@ describe('profiles', () => {
     expect(limitsOf('HIGH_CPU', of('0.5'))).toEqual({ cpu: 0.5, memoryBytes: 224 * 2 ** 20 });
     expect(limitsOf('HIGHER_MEMORY', of('8'))).toEqual({ cpu: 8, memoryBytes: 17_408 * 2 ** 20 });
     expect(() => limitsOf('BALANCED', of('3'))).toThrow('BALANCED has no size 3.');
+  });
+
+  test('say how much goes into /tmp: four times the memory, but not less than 1 GiB and not more than 8', () => {
+    const gibibytes = (profile_size: string) => temporaryBytesOf(limitsOf('HIGH_CPU', of(profile_size)).memoryBytes) / 2 ** 30;
+    expect(['0.1', '0.5', '1', '2', '8'].map(gibibytes)).toEqual([1, 1, 1.5, 2.75, 8]);
   });
 
   test('are those of the document, none of them guaranteed', () => {

@@ -68,6 +68,16 @@ export function limitsOf(container_profile: ContainerProfile, size: Pick<Size, '
   return { cpu, memoryBytes: memory * bytesPerMegabyte };
 }
 
+const temporaryPerMemory = 4;
+const temporaryBytes = { min: 2 ** 30, max: 8 * 2 ** 30 };
+
+/**
+ * Of /tmp and all else that goes with a container. It has nothing to do with its disk, which is paid for and backed up, but it is on the same pool: so it
+ * grows with the container.
+ */
+export const temporaryBytesOf = (memoryBytes: number): number =>
+  Math.min(Math.max(memoryBytes * temporaryPerMemory, temporaryBytes.min), temporaryBytes.max);
+
 /** Undefined where it has no disk. */
 export const diskBytes = ({ disk }: Pick<Size, 'disk'>): number | undefined => (disk === null ? undefined : disk * bytesPerMegabyte);
 

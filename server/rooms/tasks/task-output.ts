@@ -1,5 +1,5 @@
 /**
- * What a task says, in the log of its activity: each line once, also over kills of this process, for how far it was heard is stored together with the
+ * What a task says, in the log of its activity, as much of it as of a build: each line once, also over kills of this process, for how far it was heard is stored together with the
  * lines. What the first process of its container says about itself comes in lines with a mark (run-task.sh), which nobody else sees.
  */
 import { createHash } from 'node:crypto';
@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LogLine } from '../../drivers/runtime/runtime.ts';
 import type { Work } from '../../kernel/activity.ts';
-import { maskOf, shownLine } from '../builds/room.ts';
+import { maskOf, openBounded, shownLine } from '../builds/room.ts';
 import { sensitiveValues, type TaskRun } from '../deployments/room.ts';
 
 export type Speaking = Pick<Work<unknown>, 'activity' | 'log' | 'command' | 'tell'>;
@@ -21,8 +21,9 @@ const markCharacters = 16;
 export const markOf = (activityId: string) =>
   `offshoot-${createHash('sha256').update(`task ${activityId}`).digest('hex').slice(0, markCharacters)}`;
 
-/** How far it was heard: so many lines of that moment, and all of those before. */
-const Heard = Type.Object({ at: Type.String(), lines: Type.Integer() });
+const Said = Type.Object({ lines: Type.Integer(), characters: Type.Integer() });
+/** How far it was heard: so many lines of that moment, and all of those before; and how much of that is in the log. */
+const Heard = Type.Object({ at: Type.String(), lines: Type.Integer(), said: Type.Optional(Said) });
 
 const Payload = Type.Object({ heard: Heard });
 const Commands = Type.Array(Type.Object({ type: Type.String(), exit_code: Type.Integer() }));
@@ -33,6 +34,7 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
   const hasHook = isThere(task.hooks.deploy);
   const masked = maskOf(sensitiveValues(stack));
   const mark = `${markOf(id)} `;
+  const bounded = openBounded(log, heard.said);
   const count = { at: '', lines: 0 };
   let isLate = false;
 
@@ -42,6 +44,7 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
     command({ app: task.name, type, exit_code });
   };
   const obey = ([what, word]: string[]) => {
+    bounded.catchUp();
     if (what === 'deploy') end('deploy', Number(word));
     if (what === 'begun') log(`  Executing ${hasHook ? 'deploy hook' : 'command'}`);
     if (what === 'deploy' && word === '0') log('  Executing command');
@@ -58,12 +61,14 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
       if (words === 'ended late') isLate = true;
       if (!isNew(moment.toISOString())) return;
       Object.assign(heard, count);
-      if (words === undefined || said !== '') log(`    ${stream === 'stderr' ? 'W: ' : ''}${shownLine(masked(said))}`);
+      if (words === undefined || said !== '') bounded.print(`    ${stream === 'stderr' ? 'W: ' : ''}${shownLine(masked(said))}`);
       if (words !== undefined) obey(words.split(' '));
-      tell({ heard: { ...heard } });
+      // What is held back is heard again after a kill.
+      if (!bounded.holdsBack()) tell({ heard: { ...heard, said: bounded.said() } });
     },
     /** Once all is heard: what of it ended so, and whether it had taken too long. */
     end(exitCode: number): { part: Part; is_late: boolean } {
+      bounded.catchUp();
       const part = hasHook && ended.get('deploy') !== 0 ? 'deploy' : 'task';
       end(part, exitCode);
       return { part, is_late: isLate };

@@ -208,7 +208,7 @@ async function changeLimits({ places, programs, volumes }: Machine, description:
   const { name } = description;
   const changed = { ...description, limits };
   const attachment = readAttachment(places, name);
-  if (description.writable.length > 0 && attachment) await volumes.grow(scratchOf(places, name), limits.diskBytes);
+  if (description.writable.length > 0 && attachment) await resizeScratch(volumes, scratchOf(places, name), limits.diskBytes);
   if (runningOf(places, name)) {
     const { code, said } = await programs.attempt(
       'runc',
@@ -219,6 +219,12 @@ async function changeLimits({ places, programs, volumes }: Machine, description:
   }
   writeDescription(places, changed);
   if (attachment) writeConfig(places, changed, attachment.slot);
+}
+
+/** What it has written there is not taken away: it gets no more. */
+async function resizeScratch(volumes: Volumes, scratch: string, bytesMax: number) {
+  const { bytes } = await volumes.usage(scratch);
+  await volumes.grow(scratch, Math.max(bytes, bytesMax));
 }
 
 /** Written down last: after a kill in between it is found to be still to do. */
