@@ -1,6 +1,7 @@
 /** What every driver of volumes does. A driver that cannot do something says so in its own words, and the test carries them as its reason. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +31,8 @@ const size = 64 * mebibyte;
 /** EDQUOT, which Node has no name for. */
 const quotaExceeded = 122;
 const freshSecondsMax = 15;
+/** Many more than there is room for in a small volume. */
+const emptyFilesMax = 100_000;
 const slowDisk = { timeout: 60_000 };
 const text = (path: string, name: string) => readFile(join(path, name), 'utf8');
 
@@ -222,6 +225,33 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
         await writeFile(join(neighbour.path, 'big'), Buffer.alloc(16 * mebibyte, 1));
         await volumes.grow('small', size);
         await writeFile(join(path, 'big'), Buffer.alloc(16 * mebibyte, 1));
+      },
+    );
+
+    const counted = 'files count also where nothing is in them: a volume ends with them, and takes more once some are removed';
+    unless(
+      cannot.limits,
+      ({ enforcesLimits }) => enforcesLimits,
+      counted,
+      async () => {
+        const [{ path }, neighbour] = [await volumes.create('many', 2 * mebibyte), await volumes.create('few', size)];
+        let made = 0;
+        const makeAll = async () => {
+          for (; made < emptyFilesMax; made += 1) closeSync(openSync(join(path, `file-${made}`), 'wx'));
+        };
+        await expect(makeAll()).rejects.toMatchObject({ errno: -quotaExceeded });
+        expect(made).toBeGreaterThan(1000);
+        await writeFile(join(neighbour.path, 'file'), 'The neighbour goes on.');
+        await expect
+          .poll(async () => (await volumes.usage('many')).bytes, { timeout: freshSecondsMax * 1000, interval: 500 })
+          .toBeGreaterThan(mebibyte);
+        for (let gone = 0; gone < made; gone += 1) await rm(join(path, `file-${gone}`));
+        const isWritable = () =>
+          writeFile(join(path, 'again'), 'more').then(
+            () => true,
+            () => false,
+          );
+        await expect.poll(isWritable, { timeout: freshSecondsMax * 1000, interval: 500 }).toBe(true);
       },
     );
 
