@@ -12,6 +12,7 @@ import { dropNamed, type ReplyHead } from './reply-head.ts';
 import { stickyLine } from './sticky-cookie.ts';
 import type { ReplySink } from './reply-reader.ts';
 import type { BodySink } from './request-body.ts';
+import type { TunnelTurns } from './tunnel-turns.ts';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts';
 import type { Attendant, ReplyBody, Visit } from './visit.ts';
 
@@ -25,9 +26,12 @@ export interface Order {
   limits: EdgeLimits;
   converse(sink: ReplySink): Conversation;
   words: EdgeWords;
+  tunnels: TunnelTurns;
   /** No reply has begun. `isUnsent`: no instance has seen any of it. */
   onFailure(failure: Failure, note: string, isUnsent: boolean): void;
 }
+
+type TunnelWait = 'room' | 'turn';
 
 const attemptsMax = 4;
 /** Requests that cannot be said twice go on a kept connection only if it was in use just now; else they open one. */
@@ -55,6 +59,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   #keepsConnection = true;
   #keepSeconds: number | undefined;
   #isTunnel = false;
+  /** For what the client of a tunnel is not read from. */
+  readonly #tunnelWaits = new Set<TunnelWait>();
   #interims = 0;
   #store: Store | undefined;
   #deadline = 0;
@@ -135,8 +141,14 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
 
   onInstanceRoom() {
     const { connection } = this.#visit;
-    if (this.#isTunnel) connection.resume();
+    if (this.#isTunnel) this.#readOnWithout('room');
     else connection.onBodyRoom(this.#visit);
+  }
+
+  /** The client of a tunnel is read from again once there is nothing else to wait for. */
+  #readOnWithout(wait: TunnelWait) {
+    this.#tunnelWaits.delete(wait);
+    if (this.#tunnelWaits.size === 0 && this.#connection) this.#visit.connection.resume();
   }
 
   onHead(head: ReplyHead) {
@@ -178,7 +190,10 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     this.#progress();
     visit.connection.takeOver((chunk) => {
       this.#progress();
-      if (!connection.out.write(chunk)) visit.connection.pause();
+      if (!connection.out.write(chunk)) this.#tunnelWaits.add('room');
+      const { tunnels } = this.#order;
+      if (!tunnels.mayReadOn(visit.countedFor ?? '', () => this.#readOnWithout('turn'))) this.#tunnelWaits.add('turn');
+      if (this.#tunnelWaits.size > 0) visit.connection.pause();
     });
   }
 

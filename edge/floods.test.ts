@@ -1,7 +1,9 @@
 /** Floods of WebSockets: bounded for each address and each environment, and neighbours are answered meanwhile. */
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { environmentOf, openClient, openTestEdge, statuses, upstreamRoute, type Client } from './test-edge.ts';
 import { openRawUpstream, until } from './test-upstream.ts';
+import { TunnelTurns } from './tunnel-turns.ts';
 
 const upgrading = (host: string) => `GET /socket HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
 const asking = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
@@ -26,6 +28,7 @@ async function openFlood(limits: Parameters<typeof openTestEdge>[1]) {
   };
   return {
     made,
+    upstream,
     say,
     async [Symbol.asyncDispose]() {
       for (const { socket } of clients) socket.destroy();
@@ -61,4 +64,24 @@ test('one that moves no byte is ended in time', async () => {
   expect(status).toBe(101);
   await client.closed();
   await until(() => flood.made.edge.outstanding() === 0);
+});
+
+test('pieces of one environment are passed on a few at a time, in order, and another environment does not wait for them', async () => {
+  const turns = new TunnelTurns();
+  const wentOn: number[] = [];
+  const mayReadOn = Array.from({ length: 50 }, (_, n) => turns.mayReadOn('flooded', () => void wentOn.push(n)));
+  expect(mayReadOn.filter(Boolean)).toHaveLength(15);
+  expect(turns.mayReadOn('neighbour', () => {})).toBe(true);
+  await immediate();
+  expect(wentOn).toEqual(Array.from({ length: 16 }, (_, n) => n + 15));
+  for (let n = 0; n < 3; n += 1) await immediate();
+  expect(wentOn).toEqual(Array.from({ length: 35 }, (_, n) => n + 15));
+});
+
+test('hundreds that talk at once are all heard, whole and in order', async () => {
+  await using flood = await openFlood({});
+  const opened = await Promise.all(Array.from({ length: 100 }, () => flood.say(upgrading('flooded.test'))));
+  for (let piece = 0; piece < 20; piece += 1) for (const { client } of opened) client.say(`<${piece}>\r\n\r\n`);
+  const whole = Array.from({ length: 20 }, (_, piece) => `<${piece}>`).join('\r\n\r\n');
+  await until(() => flood.upstream.received.filter((text) => text.includes(whole)).length === 100);
 });

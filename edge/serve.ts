@@ -22,6 +22,7 @@ import type { Table } from './routing.ts';
 import { sendReply } from './send-reply.ts';
 import { answerFromFiles, locationOf, type FileAnswer } from './static-files.ts';
 import type { EdgeEnvironment, Location, Route, Upstream } from './table.ts';
+import { TunnelTurns } from './tunnel-turns.ts';
 import { Turns } from './turns.ts';
 import type { Visit } from './visit.ts';
 
@@ -44,6 +45,7 @@ export class Serving {
   readonly hold: Hold;
   readonly visits: VisitsNoted;
   readonly #turns = new Turns((visit) => this.#guide(visit));
+  readonly #tunnels = new TunnelTurns();
   readonly #options: ServeOptions;
   readonly #cache: EdgeCache;
 
@@ -149,6 +151,7 @@ export class Serving {
       store,
       limits,
       words: edgeWords(visit, environment, this.#options.routerName),
+      tunnels: this.#tunnels,
       converse: (sink) => httpConversation(visit, place, sink, limits),
       onFailure: (failure, note, isUnsent) => this.#onFailure(visit, failure, note, isUnsent),
     };
@@ -174,6 +177,7 @@ export class Serving {
       store: undefined,
       limits,
       words: edgeWords(visit, environment, routerName),
+      tunnels: this.#tunnels,
       converse: (sink) => httpConversation(visit, { authority, path, moreLines: loopLine }, sink, limits),
       onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
     }).start();
