@@ -58,7 +58,7 @@ export const makeData = (deploying: Deploying, kept: ReadonlySet<string>): Promi
     async (signal) => {
       const { work, platform, machine, wanted, current, plan, source, clonings } = deploying;
       for (const line of [...openingLines(deploying), ...emptyLines(deploying, kept)]) work.log(line);
-      await prepareImages(machine, wanted.stack, work.log, signal);
+      await prepareImages(work, platform.db, machine, wanted.stack, signal);
       const cloned = current ? [] : clonings;
       if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
       await makeVolumes(machine, plan.volumes.make);

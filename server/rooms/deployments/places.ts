@@ -1,6 +1,10 @@
 /** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
 import { isStorage } from '../../drivers/images/catalogue.ts';
+import type { Images } from '../../drivers/images/images.ts';
+import type { Work } from '../../kernel/activity.ts';
+import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
+import { openProjectPlaces } from '../projects/room.ts';
 import { ensureAppLogs, stackLogs } from './app-logs.ts';
 import { logsPlace, volumesOf, type Places } from './containers.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
@@ -14,19 +18,28 @@ export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack
 
 const progressPercent = 20;
 
+/** Images that one organization has built at once; those of apps are built in their places to build. */
+const imagesOfOneMax = 2;
+const inImagePlace = openProjectPlaces(imagesOfOneMax);
+
 /** Images that are missing are built, which takes a while and is told. */
-export async function prepareImages({ images }: Machine, stack: Stack, log: (line: string) => void, signal: AbortSignal): Promise<void> {
+export async function prepareImages(work: Work<unknown>, db: Db, { images }: Machine, stack: Stack, signal: AbortSignal): Promise<void> {
   for (const type of typesOf(stack)) {
     if (await images.built(type)) continue;
-    log(`  Preparing ${type}, which is needed for the first time`);
-    let told = 0;
-    const onProgress = ({ percent, line }: { percent: number; line: string }) => {
-      if (percent < told + progressPercent) return;
-      told = percent;
-      log(`    ${Math.floor(percent)} %: ${line}`);
-    };
-    await images.ensure(type, onProgress, signal);
+    const onWait = () => work.log(`  Waiting for other images before ${type}`);
+    await inImagePlace(db, work.activity.project_id, work, { signal, onWait }, () => prepareImage(images, type, work.log, signal));
   }
+}
+
+async function prepareImage(images: Images, type: string, log: (line: string) => void, signal: AbortSignal) {
+  log(`  Preparing ${type}, which is needed for the first time`);
+  let told = 0;
+  const onProgress = ({ percent, line }: { percent: number; line: string }) => {
+    if (percent < told + progressPercent) return;
+    told = percent;
+    log(`    ${Math.floor(percent)} %: ${line}`);
+  };
+  await images.ensure(type, onProgress, signal);
 }
 
 /** What is not there is not in it, and is missed by whoever needs it. */

@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import { beforeAll, expect, test } from 'vitest';
+import { rooms } from '../rooms.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
+import { operation, plain } from './operation.ts';
+import type { Room } from './room.ts';
+
+const flood = 60;
+const tooMany = 600;
+const seconds = 0.2;
+
+/** Each holds a connection to the database for a while. */
+const expensive = operation({
+  summary: 'Ask for something expensive',
+  endpoint: 'GET /expensive',
+  permission: 'signed-in',
+  returns: plain(Type.Array(Type.Object({ answer: Type.Integer() }))),
+  handle: async (_, { db }) => (await sql<{ answer: number }>`select 1 as answer from pg_sleep(${seconds})`.execute(db)).rows,
+});
+const toys: Room = { name: 'Toys', about: 'For this test.', operations: { expensive } };
+
+let home: TestPlatform;
+let [mallory, ada]: Person[] = [];
+beforeAll(async () => {
+  home = await openTestPlatform([...rooms, toys]);
+  [mallory, ada] = [await home.person(), await home.person()];
+});
+
+const ask = async (person: Person | undefined) => (await person?.send('GET', '/expensive'))?.status;
+
+test('a caller who floods the API waits for their own requests, and nobody else does', async () => {
+  let answered = 0;
+  const all = Array.from({ length: flood }, () => ask(mallory).finally(() => (answered += 1)));
+  await expect.poll(() => answered).toBeGreaterThan(0);
+  const before = answered;
+  expect(await ask(ada)).toBe(200);
+  // As many as go on beside it, and those that were just being answered; not all that came before it.
+  expect(answered - before).toBeLessThan(flood / 3);
+  expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
+});
+
+test('one who sends more than anybody waits for is told so', async () => {
+  const replies = await Promise.all(Array.from({ length: tooMany }, () => mallory?.send('GET', '/users/me')));
+  const refused = replies.filter((reply) => reply?.status === 429);
+  expect(replies.filter((reply) => reply?.status === 200).length + refused.length).toBe(tooMany);
+  expect(refused[0]?.json.message ?? '').toMatch(/requests waiting already; send fewer at once/);
+});
