@@ -30,7 +30,7 @@ const claimLock = 0x0ff5_0001;
 const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) => ({ queue, most })));
 
 /** What a runner has places for: of activities that are carried out, or of those that only follow something. */
-export interface Room {
+export interface RunnerPlaces {
   is_patient: boolean;
   free: number;
   /** What one party may have of the runner's places, and what all within one outer party may. */
@@ -40,7 +40,7 @@ export interface Room {
 
 export interface Claiming {
   leaseSeconds: number;
-  room: readonly Room[];
+  places: readonly RunnerPlaces[];
   /** Types that only follow something. */
   patient: readonly string[];
   /** Types that the runner leaves alone. */
@@ -53,7 +53,7 @@ export interface Claiming {
  * Of those that lost their runner, and of those whose turn it is in all their lanes and that their queues have room for: as many as the runner has places for. Whose
  * party has least in its hands comes first, and none gets all of its places; within a party, those that were lost, then production, then the project that has least.
  */
-export const claim = (db: Db, runner: string, { leaseSeconds, room, patient, except, inHand }: Claiming): Promise<Activity[]> =>
+export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, except, inHand }: Claiming): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
     await openScheduled(tx);
@@ -85,8 +85,8 @@ export const claim = (db: Db, runner: string, { leaseSeconds, room, patient, exc
       ranked as (${ranked}),
       chosen as (
         select id, row_number() over (partition by is_patient order by outer_rank, is_lost desc, is_urgent desc, position) <= free as has_place
-        from ranked join jsonb_to_recordset(${JSON.stringify(room)}::jsonb)
-          as room (is_patient boolean, free integer, party_most integer, outer_most integer) using (is_patient)
+        from ranked join jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
+          as places (is_patient boolean, free integer, party_most integer, outer_most integer) using (is_patient)
         where party_rank <= party_most and outer_rank <= outer_most)
       update activities set state = 'in_progress', runner = ${runner}, fence = fence + 1,
         lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),

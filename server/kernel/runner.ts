@@ -5,7 +5,7 @@
 import { ulid } from './id.ts';
 import type { Activity, ActivityDefinition } from './activity.ts';
 import { carryOut, Interrupted, type Faults, type Wait } from './activity-run.ts';
-import { claim, renewLeases, type Room } from './activity-queries.ts';
+import { claim, renewLeases, type RunnerPlaces } from './activity-queries.ts';
 import type { Platform } from '../platform.ts';
 
 export interface Runner {
@@ -75,7 +75,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const inHand = () =>
     [...running.values()].map(({ activity: { id, type }, waits }) => ({ id, is_patient: patient.includes(type) || waits > 0 }));
 
-  const roomBeside = (held: ReturnType<typeof inHand>): Room[] =>
+  const placesBeside = (held: ReturnType<typeof inHand>): RunnerPlaces[] =>
     [
       { is_patient: false, most: activitiesMax },
       { is_patient: true, most: patientMax },
@@ -91,10 +91,10 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
         const held = inHand();
-        const room = roomBeside(held);
-        if (room.every(({ free }) => free === 0)) continue;
+        const places = placesBeside(held);
+        if (places.every(({ free }) => free === 0)) continue;
         const except = hasMachine() ? [] : forTheMachine;
-        (await claim(db, name, { leaseSeconds, room, patient, except, inHand: held })).forEach(begin);
+        (await claim(db, name, { leaseSeconds, places, patient, except, inHand: held })).forEach(begin);
       }
     } catch (error) {
       log.warn({ error }, 'activities could not be claimed');
