@@ -113,7 +113,7 @@ const errorBytesMax = 64 * 1024;
 const commandsAtOnceMax = 16;
 
 /** So many at once; the others wait, and come in the order in which they came. */
-function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let underWay = 0;
   const waiting: (() => void)[] = [];
   return async (work) => {
