@@ -9,7 +9,7 @@ import { firstPerson, openProject, successful } from './open-project.ts';
 import { openReleasedCli } from './released-cli.ts';
 
 /** Each command starts the client anew, on some machines in an emulator; two at a time. */
-const flowMilliseconds = 300_000;
+const flowMilliseconds = 400_000;
 const tunnelSecondsMax = 60;
 
 const files = {
@@ -21,8 +21,9 @@ applications:
     mounts: {files: {source: storage, source_path: files}}
     web: {commands: {start: exec node server.mjs}}
     workers: {clerk: {commands: {start: sleep infinity}}}
+    operations: {tell: {role: viewer, commands: {start: 'pgrep -x node >/dev/null && echo told by the app || echo told by the worker'}}}
 services:
-  db: {type: 'postgresql:17'}
+  db: {type: 'postgresql:18'}
 routes:
   https://{default}/: {type: upstream, upstream: 'app:http'}
 `,
@@ -34,7 +35,7 @@ createServer((request, response) => response.end('here')).listen(Number(process.
 };
 
 test(
-  'the released CLI gets into an environment: ssh, relationships, db:sql, tunnels, mounts, logs and scp',
+  'the released CLI gets into an environment: ssh, relationships, db:sql, db:dump, tunnels, mounts, logs and scp',
   { timeout: flowMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -78,6 +79,16 @@ test(
       run('mount:upload', '-A', 'app', '--mount', 'files', '--source', local('up'), '--yes'),
     ]);
     expect(counted).toMatch(/INSERT 0 2\s+2\s/);
+    // Of the newest PostgreSQL that there is, which no older pg_dump would read.
+    const [, told] = await Promise.all([
+      run('db:dump', '-A', 'app', '--file', local('dump.sql')),
+      cli.run(['operation:run', ...where, 'tell', '--yes'], person.apiToken, cli.home),
+    ]);
+    expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining('told by the app') });
+    await run('db:sql', '-A', 'app', '--raw', 'drop table guests');
+    const dump = await readFile(local('dump.sql'), 'utf8');
+    expect(await cli.run(['db:sql', ...where, '-A', 'app'], person.apiToken, cli.home, dump)).toMatchObject({ code: 0 });
+    expect(await run('db:sql', '-A', 'app', '--raw', 'select count(*) from guests')).toMatch(/^\s*2\s/);
     const [log] = await Promise.all([
       run('environment:logs', '-A', 'app', 'app', '--lines', '20'),
       run('mount:download', '-A', 'app', '--mount', 'files', '--target', local('down'), '--yes'),

@@ -91,9 +91,25 @@ test('the released CLI creates a team, adds a member of the organization, lists 
     [id, 'Designers', '1', '0'],
   ]);
 
+  const removed = await run('team:user:delete', '--team', id, 'grace@example.org', '--yes');
+  expect(removed).toMatchObject({ code: 0, stderr: expect.stringContaining('removed from the team') });
+  expect((await send(url, token, 'GET', `/teams/${id}/members`)).json.items).toEqual([]);
   expect(await run('team:delete', '--team', id, '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('was deleted.') });
   expect((await team()).status).toBe(404);
   expect((await send(url, token, 'GET', `/organizations/${organization.id}/members/${grace}`)).status).toBe(200);
+});
+
+test('the released CLI lists the subscriptions of an organization, and deletes it', async () => {
+  await using installation = await createInstallation();
+  const { apiToken } = await (await installation.start()).credentials();
+  const { url } = installation;
+  const token = await accessToken(url, apiToken);
+  await using cli = await openReleasedCli(url);
+  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines' })).json;
+  const listed = await cli.run(['organization:subscription:list', '--org', 'engines'], apiToken);
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('No subscriptions were found') });
+  expect(await cli.run(['organization:delete', '--org', 'engines', '--yes'], apiToken)).toMatchObject({ code: 0 });
+  expect((await send(url, token, 'GET', `/organizations/${organization.id}`)).status).toBe(404);
 });
 
 /** Answers the id. */

@@ -80,6 +80,8 @@ test(
 
     const activities = await run(
       'activity:list',
+      '--limit',
+      '200',
       '-p',
       project,
       '-e',
@@ -92,6 +94,9 @@ test(
     expect(activities.stdout).toMatch(/admin merged feature\/login into Main\tcomplete\tsuccess/);
     expect((await run('activity:log', '-p', project, '-e', 'main', '--type', 'environment.push')).stdout).toContain('Found 1 new commit');
 
+    expect((await run('project:clear-build-cache', '-p', project)).stderr).toContain('cleared');
+    await run('project:curl', '-p', project, '-X', 'PATCH', '-d', '{"description": "Sells things"}');
+    expect((await send(url, token, 'GET', `/projects/${project}`)).json.description).toBe('Sells things');
     await run(
       'variable:create',
       '-p',

@@ -16,7 +16,7 @@ export interface ReleasedCli extends AsyncDisposable {
   /** A folder that is its home, for the length of the test. */
   readonly home: string;
   /** Without an API token it uses what it was told by signing in. */
-  run(args: string[], apiToken?: string, folder?: string): Promise<Ended>;
+  run(args: string[], apiToken?: string, folder?: string, input?: string): Promise<Ended>;
   /** A command that waits for a person, or leaves something running; it ends with the test. */
   converse(args: string[], apiToken?: string): Conversation;
 }
@@ -48,9 +48,10 @@ export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast
   const started: number[] = [];
   return {
     home,
-    run: (args, apiToken, folder) =>
+    run: (args, apiToken, folder, input) =>
       runProgram(program.file, [...program.args, ...args], {
         ...(folder !== undefined && { folder }),
+        ...(input !== undefined && { input }),
         env: { ...env, UPSUN_CLI_NO_INTERACTION: '1', ...(apiToken !== undefined && { UPSUN_CLI_TOKEN: apiToken }) },
         secondsMax: commandSecondsMax,
       }),

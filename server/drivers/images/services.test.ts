@@ -154,6 +154,31 @@ describe.runIf(canRunContainers)(`images of services${whyNoContainers}`, () => {
   });
 });
 
+describe.runIf(canRunContainers)(`tools in the images of apps${whyNoContainers}`, { timeout: buildMillisecondsMax }, () => {
+  beforeAll(async () => {
+    containers = await openTestContainers();
+    const { layers } = await containers.images.ensure('static:1');
+    await containers.start({ name: 'app', layers, argv: ['sleep', 'infinity'], writable: ['/tmp'] });
+  });
+  afterAll(() => containers.close());
+
+  test.for(serviceTypes.filter((type) => type.startsWith('postgresql:')))('dump %s and bring it back', async (type) => {
+    const { service } = entryOf(catalogue, type).entry;
+    const { address } = await start('server', type, service!, await containers.volume(type.replace(':', '-')));
+    const fromApp = { container: 'app', address };
+    const owner: Account = { ...ada, privileges: { main: 'admin' } };
+    await perform('server', service!, service!.access!({ databases: ['main'], accounts: [owner] }));
+    await psql(fromApp, owner, 'main', `${createTable} ${sqlWord};`);
+    const dump = await inside('app', ['pg_dump', `--host=${address}`, `--username=${owner.name}`, 'main'], '', {
+      PGPASSWORD: owner.password,
+    });
+    await psql(fromApp, owner, 'main', 'drop table words;');
+    await psql(fromApp, owner, 'main', dump);
+    expect(await psql(fromApp, owner, 'main', 'select word from words;')).toBe(word);
+    await containers.runtime.remove('server');
+  });
+});
+
 /** Each statement as the account in the database; an error in words that say it was refused, or what it gives. */
 const sqlClients = { postgresql: psql, mariadb } as const;
 

@@ -123,6 +123,8 @@ function webappDocument(stack: Stack, app: App) {
 function workerDocument(stack: Stack, worker: WorkerDocument) {
   return {
     ...worker,
+    // They are run in the app. A released client that is not told where takes the last container that lists one.
+    operations: {},
     ...containerDocument(stack, worker, worker.app),
     ...sizeDocument(sizedApp(worker, storageOwners(stack.model)), stack.sizes.workers[worker.name], worker.resources),
   };

@@ -64,6 +64,15 @@ describe('a deployment', () => {
     expect(changed).toMatchObject({ isChange: true, interrupts: true, forbidsRolling: false });
   });
 
+  test('in which only the edge has something else to do starts nothing and runs no hooks', () => {
+    const closed = { is_enabled: true, addresses: [], basic_auth: { ada: 'secret' } };
+    const [wanted, edge] = [next(), { http_access: closed, restrict_robots: false }];
+    const routes = Object.fromEntries(Object.entries(wanted.routes).map(([url, route]) => [url, { ...route, ...edge }]));
+    const changed = plan({ ...wanted, settings: { ...wanted.settings, ...edge }, routes });
+    expect(new Set([...changed.instances, ...changed.services].map(({ action }) => action))).toEqual(new Set(['keep']));
+    expect(changed).toMatchObject({ isChange: false, interrupts: false });
+  });
+
   test('with a variable that apps are told replaces them', () => {
     const variable = {
       name: 'env:GREETING',

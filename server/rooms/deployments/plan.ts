@@ -111,13 +111,16 @@ function serviceEssence(stack: Stack, name: string): string {
   return JSON.stringify(rest);
 }
 
-/** What hooks may have to do with, as opposed to when, by what name and how large it runs. Tasks are no part of what runs. */
-function partsOf({ model: { tasks, ...model }, slugs, routes, settings, secrets }: Stack): string {
+/**
+ * What hooks may have to do with, as opposed to when, by what name and how large it runs. Tasks are no part of what runs, and who may visit, and
+ * whether robots may, only the edge has to know.
+ */
+function partsOf({ model: { tasks, ...model }, slugs, routes, settings: { enable_smtp }, secrets }: Stack): string {
   const ofApps = Object.entries(slugs).filter(([name]) => !Object.hasOwn(tasks, name));
-  return JSON.stringify([model, ofApps.sort(byName), routes, settingsOf(settings), secrets]);
+  const leading = Object.entries(routes).map(([url, { http_access: _, restrict_robots: __, ...route }]) => [url, route]);
+  return JSON.stringify([model, ofApps.sort(byName), leading, enable_smtp, secrets]);
 }
 
-const settingsOf = ({ http_access, enable_smtp, restrict_robots }: Stack['settings']) => [http_access, enable_smtp, restrict_robots];
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
 const hasDeployHook = ({ model }: Stack) => Object.values(model.applications).some(({ hooks }) => hooks.deploy !== null);

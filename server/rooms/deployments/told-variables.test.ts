@@ -199,7 +199,8 @@ describe('an app', () => {
     const routes = decoded(variables['PLATFORM_ROUTES']);
     expect(routes[`https://${host}/`]).toMatchObject({ primary: true, id: 'front', upstream: 'shop', original_url: 'https://{default}/' });
     expect(routes[`http://${host}/`]).toMatchObject({ type: 'redirect', to: `https://${host}/` });
-    for (const route of Object.values(routes)) expect(route).not.toHaveProperty('redirects');
+    for (const route of Object.values(routes))
+      for (const field of ['redirects', 'http_access', 'restrict_robots']) expect(route).not.toHaveProperty(field);
   });
 
   test('that listens on a socket is told which; its files are where it is told', () => {

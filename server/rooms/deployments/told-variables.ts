@@ -104,8 +104,14 @@ function webVariables({ web }: App): Told {
 }
 
 /** As apps are told of it: without `redirects`, and with the app's name alone. */
+/** Without what only the edge follows: it changes while apps run, and they would have to be started anew to be told. */
 function toldRoute(route: ResolvedRoute) {
-  const { redirects: _, ...told } = 'redirects' in route ? route : { ...route, redirects: undefined };
+  const {
+    redirects: _,
+    http_access: _access,
+    restrict_robots: _robots,
+    ...told
+  } = 'redirects' in route ? route : { ...route, redirects: undefined };
   return told.type === 'upstream' ? { ...told, upstream: told.upstream.split(':', 1)[0] } : told;
 }
 

@@ -194,8 +194,11 @@ describe('branching', () => {
     expect(json._embedded.activities).toMatchObject([
       { type: 'environment.branch', environments: ['main', 'feature/new'], state: 'pending' },
     ]);
-    expect((await owner.send('POST', at('main', '/branch'), { name: 'again' })).status).toBe(409);
+    // What happens there meanwhile is waited for.
+    const again = await owner.send('POST', at('main', '/branch'), { name: 'again', resources: null });
+    expect(again).toMatchObject({ status: 200, json: { _embedded: { entity: { id: 'again', parent: 'main', is_dirty: true } } } });
     await work();
+    expect((await get('again')).head_commit).toBe(await head('main'));
     expect(await get('feature/new')).toMatchObject({
       title: 'Something new',
       type: 'staging',
@@ -211,6 +214,22 @@ describe('branching', () => {
       expect((await owner.send('GET', `/api/projects/${project.id}/environments/${path}`)).json.id).toBe('feature/new');
       expect((await owner.send('GET', `/projects/${project.id}/environments/${path}/activities?count=1`)).json).toHaveLength(1);
     }
+  });
+
+  test('is not blamed for addresses below an environment at which there is nothing', async () => {
+    const ask = async (method: 'GET' | 'POST', path: string) =>
+      (await owner.send(method, `/projects/${project.id}/environments/${path}`)).json;
+    expect(await ask('GET', 'main/rubbish')).toMatchObject({
+      code: 404,
+      message: expect.stringContaining('nothing at /rubbish of the environment main'),
+    });
+    expect(await ask('GET', 'feature/new/rubbish')).toMatchObject({
+      code: 404,
+      message: expect.stringContaining('environment feature/new'),
+    });
+    expect(await ask('POST', 'main/rubbish')).toMatchObject({ code: 404, message: expect.stringContaining('There is nothing at POST') });
+    expect(await ask('GET', 'absent/rubbish')).toMatchObject({ code: 404, message: 'No such environment.' });
+    expect((await owner.send('GET', `/projects/${project.id}/environments/main/activities?count=200`)).status).toBe(200);
   });
 
   test('names what is wrong', async () => {

@@ -71,7 +71,8 @@ function definedIn({ webapps, workers, services }: Deployment, service: string, 
       'service',
       `must be ${listed(Object.keys(all))}; ${JSON.stringify(service)} ${Object.hasOwn(services, service) ? 'has no operations' : 'does not run here'}`,
     );
-  const operations = all[service]?.operations ?? {};
+  // A worker has those of its app.
+  const operations = webapps[workers[service]?.app ?? service]?.operations ?? {};
   const defined = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
   if (!defined)
     throw invalidField(
