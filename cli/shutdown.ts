@@ -20,12 +20,18 @@ export async function shutDown() {
     if (!existsSync(join(config.data, 'runtime'))) return;
     const volumes = await openVolumes(config, () => {});
     const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
-    const removed = await runtime.removeLeftovers(new Set());
+    const running = (await runtime.list()).length;
+    // What others of the machine keep from being removed does not keep the rest from ending.
+    const left = await runtime.removeLeftovers(new Set()).then(
+      () => undefined,
+      (error: Error) => error,
+    );
     await runtime.close();
     removeRunFolder(join(config.data, 'runtime'));
     await volumes.close();
     await volumes.unmount?.();
-    console.log(`${removed.length} containers are stopped; the next start brings back what should run.`);
+    if (left) throw left;
+    console.log(`${running} containers are stopped; the next start brings back what should run.`);
   } finally {
     data.close();
   }

@@ -96,8 +96,13 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
   await ensureLogsFolder(logsFolder(config));
   const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
   const authorities = trustedAuthorities(config.caCertificates);
-  const env = authorityVariables(authorities);
-  const runtime = await openRuncRuntime({ folder: join(data, 'runtime'), volumes, env, allowPrivateAddresses });
+  const runtime = await openRuncRuntime({
+    folder: join(data, 'runtime'),
+    volumes,
+    env: authorityVariables(authorities),
+    allowPrivateAddresses,
+    tell: (sentence) => log.warn(sentence),
+  });
   return {
     volumes,
     runtime,

@@ -14,7 +14,7 @@ let folder: string;
 let git: Git;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-greedy-git-'));
-  git = await openGit(folder, { allowPrivateAddresses: true });
+  git = await openGit(folder, { allowPrivateAddresses: ['0.0.0.0/0'] });
   for (const project of ['one', 'two', 'modest']) await git.create(project, 'main');
 });
 afterAll(async () => {

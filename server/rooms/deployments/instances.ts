@@ -102,9 +102,10 @@ async function waitForPostStart({ runtime }: Machine, runnable: Runnable, contai
   if (code !== 0) throw new CommandFailed(`${container} did not become ready: post_start ended with exit code ${code}. ${said}`);
 }
 
-/** As their descriptions say how; those that are not there are no matter. */
+/** As their descriptions say how; those that are not there are no matter. One that cannot be removed does not keep the others. */
 export async function removeContainers({ runtime }: Pick<Machine, 'runtime'>, names: readonly string[]): Promise<void> {
-  await Promise.all(names.map((name) => runtime.remove(name)));
+  const removed = await Promise.allSettled(names.map((name) => runtime.remove(name)));
+  for (const each of removed) if (each.status === 'rejected') throw each.reason;
 }
 
 /** All in the network of the stack, by whatever name. */

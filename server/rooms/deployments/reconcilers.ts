@@ -68,7 +68,9 @@ export const collectStacks: Reconciler = {
 
 async function removeContainer({ log }: Platform, { runtime }: Machine, name: string) {
   log.warn({ container: name }, 'a container that belongs to no environment is removed');
-  await runtime.remove(name);
+  await runtime
+    .remove(name)
+    .catch((error: unknown) => log.warn({ container: name, error }, 'a container could not be removed; it is tried again'));
 }
 
 /** Already told, once for each process. */

@@ -6,7 +6,7 @@
  */
 import type { Command, Limits } from '../runtime.ts';
 import type { Description } from './description.ts';
-import { type Places, cgroupOf, netnsOf, rootOf, usersOf } from './places.ts';
+import { type Places, cgroupOf, rootOf, usersOf } from './places.ts';
 import { seccompProfile } from './seccomp.ts';
 
 export const initPath = '/.offshoot/init';
@@ -45,7 +45,7 @@ const maskedPaths = [
 ].map((name) => `/proc/${name}`);
 const readonlyPaths = ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`);
 
-export function bundleConfig(places: Places, description: Description, slot: number): object {
+export function bundleConfig(places: Places, description: Description, slot: number, netns: string): object {
   const { name, limits } = description;
   const ids = [{ containerID: 0, hostID: firstUserOf(slot), size: usersPerNetwork }];
   return {
@@ -61,7 +61,7 @@ export function bundleConfig(places: Places, description: Description, slot: num
       namespaces: [
         ...['pid', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
         { type: 'user', path: usersOf(places, name) },
-        { type: 'network', path: netnsOf(places, name) },
+        { type: 'network', path: netns },
       ],
       resources: { devices: [{ allow: false, access: 'rwm' }], ...resourcesOf(limits) },
       seccomp: seccompProfile,

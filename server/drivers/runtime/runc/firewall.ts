@@ -13,7 +13,7 @@ import { connectionLimits, refusing, removedConnectionLimits } from './connectio
 import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';
 import { addressOf, subnetOf } from './slots.ts';
 
-const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
+export const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
 const anyBridge = 'of-*';
 /** Link-local, which AWS, Google, Azure and others use, and the two that are not: Alibaba's and Azure's. No operator wants them reached. */
 const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';

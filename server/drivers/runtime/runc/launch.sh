@@ -81,6 +81,8 @@ if [ "$step" = again ]; then
   exec 9>lock
   flock 9
   wanted || exit 0
+  # Somebody has unmounted all that they could: the platform makes it anew.
+  mountpoint -q private/root && mountpoint -q users || exit 0
   keep_last_end
   mv -f durable/restarts.new durable/restarts
   runc --root $runc_root delete --force -- "$name" 9>&-

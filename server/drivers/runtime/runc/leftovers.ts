@@ -13,40 +13,44 @@ import {
   bundleOf,
   cgroupParentOf,
   durableOf,
+  earlierNetnsFolder,
+  earlierNetnsPrefix,
   entriesOf,
-  netnsFolder,
-  netnsPrefix,
   scratchPrefix,
   vethOf,
   vethPrefix,
 } from './places.ts';
+import { removeEach } from './remove-each.ts';
 import { commandOf, signalProcess } from './processes.ts';
 import { stateOf } from './state.ts';
 
-/** What was removed, in words. */
+/** What was removed, in words; in the end it throws what could not be, after all else was. */
 export async function removeLeftovers(machine: Machine, keep: ReadonlySet<string>): Promise<string[]> {
-  const { places } = machine;
+  const { places, programs } = machine;
   const removed: string[] = [];
-  for (const name of await namesFound(machine)) {
-    const described = readDescription(places, name) !== undefined;
-    const kept = keep.has(name) && described;
-    if (kept && isWhole(places, name)) continue;
-    await machine.turns.take(name, async () => {
-      await clearContainer(machine, name, undefined);
-      if (!kept) await machine.outputs.end(name);
-      if (!kept) rmSync(durableOf(places, name), { recursive: true, force: true });
-    });
-    removed.push(kept ? `what an interrupted start left of ${name}` : `container ${name}`);
-  }
-  removed.push(
-    ...(await removeUnusedNetworks(places, machine.programs)),
-    ...(await removeLinks(machine)),
-    ...(await removeMounts(machine)),
-    ...endMonitors(places),
-  );
-  await writeFirewall(places, machine.programs);
-  removeCgroup(cgroupParentOf(places));
+  const remove = async (work: () => Promise<string[]> | string[]) => void removed.push(...(await work()));
+  await removeEach('all that should not be there', [
+    ...[...(await namesFound(machine))].map((name) => [() => remove(() => removeLeftContainer(machine, name, keep))]),
+    [() => remove(() => removeUnusedNetworks(places, programs))],
+    [() => remove(() => removeLinks(machine))],
+    [() => remove(() => removeMounts(machine))],
+    [() => remove(() => endMonitors(places))],
+    [() => writeFirewall(places, programs)],
+    [() => removeCgroup(cgroupParentOf(places))],
+  ]);
   return removed;
+}
+
+async function removeLeftContainer(machine: Machine, name: string, keep: ReadonlySet<string>): Promise<string[]> {
+  const { places } = machine;
+  const isKept = keep.has(name) && readDescription(places, name) !== undefined;
+  if (isKept && isWhole(places, name)) return [];
+  await machine.turns.take(name, async () => {
+    await clearContainer(machine, name, undefined);
+    if (!isKept) await machine.outputs.end(name);
+    if (!isKept) rmSync(durableOf(places, name), { recursive: true, force: true });
+  });
+  return [isKept ? `what an interrupted start left of ${name}` : `container ${name}`];
 }
 
 /** Running, about to run again, or with nothing left on the machine. */
@@ -63,7 +67,7 @@ async function namesFound({ places, volumes }: Machine): Promise<Set<string>> {
     ...entriesOf(places.containers),
     ...entriesOf(places.runContainers),
     ...entriesOf(places.runcRoot),
-    ...afterPrefix(entriesOf(netnsFolder), netnsPrefix(places)),
+    ...afterPrefix(entriesOf(earlierNetnsFolder), earlierNetnsPrefix(places)),
     ...cgroupsIn(cgroupParentOf(places)),
     ...afterPrefix(scratch, scratchPrefix(places)),
   ]);

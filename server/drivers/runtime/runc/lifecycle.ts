@@ -3,7 +3,7 @@
  * is found, not remembered.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
 import { mountPoints } from '../../mounts.ts';
@@ -12,7 +12,7 @@ import { bundleConfig } from './bundle.ts';
 import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
 import type { Frozen } from './frozen.ts';
-import { type Attachment, ensureNetwork, isRestricted, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
+import { type Attachment, ensureNetwork, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
 import type { Outputs } from './output.ts';
 import {
   type Places,
@@ -20,6 +20,7 @@ import {
   cgroupOf,
   cgroupParentOf,
   durableOf,
+  earlierNetnsOf,
   entriesOf,
   makeFolder,
   netnsOf,
@@ -45,6 +46,7 @@ import {
   tokenFile,
   worksOn,
 } from './state.ts';
+import { removeEach } from './remove-each.ts';
 import type { Turns } from './turns.ts';
 
 export interface Machine {
@@ -107,7 +109,12 @@ async function together<First, Second>(first: Promise<First>, second: Promise<Se
 }
 
 export function writeConfig(places: Places, description: Description, slot: number) {
-  writeWhole(join(bundleOf(places, description.name), 'config.json'), JSON.stringify(bundleConfig(places, description, slot)));
+  const { name } = description;
+  const file = join(bundleOf(places, name), 'config.json');
+  // One that an earlier version started keeps its namespace where that one had them.
+  const earlier = earlierNetnsOf(places, name);
+  const netns = readText(file)?.includes(JSON.stringify(earlier)) ? earlier : netnsOf(places, name);
+  writeWhole(file, JSON.stringify(bundleConfig(places, description, slot, netns)));
 }
 
 /** The hash of the description that was launched, and the word for the token file. */
@@ -193,45 +200,83 @@ async function endMonitor(bundle: string) {
   await waitUntil(gone, killMillisecondsMax);
 }
 
-/** Leaves nothing of it on the machine but the description, the logs and how it ended. */
+/**
+ * Leaves nothing of it on the machine but the description, the logs and how it ended. What others of the machine keep from being removed does not
+ * stop the rest: it is told at the end, and whoever calls again finds only that.
+ */
 export async function clearContainer(machine: Machine, name: string, stop: Description['stop'] | undefined) {
   const { places, programs, volumes } = machine;
-  await stopContainer(machine, name, stop);
-  await killRest(cgroupOf(places, name));
   const attachment = readAttachment(places, name);
-  const link = attachment && vethOf(places, attachment.slot, attachment.host);
-  await Promise.all([
-    unmountAll(machine, name),
-    link && existsSync(`/sys/class/net/${link}`) && programs.attempt('ip', ['link', 'delete', link]),
-  ]);
-  if (isRestricted(places, name)) await machine.turns.take(networksTurn, () => liftRestriction(places, programs, name));
-  removeBundle(places, name);
-  removeCgroup(cgroupOf(places, name));
-  removeCgroup(cgroupParentOf(places));
-  // One that is about to start has its bundle already.
-  const isLast = () => entriesOf(places.runContainers).length === 0;
-  if (isLast()) await Promise.all([machine.preparers.close(), machine.frozen.close()]);
-  if (isLast()) removeCgroup(monitorsOf(places));
-  await Promise.all([
-    volumes.remove(scratchOf(places, name)),
-    attachment && machine.turns.take(networksTurn, () => leaveNetwork(places, programs, attachment)),
+  const stopping = stopContainer(machine, name, stop);
+  await stopping.catch(() => {});
+  await killRest(name, cgroupOf(places, name));
+  await removeEach(`what runs for ${name}`, [
+    [() => stopping],
+    [() => unmountAll(machine, name), () => attachment && removeLink(machine, attachment)],
+    [() => machine.turns.take(networksTurn, () => liftRestriction(places, programs, name))],
+    [() => removeBundle(places, name)],
+    [() => [cgroupOf(places, name), cgroupParentOf(places)].forEach(removeCgroup)],
+    [() => endWithTheLast(machine)],
+    [
+      () => volumes.remove(scratchOf(places, name)),
+      () => attachment && machine.turns.take(networksTurn, () => leaveNetwork(places, programs, attachment)),
+    ],
   ]);
 }
 
-/** What runc no longer knows about, as when it was killed itself. */
-async function killRest(cgroup: string) {
-  await waitUntil(() => {
+async function removeLink({ places, programs }: Machine, { slot, host }: Attachment) {
+  const link = vethOf(places, slot, host);
+  // It goes with the namespace at its other end, perhaps meanwhile.
+  if (existsSync(`/sys/class/net/${link}`)) await programs.attempt('ip', ['link', 'delete', link]);
+}
+
+/** One that is about to start has its bundle already. */
+async function endWithTheLast({ places, preparers, frozen }: Machine) {
+  const isLast = () => entriesOf(places.runContainers).length === 0;
+  if (isLast()) await Promise.all([preparers.close(), frozen.close()]);
+  if (isLast()) removeCgroup(monitorsOf(places));
+}
+
+/** What runc no longer knows about, as when it was killed itself. What a process uses is not taken from it. */
+async function killRest(name: string, cgroup: string) {
+  const isOver = await waitUntil(() => {
     const pids = processesIn(cgroup);
     for (const pid of pids) signalProcess(pid, 'SIGKILL');
     return pids.length === 0;
   }, killMillisecondsMax);
+  if (!isOver) throw new Error(`Processes of ${name} do not end: ${processesIn(cgroup).join(', ')}`);
 }
 
+/** One over the other, where others have mounted something that ours were in. */
+const mountsMax = 16;
+
 async function unmountAll({ places, programs }: Machine, name: string) {
-  const netns = netnsOf(places, name);
-  const mounted = [rootOf(places, name), usersOf(places, name), netns].filter((path) => mountPoints().includes(path));
-  if (mounted.length > 0) await programs.run('umount', ['--recursive', '--lazy', '--', ...mounted]);
-  rmSync(netns, { force: true });
+  const netns = [netnsOf(places, name), earlierNetnsOf(places, name)];
+  const paths = [rootOf(places, name), usersOf(places, name), ...netns];
+  for (let count = 0; count < mountsMax; count++) {
+    const mounted = paths.filter((path) => mountPoints().includes(path));
+    if (mounted.length === 0) break;
+    // One that is covered by what others have mounted is listed and cannot be reached: what cannot be unmounted now is found by who comes next.
+    const { code } = await programs.attempt('umount', ['--recursive', '--lazy', '--', ...mounted]);
+    if (code !== 0) break;
+  }
+  removeNamespaceFile(earlierNetnsOf(places, name));
+}
+
+/** What it would be started again from; somebody may have unmounted all that they could. Otherwise it has to be made anew. */
+export function isMounted(places: Places, name: string): boolean {
+  const mounted = new Set(mountPoints());
+  const netns = [netnsOf(places, name), earlierNetnsOf(places, name)];
+  return [rootOf(places, name), usersOf(places, name)].every((path) => mounted.has(path)) && netns.some((path) => mounted.has(path));
+}
+
+/** Of an earlier version. Others may have mounted something over the folder so that it cannot be removed; an empty file is in nobody's way. */
+function removeNamespaceFile(path: string) {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && ['ENOENT', 'EBUSY'].includes(String(error.code)))) throw error;
+  }
 }
 
 /** The root goes first, and only if it is empty: below it volumes may still be mounted, and removing a tree would go into them. */

@@ -8,7 +8,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { joinMonitors } from './cgroups.ts';
 import { readDescription } from './description.ts';
-import { type Machine, launchedAs, monitorsOf } from './lifecycle.ts';
+import { type Machine, isMounted, launchedAs, monitorsOf } from './lifecycle.ts';
 import { type Places, bundleOf, entriesOf, readText } from './places.ts';
 import { isMonitored, noteMonitor, runningOf, tokenFile } from './state.ts';
 
@@ -40,7 +40,10 @@ export function keepMonitored(machine: Machine): () => void {
 }
 
 /** It has become ready, so that it is to be started again; what is still starting is in the hands of whoever starts it. */
-const isLeftAlone = (places: Places, name: string) => readText(tokenFile(places, name)) !== undefined && !isMonitored(places, name);
+const isLeftAlone = (places: Places, name: string) =>
+  readText(tokenFile(places, name)) !== undefined &&
+  !isMonitored(places, name) &&
+  (runningOf(places, name) !== undefined || isMounted(places, name));
 
 async function replaceMonitor({ places }: Machine, name: string) {
   const description = readDescription(places, name);

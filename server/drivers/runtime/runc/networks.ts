@@ -44,7 +44,7 @@ export function readAttachment(places: Places, name: string): Attachment | undef
   return network ? { network, slot: Number(slot), host: Number(host), names } : undefined;
 }
 
-const attachments = (places: Places) =>
+export const attachments = (places: Places) =>
   entriesOf(places.runContainers).flatMap((name) => {
     const attachment = readAttachment(places, name);
     return attachment ? { ...attachment, name } : [];
@@ -104,14 +104,17 @@ export async function ensureNetwork(places: Places, programs: Programs, { name }
   if (!isThere || isRestricted(places, name)) await writeFirewall(places, programs);
   if (isThere) return;
   allowForwarding();
+  await programs.run('ip', ['-batch', '-'], bridgeBatch(places, slot));
+}
+
+export const bridgeBatch = (places: Places, slot: number) => {
   const bridge = bridgeOf(places, slot);
-  const batch = `link add ${bridge} address ${hardwareAddressOf(slot, 1)} type bridge
+  return `link add ${bridge} address ${hardwareAddressOf(slot, 1)} type bridge
 link set ${bridge} addrgenmode none
 addr add ${gatewayOf(slot)}/25 dev ${bridge}
 link set ${bridge} up
 `;
-  await programs.run('ip', ['-batch', '-'], batch);
-}
+};
 
 /** Of one that runs. Callers take turns. */
 export async function changeRestriction(places: Places, programs: Programs, name: string, outbound: readonly OutboundRule[] | undefined) {
@@ -181,7 +184,7 @@ addr add ${addressOf(slot, host)}/25 dev eth0
 link set eth0 up
 route add default via ${gatewayOf(slot)}
 `,
-    outside: `link add ${veth} type veth peer name eth0 address ${hardwareAddressOf(slot, host)} netns ${netns}
+    outside: `link add ${veth} type veth peer name eth0 address ${hardwareAddressOf(slot, host)} netns "${netns}"
 link set ${veth} addrgenmode none
 link set ${veth} master ${bridgeOf(places, slot)} up
 `,
@@ -231,7 +234,7 @@ function writeNameFiles(folder: string, files: Readonly<Record<string, string>>)
   for (const [file, text] of Object.entries(files)) if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
 }
 
-function allowForwarding() {
+export function allowForwarding() {
   const file = '/proc/sys/net/ipv4/ip_forward';
   if (readText(file)?.trim() !== '1') writeFileSync(file, '1');
 }

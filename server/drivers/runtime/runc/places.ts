@@ -31,7 +31,8 @@ export interface Places {
 
 const runFolderOf = (instance: string) => join('/run/offshoot', instance);
 export const slotsFolder = '/run/offshoot/slots';
-export const netnsFolder = '/run/netns';
+/** Where earlier versions kept network namespaces. It belongs to nobody, and the first `ip netns add` of anybody mounts all that is in it a second time. */
+export const earlierNetnsFolder = '/run/netns';
 
 export interface PlacesOptions {
   /** What need not survive a reboot; by default under /run. */
@@ -64,7 +65,7 @@ export function makeFolders(places: Places) {
   // The root user of a container, who is nobody special on the machine, passes through these to its own root.
   for (const path of [places.runContainers, places.networks]) makeFolder(path, 0o711);
   for (const path of [places.containers, places.runcRoot]) makeFolder(path, 0o700);
-  for (const path of [slotsFolder, netnsFolder]) mkdirSync(path, { recursive: true });
+  mkdirSync(slotsFolder, { recursive: true });
 }
 
 /** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container. */
@@ -114,8 +115,11 @@ export const bundleOfRoot = (mountPoint: string): string | undefined =>
   mountPoint.endsWith(`/${rootInBundle}`) ? mountPoint.slice(0, -rootInBundle.length - 1) : undefined;
 /** Keeps the user namespace. */
 export const usersOf = (places: Places, name: string) => join(bundleOf(places, name), 'users');
-export const netnsOf = (places: Places, name: string) => join(netnsFolder, `${netnsPrefix(places)}${name}`);
-export const netnsPrefix = (places: Places) => `offshoot-${places.instance}-`;
+/** Keeps the network namespace. */
+export const netnsOf = (places: Places, name: string) => join(bundleOf(places, name), 'network-namespace');
+/** Of a container that an earlier version started. */
+export const earlierNetnsOf = (places: Places, name: string) => join(earlierNetnsFolder, `${earlierNetnsPrefix(places)}${name}`);
+export const earlierNetnsPrefix = (places: Places) => `offshoot-${places.instance}-`;
 /** Linux allows 15 letters. */
 export const bridgePrefix = (places: Places) => `of-${places.instance}-`;
 export const bridgeOf = (places: Places, slot: number) => `${bridgePrefix(places)}${slot}`;

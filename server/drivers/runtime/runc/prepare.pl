@@ -8,7 +8,7 @@ use warnings;
 
 my %arity = (namespaces => 3, links => 4, overlay => 3, make => 2, mount => 3, 'mount-below' => 4, show => 2);
 my ($open_tree, $move_mount, $openat2, $mount_setattr) = (428, 429, 437, 442);
-my %old_calls = (x64 => { mount => 165, unshare => 272 }, arm64 => { mount => 40, unshare => 97 });
+my %old_calls = (x64 => { mount => 165, unshare => 272, setns => 308 }, arm64 => { mount => 40, unshare => 97, setns => 268 });
 my $call = $old_calls{ $ARGV[0] } or die "unknown architecture\n";
 my ($nosuid_nodev, $read_only, $idmap) = (2 | 4, 1, 0x100000);
 my ($clone, $cloexec, $empty_path, $here) = (1, 0x80000, 0x1000, -100);
@@ -131,10 +131,16 @@ sub place_tree {
 sub for_users { my ($mode) = @_; return $idmap | $nosuid_nodev | ($mode eq 'ro' ? $read_only : 0) }
 
 sub run_ip {
-    my ($batch, @options) = @_;
-    open my $ip, '|-', 'ip', @options, '-batch', '-' or die "ip: $!\n";
+    my ($batch) = @_;
+    open my $ip, '|-', 'ip', '-batch', '-' or die "ip: $!\n";
     print $ip $batch;
     close $ip or die "ip could not set up the network\n";
+}
+
+sub enter {
+    my ($namespace) = @_;
+    open my $file, '<', $namespace or die "$namespace: $!\n";
+    syscall($call->{setns}, fileno $file, $new_network) == 0 or die "$namespace: $!\n";
 }
 
 # While the file systems are mounted, and the container is created: launch.sh waits for the word in the file before it starts it.
@@ -142,7 +148,7 @@ sub links {
     my ($outside, $namespace, $inside, $word_file) = @_;
     my $linker = fork // die "fork: $!\n";
     return if $linker;
-    my $done = eval { run_ip($outside); run_ip($inside, '-netns', $namespace); 1 };
+    my $done = eval { run_ip($outside); enter($namespace); run_ip($inside); 1 };
     print STDERR $@ unless $done;
     open my $file, '>', "$word_file.new" or die "$word_file: $!\n";
     syswrite $file, $done ? 'done' : 'failed';

@@ -54,7 +54,7 @@ export const namespaceSteps = (places: Places, { name }: Description, { slot }: 
 
 /** Once there is a network. */
 export function linkSteps(places: Places, { name }: Description, attachment: Attachment): string {
-  const netns = basename(netnsOf(places, name));
+  const netns = netnsOf(places, name);
   const { inside, outside } = linkBatches(places, netns, attachment);
   return written([['links', outside, netns, inside, join(bundleOf(places, name), 'links')]]);
 }

@@ -22,6 +22,7 @@ import {
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
 import { writeFiles } from './files.ts';
 import { Frozen } from './frozen.ts';
+import { keepNetworks } from './keep-networks.ts';
 import { removeLeftovers } from './leftovers.ts';
 import {
   type Machine,
@@ -54,11 +55,13 @@ export interface RuncOptions extends PlacesOptions {
   volumes: Volumes;
   /** Variables that every container has, unless it says otherwise. */
   env?: Readonly<Record<string, string>>;
+  /** Sentences for the operator, of what others do to the machine. */
+  tell?: (sentence: string) => void;
 }
 
 const freezeMillisecondsMax = 5000;
 
-export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: RuncOptions): Promise<Runtime> {
+export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => {}, ...where }: RuncOptions): Promise<Runtime> {
   const places = openPlaces(folder, where);
   const programs = await openPrograms(join(folder, 'lock'));
   await mountRunFolder(places, programs);
@@ -76,6 +79,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: R
   const machine: Machine = { places, programs, preparers, volumes, turns, outputs, frozen };
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
   const stopMonitoring = keepMonitored(machine);
+  const stopKeepingNetworks = keepNetworks(machine, tell);
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
 
@@ -102,6 +106,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, ...where }: R
     close: async () => {
       stopRotating();
       stopMonitoring();
+      await stopKeepingNetworks();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
       await outputs.close();

@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import { mountPoints } from '../../mounts.ts';
 import type { Volume, Volumes } from '../../volumes/volumes.ts';
 import { processesIn } from './cgroups.ts';
-import { readText } from './places.ts';
+import { entriesOf, readText } from './places.ts';
 import { signalProcess } from './processes.ts';
 import { type RuncOptions, openRuncRuntime } from './runc.ts';
 
@@ -131,7 +131,7 @@ export function inventoryOf({ instance, folder }: TestMachine): Record<string, s
       // The run folder itself is there as long as the runtime is open.
       .filter((path) => (path.includes(instance) && path !== run) || path.startsWith(folder))
       .sort(),
-    namespaces: carrying(readdirSync('/run/netns')),
+    namespaces: [...carrying(entriesOf('/run/netns')), ...carrying(mountPoints().filter((path) => path.endsWith('/network-namespace')))],
     links: carrying(readdirSync('/sys/class/net')),
     cgroups: [...new Set(cgroups)].sort(),
     processes: commands
@@ -156,7 +156,6 @@ export function pretendReboot(machine: TestMachine) {
   const run = join('/run/offshoot', instance);
   execFileSync('umount', ['--lazy', '--', ...(found['mounts'] ?? []).toReversed(), run]);
   for (const link of found['links'] ?? []) deleteLink(link);
-  for (const name of found['namespaces'] ?? []) rmSync(join('/run/netns', name), { force: true });
   for (const table of found['rules'] ?? []) execFileSync('nft', ['delete', ...table.split(' ')]);
   for (const slot of found['slots'] ?? []) writeFileSync(`/run/offshoot/slots/${slot}`, `before ${instance}\n`);
   writeFileSync(join(run, 'boot'), 'before');
