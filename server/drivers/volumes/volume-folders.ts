@@ -185,11 +185,16 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
     removeLeftovers: async (keep) => {
       const superfluous = (await self.list()).map(({ name }) => name).filter((name) => !keep.has(name));
       await eachOf(superfluous, self.remove);
+      const interrupted = await self.removeInterrupted();
+      await copying.tidy();
+      return [...superfluous, ...interrupted];
+    },
+    removeInterrupted: async () => {
+      await ready();
       const stale = (await readdir(scratch)).filter((entry) => !underWay.has(entry));
       const dead = (await Promise.all(stale.map(async (entry) => ((await isAlive(entry, mark)) ? [] : [entry])))).flat();
       await eachOf(dead, (entry) => copying.discard(join(scratch, entry)));
-      await copying.tidy();
-      return [...superfluous, ...dead];
+      return dead;
     },
     close: copying.close,
   };

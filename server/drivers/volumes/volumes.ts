@@ -33,6 +33,8 @@ export interface Volumes {
   capacity(): Promise<{ bytes: number; freeBytes: number }>;
   /** Removes what is not to be kept, and what an interrupted operation left. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
+  /** Only the latter: what a process that was killed was about to make or to remove. Every volume stays. */
+  removeInterrupted(): Promise<string[]>;
   /** The folder on this machine that holds them all, each under its name. */
   readonly folder: string;
   /** What this driver can do here, for `./offshoot doctor`. */

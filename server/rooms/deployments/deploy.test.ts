@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -253,8 +253,12 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     for (const { name } of (await machine.runtime.list()).filter(({ network }) => network === stack_id)) await machine.runtime.remove(name);
     edge.table.clear();
     const unknown = 'stack-aaaaaaaaaaaaa-data-db-postgresql';
-    await machine.volumes.create(unknown, 2 ** 24);
+    const { path } = await machine.volumes.create(unknown, 2 ** 24);
+    // What somebody who was killed was about to make.
+    const scratch = join(path.slice(0, path.indexOf(`/volumes/${unknown}`)), 'scratch');
+    mkdirSync(join(scratch, '4194305-1-1', 'half'), { recursive: true });
     await reconcile();
+    expect(readdirSync(scratch)).toEqual([]);
     expect(await project.ask()).toMatchObject({ version: 'one', starts: 2 });
     statesTold();
     await machine.runtime.pause(instance?.id ?? '');

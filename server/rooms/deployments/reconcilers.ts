@@ -51,6 +51,8 @@ export const collectStacks: Reconciler = {
   run: async (platform) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
+    const interrupted = await machine.volumes.removeInterrupted();
+    if (interrupted.length > 0) platform.log.info({ entries: interrupted }, 'what killed processes left of volumes is removed');
     const [containers, volumes] = await Promise.all([machine.runtime.list(), machine.volumes.list()]);
     const known = await knownStacks(platform.db);
     for (const { name, network } of containers) {

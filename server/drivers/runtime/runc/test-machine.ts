@@ -85,6 +85,7 @@ export function openMemoryVolumes(folder: string): Volumes {
     restore: refuse,
     capacity: refuse,
     removeLeftovers: refuse,
+    removeInterrupted: async () => [],
     close: async () => {
       for (const name of names()) await remove(name);
     },
