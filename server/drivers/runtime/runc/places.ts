@@ -68,10 +68,11 @@ export function makeFolders(places: Places) {
   mkdirSync(slotsFolder, { recursive: true });
 }
 
-/** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container. */
+/** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container or a network. */
 export function removeRunFolder(folder: string) {
   const runFolder = runFolderOf(readInstance(join(folder, 'instance')));
-  if (entriesOf(join(runFolder, 'containers')).length === 0) rmSync(runFolder, { recursive: true, force: true });
+  const isLeft = ['containers', 'networks'].every((part) => entriesOf(join(runFolder, part)).length === 0);
+  if (isLeft) rmSync(runFolder, { recursive: true, force: true });
 }
 
 function readInstance(file: string): string {
