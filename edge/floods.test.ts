@@ -83,5 +83,5 @@ test('hundreds that talk at once are all heard, whole and in order', async () =>
   const opened = await Promise.all(Array.from({ length: 100 }, () => flood.say(upgrading('flooded.test'))));
   for (let piece = 0; piece < 20; piece += 1) for (const { client } of opened) client.say(`<${piece}>\r\n\r\n`);
   const whole = Array.from({ length: 20 }, (_, piece) => `<${piece}>`).join('\r\n\r\n');
-  await until(() => flood.upstream.received.filter((text) => text.includes(whole)).length === 100);
+  await expect.poll(() => flood.upstream.received.filter((text) => text.includes(whole)).length).toBe(100);
 });
