@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import { reconcilersOf } from './kernel/room.ts';
+import { rooms } from './rooms.ts';
 
 const root = import.meta.dirname;
 const imports = globSync('**/*.ts', { cwd: root }).flatMap((file) =>
@@ -62,4 +64,10 @@ test('the environment is handed to config.ts once, by main.ts', () => {
     (file) => !isTest(file) && /process\.env\b/.test(readFileSync(join(root, file), 'utf8')),
   );
   expect(readers).toEqual(['main.ts']);
+});
+
+test('a reconciler that needs the machine says so: of several runners, only the one that has it looks', () => {
+  const asking = reconcilersOf(rooms).filter(({ run }) => run.toString().includes('platform.machine()'));
+  expect(asking.length).toBeGreaterThan(3);
+  expect(asking.filter(({ usesMachine }) => !usesMachine).map(({ name }) => name)).toEqual([]);
 });

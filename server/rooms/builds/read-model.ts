@@ -2,7 +2,7 @@
 import { catalogue } from '../../drivers/images/catalogue.ts';
 import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { projectById, settingsOf } from '../projects/room.ts';
+import { cronSettingsOf, projectById, settingsOf } from '../projects/room.ts';
 import { isConfigured } from './config/families.ts';
 import { imagesOf } from './config/images.ts';
 import { printMessages } from './config/message.ts';
@@ -29,9 +29,11 @@ export async function readModel(
 ): Promise<ReadModel | undefined> {
   const [tree, project] = await Promise.all([openSourceTree(git, projectId, commit), projectById(db, projectId)]);
   if (!project) throw new Problem('not-found', 'No such project.');
-  const scriptsByDefault = settingsOf(project, config)['locations_script_default'] === true;
-  if (!(await isConfigured(tree))) return guessed(await proposeConfiguration(tree, { images, scriptsByDefault }));
-  const { model, errors, warnings } = await readConfiguration(tree, { images, scriptsByDefault });
+  const settings = settingsOf(project, config);
+  const scriptsByDefault = settings['locations_script_default'] === true;
+  const options = { images, scriptsByDefault, cronMinutesMin: cronSettingsOf(settings).intervalMinutesMin };
+  if (!(await isConfigured(tree))) return guessed(await proposeConfiguration(tree, options));
+  const { model, errors, warnings } = await readConfiguration(tree, options);
   if (!model) throw new Problem('invalid-request', mistakes(printMessages({ errors, warnings: [] })));
   return { model, warnings: linesOf(printMessages({ warnings })) };
 }

@@ -137,8 +137,10 @@ async function tellOfRestarts(
       restartsSeen.set(name, restarts);
       if (restarts <= seen) continue;
       const reason = exit?.outOfMemory ? 'ran out of memory' : `ended with exit code ${exit?.code ?? 'unknown'}`;
-      log.warn({ container: name, restarts, exit }, 'an app does not keep running');
-      const sentence = `${runnable.name} ${reason} and was started again; ${restarts} times so far.`;
+      if (restarts === 1) log.info({ container: name, exit }, 'an app ended and was started again');
+      else log.warn({ container: name, restarts, exit }, 'an app does not keep running');
+      const times = restarts === 1 ? 'for the first time' : `${restarts} times so far`;
+      const sentence = `${runnable.name} ${reason} and was started again; ${times}.`;
       await tellInLog(machine, stack, runnable.name, 'app', sentence);
     }
   }

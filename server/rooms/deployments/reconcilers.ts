@@ -14,6 +14,7 @@ const atOnceMax = 4;
 export const keepStacksRunning: Reconciler = {
   name: 'keep stacks running',
   everySeconds: 10,
+  usesMachine: true,
   run: async (platform, signal) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
@@ -37,6 +38,7 @@ async function eachOf<T>(all: readonly T[], signal: AbortSignal, work: (one: T) 
 export const keepDomainsReached: Reconciler = {
   name: 'keep domains of firewalls reached',
   everySeconds: 300,
+  usesMachine: true,
   run: async (platform, signal) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
@@ -48,6 +50,7 @@ export const keepDomainsReached: Reconciler = {
 export const collectStacks: Reconciler = {
   name: 'collect stacks',
   everySeconds: 60,
+  usesMachine: true,
   run: async (platform) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();

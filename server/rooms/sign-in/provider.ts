@@ -5,6 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import { Provider, errors, interactionPolicy, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { fingerprint } from '../../kernel/secrets.ts';
+import { isDatabaseAway } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { accessTokenSeconds, viaGrant } from './access-token.ts';
 import { openAdapter } from './adapter.ts';
@@ -41,8 +42,12 @@ export function openProvider(platform: Platform): Provider {
     for (const name of crossOriginHeaders) ctx.remove(name);
   });
   const events: EventEmitter = provider;
-  events.on('server_error', (_ctx, error) => platform.log.error({ err: error }, 'bug'));
-  events.on('error', (error) => platform.log.error({ err: error }, 'bug'));
+  const note = (error: unknown) => {
+    if (isDatabaseAway(error)) platform.log.warn({ err: error }, 'the database was away during a sign-in');
+    else platform.log.error({ err: error }, 'bug');
+  };
+  events.on('server_error', (_ctx, error) => note(error));
+  events.on('error', note);
   return provider;
 }
 

@@ -1,7 +1,8 @@
 /** What is said about a configuration that is wrong, or asks for what there is not. */
 import { expect, test } from 'vitest';
 import { printMessages } from './message.ts';
-import { app, inApp, readText, said } from './test-trees.ts';
+import { readConfiguration } from './read-configuration.ts';
+import { app, inApp, options, readText, said, treeOf } from './test-trees.ts';
 
 const errorsOf = async (yaml: string) => said((await readText(yaml)).errors);
 const warningsOf = async (yaml: string) => said((await readText(yaml)).warnings);
@@ -254,4 +255,11 @@ test('what cannot be honoured is a warning that names it', async () => {
     '12:96 routes.https://{default}/.to: "to" is ignored: a route of the type upstream has none.',
     '12:139 routes.https://{default}/.tls.client_authentication: "client_authentication" is ignored: clients are not asked for certificates here.',
   ]);
+});
+
+test('how often a cron runs at most is what the project says', async () => {
+  const tree = () => treeOf({ '.upsun/config.yaml': inApp('crons: {often: {spec: "* * * * *", commands: {start: "true"}}}') });
+  const warnings = async (cronMinutesMin: number) => said((await readConfiguration(tree(), { ...options, cronMinutesMin })).warnings);
+  expect(await warnings(1)).toEqual([]);
+  expect(await warnings(7)).toEqual([expect.stringContaining('It runs every 7 minutes at most')]);
 });

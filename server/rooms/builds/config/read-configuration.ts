@@ -22,6 +22,8 @@ export interface ConfigurationOptions {
   images: readonly Image[];
   /** `locations_script_default` of the project's settings. */
   scriptsByDefault: boolean;
+  /** `cron_minimum_interval` of the same. */
+  cronMinutesMin: number;
 }
 
 export type Configuration =

@@ -16,7 +16,7 @@ const configured = (mount: string, services = `{files: {type: 'network-storage:1
 services: ${services}
 `,
     }),
-    { images: imagesOf(catalogue), scriptsByDefault: true },
+    { images: imagesOf(catalogue), scriptsByDefault: true, cronMinutesMin: 5 },
   );
 
 test('a mount can be of a service that is nothing but files, by the app and its workers', async () => {

@@ -40,7 +40,7 @@ export const images: Image[] = [
   })),
   ...Object.entries(services).map(([type, endpoint]) => ({ type, isService: true, endpoint })),
 ];
-export const options: ConfigurationOptions = { images, scriptsByDefault: true };
+export const options: ConfigurationOptions = { images, scriptsByDefault: true, cronMinutesMin: 5 };
 
 /** Whatever the language makes of files, a backup of it is understood elsewhere. */
 export async function read(files: Files) {

@@ -28,10 +28,10 @@ import { command, innerPath, script, timezone, wrongFreeName, wrongName } from '
 import { web, webOf } from './web.ts';
 
 const daySeconds = 86_400;
-const intervalMinutesMin = 5;
 const workersMax = 50;
 
-const cron: Shape<Cron> = refined(
+const cron = ({ cronMinutesMin }: Context): Shape<Cron> =>
+  refined(
   object({
     spec: required(text('five fields such as 0 3 * * *')),
     commands: maybe(object({ start: required(command), stop: orNull(command) })),
@@ -43,11 +43,11 @@ const cron: Shape<Cron> = refined(
     const parsed = parseCron(spec);
     if (typeof parsed === 'string')
       report.error(childOf(node, 'spec').at, `${path}.spec`, `Found the schedule ${quoted(spec)}, ${parsed}.`);
-    else if (intervalMinutes(parsed) < intervalMinutesMin) {
+    else if (intervalMinutes(parsed) < cronMinutesMin) {
       report.warn(
         childOf(node, 'spec').at,
         `${path}.spec`,
-        `It runs every ${intervalMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
+        `It runs every ${cronMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
       );
     }
     const both = commands ?? (cmd === undefined ? undefined : { start: cmd, stop: null });
@@ -97,7 +97,7 @@ export const keysOf = (context: Context, root: string) => ({
   ...instanceFields(context),
   web: maybe(web(context)),
   workers: optional(mapOf(worker(context), 'a map of workers by name', { wrongKey: wrongName, entriesMax: workersMax }), {}),
-  crons: optional(mapOf(cron, 'a map of crons by name', { wrongKey: wrongFreeName }), {}),
+  crons: optional(mapOf(cron(context), 'a map of crons by name', { wrongKey: wrongFreeName }), {}),
   hooks: optional(hooks, { build: null, deploy: null, post_deploy: null, sanitize: null }),
   dependencies: optional(dependencies, {}),
   build: optional(build, { flavor: null, caches: {} }),

@@ -8,6 +8,8 @@ export interface Context {
   images: readonly Image[];
   /** Whether locations run scripts unless they say otherwise: `locations_script_default` of the project. */
   scriptsByDefault: boolean;
+  /** Between two runs of a cron, whatever its schedule says: `cron_minimum_interval` of the project. */
+  cronMinutesMin: number;
   isLegacy: boolean;
   /** What relationships and routes may name. */
   targets: ReadonlyMap<string, Target>;
