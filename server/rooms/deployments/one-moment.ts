@@ -61,14 +61,27 @@ async function tell(
   const inTurn = async (service: WantedService) => {
     if ((await runtime.state(service.container.name)).status !== 'running') return;
     for (const command of commandsOf(service)) {
+      const since = new Date();
       const { code, said } = await runInside(runtime, service.container.name, command, { secondsMax: quiesceSecondsMax });
-      if (code !== 0)
-        throw new Problem('unavailable', `Service '${service.name}' could not be made ready for a copy of its data; try again.`, {
-          internal: said,
-        });
+      if (code === 0) continue;
+      const reason = await reasonOf(runtime, service.container.name, since, said);
+      throw new Problem('unavailable', `Service '${service.name}' could not be made ready for a copy of its data: ${reason}`, {
+        internal: said,
+      });
     }
   };
   await Promise.all(services.map(inTurn));
+}
+
+const diskIsFull = /No space left on device|Disk quota exceeded/i;
+const reasonLinesMax = 50;
+
+/** Many say only in their logs what is wrong. */
+async function reasonOf(runtime: Machine['runtime'], container: string, since: Date, said: string): Promise<string> {
+  const lines = [said];
+  for await (const { text } of runtime.logs(container, { since, tail: reasonLinesMax })) lines.push(text);
+  if (lines.some((line) => diskIsFull.test(line))) return 'its disk is full. Give it more disk, and try again.';
+  return `${said.trim().split('\n').at(-1) || 'it did not say why'}. Try again.`;
 }
 
 async function whileFrozen<T>(machine: Machine, writers: readonly string[], take: () => Promise<T>): Promise<T> {

@@ -29,7 +29,29 @@ export const postgresqlFiles = {
  * A clone, or what a kill left, names the process that had the data before; inside another container some other process has that number, and
  * PostgreSQL would take it for the owner. Nobody else has the volume: one container at a time does.
  */
-const startScript = `rm -f -- ${cluster}/postmaster.pid && exec "$@"`;
+const forgetOwner = `rm -f -- ${cluster}/postmaster.pid`;
+
+/**
+ * A file that only takes room. PostgreSQL does not start on a full disk, since even to find out how it ended it writes: then this goes, and what is there can
+ * be read and dumped, but not added to, until there is room for it again. Then PostgreSQL ends, and is started as usual.
+ */
+const reserve = `${dataFolder}/reserve`;
+const [reserveSize, roomSize, lookSeconds] = ['32MiB', '16MiB', 5];
+const startScript = `
+has_room() {
+  fallocate --length ${reserveSize} ${reserve} 2>/dev/null && fallocate --length ${roomSize} ${reserve}.room 2>/dev/null
+  set -- $?
+  rm -f -- ${reserve}.room
+  return "$1"
+}
+${forgetOwner} || exit
+if has_room; then exec "$@"; fi
+echo 'The disk is full: the data can be read and dumped, not changed. Give it more disk; it can be changed again by itself then.' >&2
+rm -f -- ${reserve}
+sync --file-system ${dataFolder}
+( ( until has_room; do rm -f -- ${reserve}; sleep ${lookSeconds}; done; kill -INT $$ ) & )
+exec "$@" -c default_transaction_read_only=on
+`;
 
 const psql = (sql: string): ServiceCommand => ({
   argv: [
@@ -76,8 +98,10 @@ export const postgresql: Service = {
       shared_buffers: `${Math.max(16, Math.floor(memory / 4))}MB`,
       effective_cache_size: `${Math.max(32, Math.floor(memory / 2))}MB`,
       max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
-      // /dev/shm of a container is small.
-      dynamic_shared_memory_type: 'mmap',
+      // In /dev/shm, not among the data: whoever reads needs it also where the disk is full.
+      dynamic_shared_memory_type: 'posix',
+      // After a crash the container starts again, and with it what is done about a full disk; PostgreSQL by itself would try for ever.
+      restart_after_crash: 'off',
       // Volumes are copy-on-write: writing into old segments saves nothing, and all that is kept for it would be in every backup.
       wal_recycle: 'off',
       wal_init_zero: 'off',
