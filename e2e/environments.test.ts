@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createInstallation } from './installation.ts';
 import { firstPerson, openProject, read, successful } from './open-project.ts';
+import { mismatchesIn } from './published-replies.ts';
 import { shopFiles } from './shop.ts';
 import { visit, visitConstantly } from './visit.ts';
 
@@ -15,7 +16,8 @@ test(
   { timeout: lifeMilliseconds },
   async () => {
     await using installation = await createInstallation();
-    const shop = await openProject(await firstPerson(installation.url, await installation.start()));
+    const person = await firstPerson(installation.url, await installation.start());
+    const shop = await openProject(person);
 
     await shop.write(shopFiles('one'), 'First');
     const pushed = await shop.push('main');
@@ -50,6 +52,10 @@ test(
       PLATFORM_ENVIRONMENT_TYPE: 'development',
       PLATFORM_APP_DIR: '/app',
     });
+
+    const told = await mismatchesIn(person, shop.project, 'feature/more');
+    expect(Object.keys(told).length).toBeGreaterThan(30);
+    expect(Object.entries(told).filter(([, mismatches]) => mismatches.length > 0)).toEqual([]);
 
     await shop.act('/environments/feature%2Fmore/synchronize', { synchronize_data: true });
     expect(await read(branch, '/sales')).toBe('5');

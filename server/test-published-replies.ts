@@ -67,6 +67,7 @@ ajv.addFormat('ISO ALPHA-2', /^[A-Z]{2}$/);
 ajv.addFormat('ulid', /^[0-9A-HJKMNP-TV-Z]{26}$/);
 ajv.addFormat('url', (address) => URL.canParse(address));
 
+export const publishedPaths = Object.keys(published.replies);
 export const isPublished = (path: string) => Object.hasOwn(published.replies, path);
 
 const mismatchesMax = 20;

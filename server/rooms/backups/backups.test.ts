@@ -287,7 +287,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
   );
 
   test(
-    'only an active environment to which nothing is happening is backed up, by its admins, with what the API knows',
+    'only an active environment is backed up, once what happens there has ended, by its admins, with what the API knows',
     { timeout },
     async () => {
       for (const [body, field] of [
@@ -319,12 +319,13 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
       expect((await viewer.send('GET', `${project.at('main')}/backups`)).json).toHaveLength((await project.ids()).length);
 
       await project.begin('POST', '/redeploy', {});
-      expect((await project.environment())._links).not.toHaveProperty('#backup');
+      const waiting = await project.begin('POST', '/backup', {});
       expect(await project.send('POST', '/backup', {})).toMatchObject({
         status: 409,
         json: { message: expect.stringContaining('Only an active') },
       });
       await workThrough(all.home.platform);
+      expect(await project.activity(waiting.id)).toMatchObject({ result: 'success' });
       await project.act('POST', '/pause');
       expect((await project.environment())._links).not.toHaveProperty('#backup');
       expect((await project.send('POST', '/backup', {})).status).toBe(409);

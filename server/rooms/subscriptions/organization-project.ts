@@ -6,6 +6,7 @@ import { Time, Ulid, unlessEmpty } from '../../kernel/schema.ts';
 import { OrganizationAddress, organizationAt } from '../organizations/room.ts';
 import { SetupOptions, setupOptions } from './options.ts';
 import { contractOf, type Contract } from './queries.ts';
+import { projectLink } from './subscription.ts';
 
 export type OrganizationProject = ReturnType<typeof organizationProjectOf>;
 
@@ -36,6 +37,10 @@ export const OrganizationProjectEntity = entity({
   address: ({ organization_id, id }: OrganizationProject) => ({ organization_id, project_id: id }),
   scope: ({ organization_id, id }) => ({ organization: organization_id, project: id }),
   view: 'contract:view',
+  links: ({ id, organization_id, subscription_id }, caller) => ({
+    ...projectLink('api', id, organization_id, caller),
+    subscription: { href: `/organizations/${organization_id}/subscriptions/${subscription_id}` },
+  }),
   load: async ({ organization_id, project_id }, { db, config }) => {
     const organization = await organizationAt(db, organization_id);
     const contract = organization && (await contractOf(db, project_id));

@@ -50,8 +50,13 @@ export const SubscriptionEntity = entity({
   address: ({ organization_id, id }: Subscription) => ({ organization_id, subscription_id: id }),
   scope: ({ organization_id, project_id }) => ({ organization: organization_id, project: project_id }),
   view: 'contract:view',
+  links: (subscription, caller) => projectLink('project', subscription.project_id, subscription.organization_id, caller),
   load: (params, platform) => subscriptionAt(params, platform),
 });
+
+/** For those who are let into the project, where it is. */
+export const projectLink = (rel: string, id: string, organization: string, caller: Caller | undefined): Record<string, { href: string }> =>
+  caller?.can('project:view', { project: id, organization }) ? { [rel]: { href: `/api/projects/${id}` } } : {};
 
 const statuses: Record<string, string> = { failed: 'provisioning failure' };
 
