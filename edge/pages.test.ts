@@ -17,7 +17,6 @@ const statuses: Record<PageKind, number> = {
   full: 503,
   'too-busy': 503,
   'holding-too-long': 503,
-  loop: 508,
   timeout: 504,
 };
 const kinds = Object.keys(statuses) as PageKind[];
