@@ -6,17 +6,17 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorld, type World } from './drivers/runtime/runc/test-world.ts';
-import { startCronsAt } from './rooms/crons/start-crons.ts';
-import { openOperatedProject, type OperatedProject } from './rooms/operations/test-operated-project.ts';
-import { workThrough } from './test-activities.ts';
-import { openTestDeployments, type TestDeployments } from './test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from './test-images.ts';
+import { openWorld, type World } from '../../drivers/runtime/runc/test-world.ts';
+import { crons } from '../crons/room.ts';
+import { openOperatedProject, type OperatedProject } from './test-operated-project.ts';
+import { workThrough } from '../../test-activities.ts';
+import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
-const hourMilliseconds = 3_600_000;
 const portSecondsMax = 5;
 
 /** Prints where somebody answers, of those that it is told and of the machine as it is seen from inside. */
@@ -108,9 +108,12 @@ describe.runIf(canRunContainers)(`the code of a tenant${whyNoContainers}`, { tim
 
     expect((await project.act('/tasks/scan/run', {})).log).toContain(onlyTheInternet());
     expect((await project.act('/source-operation', { operation: 'scan' })).log).toContain(onlyTheInternet());
-    const now = Date.now();
-    await startCronsAt(all.home.platform, new Date(now));
-    await startCronsAt(all.home.platform, new Date(now + hourMilliseconds));
+    const lookForCrons = async () => {
+      for (const { run } of crons.reconcilers ?? []) await run(all.home.platform, new AbortController().signal);
+    };
+    await lookForCrons();
+    await sql`update crons set next_at = now() - interval '1 second' where project_id = ${project.projectId}`.execute(all.home.platform.db);
+    await lookForCrons();
     await workThrough(all.home.platform);
     const { json } = await project.owner.send('GET', `/projects/${project.projectId}/activities?type=environment.cron`);
     expect((await project.look(json[0].id)).log).toContain(onlyTheInternet());
