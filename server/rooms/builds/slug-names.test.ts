@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildNameOf, buildVolumeKind, cacheNameOf, projectOfCache, slugOf, slugVolumeOfBuild } from './slugs.ts';
 
-const id = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz234567'), minLength: 13, maxLength: 13 });
-const app = fc.string({ unit: fc.constantFrom(...'ab0-_'), minLength: 1, maxLength: 63 });
+const id = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz234567'.split('')), minLength: 13, maxLength: 13 });
+const app = fc.string({ unit: fc.constantFrom(...'ab0-_'.split('')), minLength: 1, maxLength: 63 });
 const projectOfSlug = (volume: string) => /^slug-([a-z0-9]+)-[0-9a-f]{32}$/.exec(volume)?.[1];
 
 test('slugs, builds and caches are named so that each leads back to its project, and none is taken for another kind', () => {

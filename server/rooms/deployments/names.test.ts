@@ -30,7 +30,7 @@ import {
 } from './names.ts';
 
 const letters = (characters: string) => (length: { minLength: number; maxLength: number }) =>
-  fc.string({ unit: fc.constantFrom(...characters), ...length });
+  fc.string({ unit: fc.constantFrom(...characters.split('')), ...length });
 const id = letters('abcdefghijklmnopqrstuvwxyz234567')({ minLength: 13, maxLength: 13 });
 /** As the configuration lets apps, services and workers be called; made of little, so that some look like others. */
 const name = letters('ab0-_')({ minLength: 1, maxLength: 40 }).filter(
