@@ -1,13 +1,17 @@
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { beforeAll, expect, test } from 'vitest';
+import type { Caller } from '../platform.ts';
 import { rooms } from '../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
 import { operation, plain } from './operation.ts';
+import { openRequestPlaces } from './request-places.ts';
 import type { Room } from './room.ts';
 
 const flood = 60;
-const tooMany = 600;
+/** Those that are handled, and those that wait. */
+const requestsMax = 505;
+const streamsMax = 100;
 const seconds = 0.2;
 
 /** Each holds a connection to the database for a while. */
@@ -40,9 +44,19 @@ test('a caller who floods the API waits for their own requests, and nobody else 
   expect(new Set(await Promise.all(all))).toEqual(new Set([200]));
 });
 
-test('one who sends more than anybody waits for is told so', async () => {
-  const replies = await Promise.all(Array.from({ length: tooMany }, () => mallory?.send('GET', '/users/me')));
-  const refused = replies.filter((reply) => reply?.status === 429);
-  expect(replies.filter((reply) => reply?.status === 200).length + refused.length).toBe(tooMany);
-  expect(refused[0]?.json.message ?? '').toMatch(/requests waiting already; send fewer at once/);
+test('one who has more waiting than anybody waits for, or follows more logs, is told so', async () => {
+  const places = openRequestPlaces();
+  const [greedy, modest] = [{ id: 'greedy' }, { id: 'modest' }] as Caller[];
+  const over = Promise.withResolvers<void>();
+  const all = Array.from({ length: requestsMax }, () => places.within(greedy, () => over.promise));
+  await expect(places.within(greedy, () => over.promise)).rejects.toThrow('You have 500 requests waiting already; send fewer at once.');
+  expect(await places.within(modest, async () => 'answered')).toBe('answered');
+  over.resolve();
+  await Promise.all(all);
+  expect(await places.within(greedy, async () => 'answered')).toBe('answered');
+  const streams = Array.from({ length: streamsMax }, () => places.openStream(greedy));
+  expect(() => places.openStream(greedy)).toThrow('You are following 100 logs already; stop following one first.');
+  places.openStream(modest);
+  streams[0]?.();
+  places.openStream(greedy);
 });
