@@ -55,7 +55,6 @@ describe('after kill -9 during writes', () => {
   const victims: [string, number, (platform: RunningPlatform) => Promise<unknown>][] = [
     ['everything', 7, (platform) => platform.killAll()],
     ['the server alone', 2, (platform) => platform.killServer()],
-    ['PostgreSQL alone', 2, killPostgres],
   ];
   const writingMilliseconds = () => 50 + Math.random() * 700;
   /** However slow the machine is, there is something to be lost. */
@@ -84,7 +83,11 @@ describe('after kill -9 during writes', () => {
     });
   }
 
-  test(`of one connection of PostgreSQL, ${connectionKills} times, the platform recovers without a new start`, async () => {
+  const victimsOfPostgres: [string, (platform: RunningPlatform) => number[]][] = [
+    ['one connection of PostgreSQL', (platform) => platform.killPostgresConnection()],
+    ['PostgreSQL as a whole', (platform) => platform.killPostgres()],
+  ];
+  test.for(victimsOfPostgres)(`of %s, ${connectionKills} times, the platform recovers without a new start`, async ([, kill]) => {
     await using installation = await createInstallation();
     const platform = await installation.start();
     const client = await signInAsClient(installation.url, (await platform.credentials()).apiToken);
@@ -95,7 +98,7 @@ describe('after kill -9 during writes', () => {
       const writing = write(client, ledger, over.signal);
       if (nth === 0) await untilMuchIsWritten(ledger, connectionKills);
       await sleep(writingMilliseconds());
-      const connections = platform.killPostgresConnection();
+      const connections = kill(platform);
       const isEmpty = () => !connections.some(isAlive);
       await eventually('PostgreSQL has thrown everybody out', isEmpty, recoverSecondsMax, () => platform.said);
       // It may recover so soon that somebody who writes does not notice.
@@ -109,10 +112,3 @@ describe('after kill -9 during writes', () => {
     expect(ledger.acknowledged).toBeGreaterThan(connectionKills);
   });
 });
-
-/** A platform without its database says so and ends: whoever supervises it starts it anew. */
-async function killPostgres(platform: RunningPlatform) {
-  platform.killPostgres();
-  expect(await platform.untilEnded()).toBe(1);
-  expect(platform.stderr).toMatch(/^offshoot: PostgreSQL has ended by itself \(signal SIGKILL\)/m);
-}

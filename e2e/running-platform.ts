@@ -148,10 +148,12 @@ export class RunningPlatform {
   }
 
   /** The postmaster alone; PostgreSQL's other processes are left to notice. */
-  killPostgres() {
+  /** The first process of PostgreSQL; the others end with it. Answers which there were. */
+  killPostgres(): number[] {
     const all = postgresIn(this.data);
     // Parents come first.
     this.kill(treeOf(this.pid).find((pid) => all.includes(pid)));
+    return all;
   }
 
   /** One connection to PostgreSQL, which then throws out all the others and recovers by itself. Answers which there were. */

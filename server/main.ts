@@ -42,7 +42,8 @@ refuseHalfRestored(data.path);
 const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
 
 const postgresFolder = join(data.path, 'postgres');
-const postgres = config.databaseUrl === undefined && isWhole ? await openEmbeddedPostgres(postgresFolder) : undefined;
+const onReturn = (sentence: string) => log.error(`${sentence}\nIt is started again.`);
+const postgres = config.databaseUrl === undefined && isWhole ? await openEmbeddedPostgres(postgresFolder, {}, onReturn) : undefined;
 closings.push(() => postgres?.stop());
 void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
 

@@ -115,11 +115,18 @@ test.runIf(asRoot)('no other user of the machine can connect, and PostgreSQL is 
   expect(readFileSync(`/proc/${postmasterOf(join(parent, 'postgres'))}/status`, 'utf8')).not.toMatch(/^Uid:.*\b0\b/m);
 });
 
-test('after kill -9 of PostgreSQL its opener is told, and committed rows are there at the next start', async () => {
+test('after kill -9 PostgreSQL comes back in its place, with committed rows; killed again and again, its opener is told', async () => {
   const folder = join(parent, 'postgres');
   const first = await open();
   await query(first.url, 'create table numbers as select 42 as number');
   const lockFile = join(folder, 'cluster', 'postmaster.pid');
+  const numbers = () => query(first.url, 'select number from numbers').catch(() => undefined);
+  for (let kills = 1; kills <= 3; kills++) {
+    const killed = postmasterOf(folder);
+    process.kill(killed, 'SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${killed}`)).toBe(false);
+    await expect.poll(numbers).toEqual([{ number: 42 }]);
+  }
   const lock = readFileSync(lockFile, 'utf8');
   process.kill(postmasterOf(folder), 'SIGKILL');
   expect(await first.exited).toMatch(/PostgreSQL has ended by itself \(signal SIGKILL\)/);

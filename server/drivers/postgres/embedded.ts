@@ -2,7 +2,7 @@
  * A real PostgreSQL of our own, in a folder of ours, for those who do not bring one.
  *
  * It listens on a unix socket that only we can reach, and lets in only the user we run as. It never runs as root, and it shuts itself down
- * when our process dies. Whatever was killed at whatever moment, the next open recovers: the cluster appears whole, by a rename, or not at
+ * when our process dies. When it ends without having been asked to, it is started again in its place, a few times. Whatever was killed at whatever moment, the next open recovers: the cluster appears whole, by a rename, or not at
  * all, and what still runs from before is stopped first. The caller holds the lock of the data folder, so that can only be an orphan.
  *
  *     <folder>/cluster     PostgreSQL's data; only its user can enter
@@ -36,12 +36,15 @@ import { stopProcesses } from './processes.ts';
 
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** Settles only if PostgreSQL ends without having been asked to, with a sentence that says how. */
+  /** Settles only if PostgreSQL ends without having been asked to, again and again, or does not come back; with a sentence that says how. */
   readonly exited: Promise<string>;
   stop(): Promise<void>;
 }
 
 const readySecondsMax = 300;
+/** More often than that, within so long, something is wrong that another start does not put right. */
+const returnsMax = 3;
+const returnsSeconds = 600;
 const fastShutdownSecondsMax = 30;
 const readyPollMilliseconds = 5;
 const closeMillisecondsMax = 500;
@@ -61,7 +64,11 @@ const defaultSettings = {
   log_min_error_statement: 'panic',
 };
 
-export async function openEmbeddedPostgres(folder: string, settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
+export async function openEmbeddedPostgres(
+  folder: string,
+  settings: Record<string, string> = {},
+  onReturn: (sentence: string) => void = () => {},
+): Promise<EmbeddedPostgres> {
   const home = resolve(folder);
   mkdirSync(home, { recursive: true });
   chmodSync(home, 0o711);
@@ -74,10 +81,14 @@ export async function openEmbeddedPostgres(folder: string, settings: Record<stri
   writeFileSync(urlFile(home), url, { mode: 0o600 });
 
   const log = new BoundedLog(join(home, 'postgres.log'));
-  const server = spawnServer(cluster, launcher, { ...defaultSettings, ...settings, ...fixedSettings(launcher, home, socketFolder) }, log);
+  const all = { ...defaultSettings, ...settings, ...fixedSettings(launcher, home, socketFolder) };
+  const start = () => spawnServer(cluster, launcher, all, log);
+  let server = start();
   let stopping = false;
+  let returning: Promise<void> = Promise.resolve();
   const stop = async () => {
     stopping = true;
+    await returning;
     await stopProcesses(cluster, server.pid, fastShutdownSecondsMax);
     removeSocketFolder(home, launcher);
   };
@@ -89,10 +100,38 @@ export async function openEmbeddedPostgres(folder: string, settings: Record<stri
     throw error;
   }
   const { promise: exited, resolve: exit } = Promise.withResolvers<string>();
-  const report = () => stopping || exit(`PostgreSQL has ended by itself (${ending(server)}). The end of ${log.path}:\n${log.tail()}`);
-  server.once('exit', report);
-  if (hasEnded(server)) report();
+  const mayReturn = boundedReturns();
+  const onEnd = async () => {
+    if (stopping) return;
+    const sentence = `PostgreSQL has ended by itself (${ending(server)}). The end of ${log.path}:\n${log.tail()}`;
+    if (!mayReturn()) return exit(sentence);
+    onReturn(sentence);
+    try {
+      await stopProcesses(cluster, undefined, fastShutdownSecondsMax);
+      if (stopping) return;
+      server = start();
+      await untilReady(server, cluster, log);
+      watch();
+    } catch (error) {
+      exit(`${sentence}\nIt does not come back: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  const watch = () => {
+    server.once('exit', () => (returning = onEnd()));
+    if (hasEnded(server)) returning = onEnd();
+  };
+  watch();
   return { url, exited, stop };
+}
+
+/** False: too often of late. */
+function boundedReturns(): () => boolean {
+  let times: number[] = [];
+  return () => {
+    const now = performance.now();
+    times = [...times.filter((time) => now - time < returnsSeconds * 1000), now];
+    return times.length <= returnsMax;
+  };
 }
 
 /** Where the PostgreSQL of this folder listens, if it runs; for a process beside the one that opened it. After a kill it may be stale. */
