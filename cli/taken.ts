@@ -11,6 +11,7 @@ import type { Config } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/images/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue } from '../server/drivers/images/catalogue.ts';
+import { openRuncInside } from '../server/drivers/runtime/runc/runc.ts';
 import { run } from '../server/drivers/volumes/command.ts';
 import { lookAtVolumes, type VolumesLook } from '../server/drivers/volumes/look-at-volumes.ts';
 import type { Db } from '../server/kernel/sql.ts';
@@ -117,7 +118,8 @@ async function databaseTaken(db: Db, { data, databaseUrl }: Config): Promise<Tak
 }
 
 /** Disks as the platform last found them. */
-async function givenLines(db: Db, { overcommit }: Config): Promise<string[]> {
+async function givenLines(db: Db, config: Config): Promise<string[]> {
+  const { overcommit } = config;
   const { given, there, environments } = await machineUse(db);
   const { running, paused, sleeping } = environments;
   const has = { cpu: availableParallelism(), memory: totalmem() / megabyte, disk: there?.disk };
@@ -128,9 +130,22 @@ async function givenLines(db: Db, { overcommit }: Config): Promise<string[]> {
     return `  ${name.padEnd(28)} ${`${rounded(given[kind])} ${unit}`.padStart(10)}  of ${of}`;
   };
   return [
-    `Given out to environments, of which ${running} run, ${paused} are paused and ${sleeping} asleep:`,
+    `Given out to environments, of which ${running} are to run, ${paused} are paused and ${sleeping} asleep:`,
     line('cpu', 'processors', 'CPU'),
     line('memory', 'memory', 'MB'),
     line('disk', 'disks and logs', 'MB'),
+    ...(await containerLines(config)),
   ];
+}
+
+/** As they are, not as they should be. Only root can look. */
+async function containerLines({ data }: Config): Promise<string[]> {
+  const folder = join(data, 'runtime');
+  if (process.getuid?.() !== 0 || !existsSync(folder)) return [];
+  const states = await openRuncInside(folder).list();
+  const down = states
+    .filter(({ status }) => status === 'stopped' || status === 'restarting')
+    .map(({ name, status }) => `${name} (${status})`);
+  const notes = down.length > 0 ? `do not run: ${down.join(', ')}` : 'all of them run';
+  return [`  ${'containers'.padEnd(28)} ${String(states.length).padStart(10)}  ${notes}`];
 }

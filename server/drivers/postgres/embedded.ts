@@ -117,8 +117,9 @@ export async function openEmbeddedPostgres(
     }
   };
   const watch = () => {
-    server.once('exit', () => (returning = onEnd()));
-    if (hasEnded(server)) returning = onEnd();
+    const bringBack = () => void (returning = onEnd());
+    server.once('exit', bringBack);
+    if (hasEnded(server)) bringBack();
   };
   watch();
   return { url, exited, stop };

@@ -90,10 +90,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
       return turns.take(name, () => removeContainer(machine, name));
     },
     state: async (name) => stateOf(places, name),
-    list: async () =>
-      entriesOf(places.containers)
-        .map((name) => stateOf(places, name))
-        .filter(({ status }) => status !== 'absent'),
+    list: async () => statesOf(places),
     exec: async (name, command) => startExecution(places, name, command),
     logs: (name, options) => readLogs(places, name, options),
     stats: (name) => statsOf(machine, name),
@@ -118,10 +115,16 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
   };
 }
 
+const statesOf = (places: Places): ContainerState[] =>
+  entriesOf(places.containers)
+    .map((name) => stateOf(places, name))
+    .filter(({ status }) => status !== 'absent');
+
 /** Into containers of a runtime that another process may have open. */
-export function openRuncInside(folder: string): Pick<Runtime, 'exec' | 'state'> {
+export function openRuncInside(folder: string): Pick<Runtime, 'exec' | 'state' | 'list'> {
   const places = openPlaces(folder, {});
   return {
+    list: async () => statesOf(places),
     exec: async (name, command) => startExecution(places, name, command),
     state: async (name) => stateOf(places, name),
   };

@@ -122,7 +122,14 @@ const odd = fc.oneof(
 );
 
 /** Every key of an application, and what is below some of them. */
-const context = { images: imagesOf(catalogue), scriptsByDefault: true, cronMinutesMin: 5, isLegacy: false, targets: new Map(), volumes: new Set<string>() };
+const context = {
+  images: imagesOf(catalogue),
+  scriptsByDefault: true,
+  cronMinutesMin: 5,
+  isLegacy: false,
+  targets: new Map(),
+  volumes: new Set<string>(),
+};
 const keys = application(context, 'app', '/').expected.replace('a map with ', '').split(', ');
 const places = [
   ...keys.map((key) => ['applications', 'app', key]),

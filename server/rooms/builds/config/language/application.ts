@@ -32,30 +32,30 @@ const workersMax = 50;
 
 const cron = ({ cronMinutesMin }: Context): Shape<Cron> =>
   refined(
-  object({
-    spec: required(text('five fields such as 0 3 * * *')),
-    commands: maybe(object({ start: required(command), stop: orNull(command) })),
-    cmd: maybe(command),
-    shutdown_timeout: optional(integer(1, daySeconds, 'seconds'), 10),
-    timeout: optional(integer(1, daySeconds, 'seconds'), daySeconds),
-  }),
-  ({ spec, commands, cmd, ...times }, { path, report }, node) => {
-    const parsed = parseCron(spec);
-    if (typeof parsed === 'string')
-      report.error(childOf(node, 'spec').at, `${path}.spec`, `Found the schedule ${quoted(spec)}, ${parsed}.`);
-    else if (intervalMinutes(parsed) < cronMinutesMin) {
-      report.warn(
-        childOf(node, 'spec').at,
-        `${path}.spec`,
-        `It runs every ${cronMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
-      );
-    }
-    const both = commands ?? (cmd === undefined ? undefined : { start: cmd, stop: null });
-    if (!both && !isSaid(node, 'commands') && !isSaid(node, 'cmd'))
-      report.error(node.at, `${path}.commands`, 'Found no commands, expected a map with start.');
-    return both && { spec: spec.trim(), commands: both, ...times };
-  },
-);
+    object({
+      spec: required(text('five fields such as 0 3 * * *')),
+      commands: maybe(object({ start: required(command), stop: orNull(command) })),
+      cmd: maybe(command),
+      shutdown_timeout: optional(integer(1, daySeconds, 'seconds'), 10),
+      timeout: optional(integer(1, daySeconds, 'seconds'), daySeconds),
+    }),
+    ({ spec, commands, cmd, ...times }, { path, report }, node) => {
+      const parsed = parseCron(spec);
+      if (typeof parsed === 'string')
+        report.error(childOf(node, 'spec').at, `${path}.spec`, `Found the schedule ${quoted(spec)}, ${parsed}.`);
+      else if (intervalMinutes(parsed) < cronMinutesMin) {
+        report.warn(
+          childOf(node, 'spec').at,
+          `${path}.spec`,
+          `It runs every ${cronMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
+        );
+      }
+      const both = commands ?? (cmd === undefined ? undefined : { start: cmd, stop: null });
+      if (!both && !isSaid(node, 'commands') && !isSaid(node, 'cmd'))
+        report.error(node.at, `${path}.commands`, 'Found no commands, expected a map with start.');
+      return both && { spec: spec.trim(), commands: both, ...times };
+    },
+  );
 
 const operation = object({
   role: optional(choice(...roles), 'contributor'),
