@@ -123,8 +123,9 @@ function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => vo
 }
 
 function serveOperation(http: FastifyInstance, handler: ReturnType<typeof answer>, operation: Operation) {
+  const inflating = operation.body && !isUpload(operation.body) ? { preParsing: inflateBody } : {};
   for (const url of addressesOf(operation.path))
-    http.route({ method: operation.method, url, handler, config: { operation }, preParsing: inflateBody });
+    http.route({ method: operation.method, url, handler, config: { operation }, ...inflating });
 }
 
 /** Everything under `/projects` is served under `/api/projects` too. */

@@ -117,7 +117,7 @@ function serviceEssence(stack: Stack, name: string): string {
  */
 function partsOf({ model: { tasks, ...model }, slugs, routes, settings: { enable_smtp }, secrets }: Stack): string {
   const ofApps = Object.entries(slugs).filter(([name]) => !Object.hasOwn(tasks, name));
-  const leading = Object.entries(routes).map(([url, { http_access: _, restrict_robots: __, ...route }]) => [url, route]);
+  const leading = Object.entries(routes).map(([url, { http_access: _access, restrict_robots: _robots, ...route }]) => [url, route]);
   return JSON.stringify([model, ofApps.sort(byName), leading, enable_smtp, secrets]);
 }
 

@@ -39,7 +39,7 @@ describe.runIf(canRunContainers)(`what is asked for while something happens${why
   test('of many requests to deactivate an environment one is taken', { timeout }, async () => {
     const path = `/projects/${project.projectId}/environments/preview/deactivate`;
     const replies = await Promise.all(Array.from({ length: 6 }, () => project.owner.send('POST', path)));
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
     const [activity] = replies.find(({ status }) => status === 200)?.json._embedded.activities ?? [];
     expect(await project.ended(activity)).toMatchObject({ result: 'success' });
     expect((await project.row('preview')).status).toBe('inactive');

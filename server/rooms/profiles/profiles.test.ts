@@ -199,7 +199,6 @@ describe('an address', () => {
   });
 
   test('refuses a country that is none', async () => {
-    for (const country of ['Netherlands', 'ZZ', 'XX'])
-      expect((await ada.send('PATCH', addressOf(ada), { country })).status).toBe(400);
+    for (const country of ['Netherlands', 'ZZ', 'XX']) expect((await ada.send('PATCH', addressOf(ada), { country })).status).toBe(400);
   });
 });

@@ -45,7 +45,14 @@ describe('a user', () => {
   });
 
   test('is told every field that is wrong with a change', async () => {
-    const changes = { country: 'ZZ', last_name: 'a\u202Eb', website: 'javascript:alert(1)', first_name: 'a\nb', email: 'x@y.z', username: 5 };
+    const changes = {
+      country: 'ZZ',
+      last_name: 'a\u202Eb',
+      website: 'javascript:alert(1)',
+      first_name: 'a\nb',
+      email: 'x@y.z',
+      username: 5,
+    };
     const { status, json } = await ada.send('PATCH', `/users/${ada.user.id}`, changes);
     expect(status).toBe(400);
     expect(Object.keys(json.detail).sort()).toEqual(Object.keys(changes).sort());
