@@ -36,18 +36,14 @@ export const runPlain = (
   say: Say,
   signal: AbortSignal,
   env: Readonly<Record<string, string>> = {},
-) => run(['setpriv', '--pdeathsig', 'KILL', ...argv], folder, say, signal, env);
+) => run(['setpriv', '--pdeathsig', 'KILL', ...settingOf(env), ...argv], folder, say, signal);
 
-async function run(
-  argv: readonly string[],
-  folder: string,
-  say: Say,
-  signal: AbortSignal,
-  env: Readonly<Record<string, string>> = {},
-): Promise<void> {
+const settingOf = (env: Readonly<Record<string, string>>) => ['env', ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+
+async function run(argv: readonly string[], folder: string, say: Say, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const [command = '', ...args] = argv;
-  const child = spawn(command, args, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   const last: string[] = [];
   for (const output of [child.stdout, child.stderr]) {
     createInterface({ input: output }).on('line', (whole) => {

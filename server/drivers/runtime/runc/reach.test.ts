@@ -1,6 +1,7 @@
 /** What a container reaches of the networks around its machine, and how much of the machine it takes for that. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeContainer, getInside, run, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
@@ -100,10 +101,11 @@ describe.skipIf(!canRun)('from inside a container (needs root)', () => {
     writeFileSync(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, '0');
     for (const link of [bridge, world.link]) writeFileSync(`/proc/sys/net/ipv6/conf/${link}/forwarding`, '1');
     ip('addr', 'add', `${own}/64`, 'dev', bridge ?? '', 'nodad');
-    const namespace = `offshoot-${machine.instance}-inside`;
-    execFileSync('ip', ['netns', 'exec', namespace, 'sh', '-c', 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6']);
-    ip('-netns', namespace, 'addr', 'add', `${inside}/64`, 'dev', 'eth0', 'nodad');
-    ip('-netns', namespace, 'route', 'add', 'default', 'via', own);
+    const namespace = join('/run/offshoot', machine.instance, 'containers/inside/network-namespace');
+    const within = (...command: string[]) => execFileSync('nsenter', [`--net=${namespace}`, ...command]);
+    within('sh', '-c', 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6');
+    within('ip', '-6', 'addr', 'add', `${inside}/64`, 'dev', 'eth0', 'nodad');
+    within('ip', '-6', 'route', 'add', 'default', 'via', own);
     expect(await (await fetch(`http://[${world.six}]/`)).text()).toContain(':');
     expect(await tries('inside', [world.six, own], silenceMilliseconds)).toEqual(['silence', 'silence']);
   });
