@@ -21,6 +21,7 @@ const clientFiles = [
   'environments',
   'stacks',
   'upgrade',
+  'hostile-tenant/*',
 ].map((name) => `e2e/${name}.test.ts`);
 const clients = { include: clientFiles, maxWorkers: 2, sequence: { groupOrder: 1 } };
 /** These start whole platforms and measure; side by side they would only slow each other down. */

@@ -11,7 +11,15 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
-import { adoptHosts, changeStatus, currentlyDeployed, forgetStack, partsOfStack, releaseHosts, stackOfVolume } from '../deployments/room.ts';
+import {
+  adoptHosts,
+  changeStatus,
+  currentlyDeployed,
+  forgetStack,
+  partsOfStack,
+  releaseHosts,
+  stackOfVolume,
+} from '../deployments/room.ts';
 import { isBeingMade, startRebuild } from '../environments/room.ts';
 
 export interface Restored {
