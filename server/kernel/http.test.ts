@@ -321,6 +321,8 @@ describe('a bad request', () => {
   test('is none that is JSON without saying so, as curl sends it', async () => {
     expect((await bad('{"label":"label 00"}', 'application/x-www-form-urlencoded')).status).toBe(200);
     expect((await bad(' {"label":"label 00"}', 'text/plain; charset=utf-8')).status).toBe(200);
+    const headers = { authorization: `Bearer ${ada.accessToken}` };
+    expect((await test_.send({ method: 'PATCH', url: '/shelves/s1', headers, payload: '{"label":"label 00"}' })).status).toBe(200);
   });
 
   test('to an unknown path is 404, with a known path and another method 405', async () => {

@@ -66,6 +66,9 @@ describe('the settings of a project', () => {
         json: { detail: { 'initialize.sources.0.repository': expect.stringContaining('password') } },
       });
     }
+    expect((await owner.send('PATCH', `${project}/settings`, { initialize: { repository: 'no address' } })).json.detail).toEqual({
+      'initialize.repository': expect.any(String),
+    });
     const initialize = { repository: 'https://example.org/mine.git@main', contact: 'ada@example.org' };
     const { entity, activities } = (await owner.send('PATCH', `${project}/settings`, { initialize })).json._embedded;
     expect(entity).toMatchObject({ initialize });

@@ -1,8 +1,16 @@
 /** The settings of a project are changed here, because one of them, `initialize`, fills an environment. */
 import { Changed, operation, updated } from '../../../kernel/operation.ts';
-import { Problem } from '../../../kernel/problem.ts';
+import { invalidField, Problem } from '../../../kernel/problem.ts';
 import type { Caller, Platform } from '../../../platform.ts';
-import { changeProject, checkedChange, SettingsChange, SettingsEntity, settingsOf, type ProjectSettings } from '../../projects/room.ts';
+import {
+  addressMistake,
+  changeProject,
+  checkedChange,
+  SettingsChange,
+  SettingsEntity,
+  settingsOf,
+  type ProjectSettings,
+} from '../../projects/room.ts';
 import { environmentById } from '../queries.ts';
 import { startInitialize } from '../start-initialize.ts';
 
@@ -28,6 +36,8 @@ export const updateProjectSettings = operation({
 async function initialized(platform: Platform, { project }: ProjectSettings, wanted: unknown, caller: Caller) {
   const { profile, repository, config } = (wanted ?? {}) as Record<string, unknown>;
   if (typeof repository !== 'string') return undefined;
+  const mistake = addressMistake(repository);
+  if (mistake !== undefined) throw invalidField('initialize.repository', mistake);
   const { db, config: installation } = platform;
   const environment = await environmentById(db, installation.domain, project.id, project.default_branch);
   if (!environment || environment.has_code || environment.is_dirty)
