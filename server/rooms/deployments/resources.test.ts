@@ -107,7 +107,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     const current = (await owner.send('GET', `${at}/deployments/current`)).json;
     expect(current.webapps.app).toMatchObject({ resources: { profile_size: '0.25' }, instance_count: 1, disk: 256 });
     expect((await owner.send('GET', at)).json.sizing.webapps.app).toEqual({
-      resources: { profile_size: '0.25' },
+      resources: { profile_size: '0.25', disk: { object: null } },
       instance_count: 1,
       disk: 256,
     });
