@@ -115,7 +115,8 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     await expect.poll(() => commandOf(monitorOf('web')), waiting).toContain('monitor.pl');
     const count = Number((await lines()).at(-1));
     await expect.poll(lines, waiting).toContain(String(count + 20));
-    expect(await lines()).toEqual(Array.from(await lines(), (_, index) => String(index + 1)));
+    const heard = await lines();
+    expect(heard).toEqual(heard.map((_, index) => String(index + 1)));
     expect(await opened.state('web')).toMatchObject({ status: 'running', restarts: 0, startedAt });
 
     process.kill(inside('web'), 'SIGKILL');
