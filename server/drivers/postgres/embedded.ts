@@ -86,11 +86,16 @@ export async function openEmbeddedPostgres(
   let server = start();
   let stopping = false;
   let returning: Promise<void> = Promise.resolve();
-  const stop = async () => {
-    stopping = true;
+  const end = async () => {
     await returning;
     await stopProcesses(cluster, server.pid, fastShutdownSecondsMax);
     removeSocketFolder(home, launcher);
+  };
+  let stopped: Promise<void> | undefined;
+  /** Once: whoever works in the folder after that is not ours to stop. */
+  const stop = () => {
+    stopping = true;
+    return (stopped ??= end());
   };
   try {
     await untilReady(server, cluster, log);

@@ -350,11 +350,9 @@ routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
     await watched;
     expect(replies).toEqual(names.map((id) => ({ status: 200, body: id })));
     expect([Math.max(...starting) > 1, Math.max(...starting) <= 4]).toEqual([true, true]);
-    const { rows } =
-      await sql`select from environments where project_id = ${crowd.projectId} and (sleeping_since is not null or is_waking)`.execute(
-        platform.db,
-      );
-    expect(rows).toEqual([]);
+    // Visitors are answered a moment before it is written down that they are.
+    const asleep = sql`select from environments where project_id = ${crowd.projectId} and (sleeping_since is not null or is_waking)`;
+    await expect.poll(async () => (await asleep.execute(platform.db)).rows).toEqual([]);
   });
 
   test('a deployment does not wait for an app that does not wake up; its visitors get what is deployed', { timeout }, async () => {

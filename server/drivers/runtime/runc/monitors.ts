@@ -16,8 +16,14 @@ const program = join(import.meta.dirname, 'monitor.pl');
 const lookMilliseconds = 500;
 const outputs = [1, 2];
 
-/** Goes on until the function that is given back is called. */
-export function keepMonitored(machine: Machine): () => void {
+export interface Monitoring {
+  /** From now on what the container says is never written to a pipe that nobody reads, though its monitor were killed this moment. */
+  keepOpen(name: string): void;
+  stop(): void;
+}
+
+/** Looks until it is stopped. */
+export function keepMonitored(machine: Machine): Monitoring {
   const { places, turns } = machine;
   const pipes = new HeldPipes();
   let leftAlone = new Set<string>();
@@ -33,9 +39,12 @@ export function keepMonitored(machine: Machine): () => void {
   look();
   const timer = setInterval(look, lookMilliseconds);
   timer.unref();
-  return () => {
-    clearInterval(timer);
-    pipes.keepOnly(new Set());
+  return {
+    keepOpen: (name) => pipes.hold(name, runningOf(places, name)?.pid),
+    stop: () => {
+      clearInterval(timer);
+      pipes.keepOnly(new Set());
+    },
   };
 }
 

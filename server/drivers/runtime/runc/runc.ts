@@ -78,13 +78,17 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
   const frozen = new Frozen(programs, monitorsOf(places));
   const machine: Machine = { places, programs, preparers, volumes, turns, outputs, frozen };
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
-  const stopMonitoring = keepMonitored(machine);
+  const monitoring = keepMonitored(machine);
   const stopKeepingNetworks = keepNetworks(machine, tell);
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
 
   return {
-    ensure: (container) => ensure(machine, { ...container, env: { ...env, ...container.env } }, waiting),
+    ensure: async (container) => {
+      const state = await ensure(machine, { ...container, env: { ...env, ...container.env } }, waiting);
+      monitoring.keepOpen(container.name);
+      return state;
+    },
     remove: (name) => {
       waiting.get(name)?.abort();
       return turns.take(name, () => removeContainer(machine, name));
@@ -102,7 +106,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
-      stopMonitoring();
+      monitoring.stop();
       await stopKeepingNetworks();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
