@@ -170,6 +170,8 @@ export class ClientConnection {
       const taken = this.#parser.execute(rest);
       if (typeof taken === 'string') return this.#refuse(taken);
       if (this.#refusal) return this.#refuse(this.#refusal);
+      // It would take nothing the next time, either.
+      if (taken === 0) return this.#refuse('malformed');
       rest = rest.subarray(taken);
       if (rest.length > 0 && this.#visits[0]?.upgrade !== undefined) {
         this.#keepEarly(rest);

@@ -310,6 +310,19 @@ test('an application that declines to change the protocol answers as usual', asy
   await upstream.close();
 });
 
+test('a client that talks on after its protocol was declined is not read any more, and keeps nobody else waiting', async () => {
+  const upstream = await openRawUpstream(hello);
+  await using made = await openTestEdge([environmentOf([upstream.instance])]);
+  const client = await openClient(made.port);
+  client.say(asking('/', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'));
+  await client.heard(/hello$/);
+  client.say(asking('/later'));
+  expect(statuses(await answerTo(made.port, asking('/')))).toEqual([200]);
+  expect(statuses(await client.closed())).toEqual([200]);
+  expect(upstream.received.join('')).not.toContain('/later');
+  await upstream.close();
+});
+
 test('what was said early to a protocol that is declined is no request; the connection ends', async () => {
   const upstream = await openRawUpstream(hello);
   await using made = await openTestEdge([environmentOf([upstream.instance])]);

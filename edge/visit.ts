@@ -100,8 +100,8 @@ export class Visit implements Exchange {
   /** `lines` are whole headers, each with its end, without those that frame the body. */
   begin(status: number, reason: string, lines: string, body: ReplyBody): void {
     this.status = status;
-    // What is left of a body that nobody reads would be taken for the next request.
-    if (!this.body.isWhole || !this.connection.staysOpen) this.keepAlive = false;
+    // What is left of a body that nobody reads would be taken for the next request; and the parser reads none after one that wanted another protocol.
+    if (!this.body.isWhole || !this.connection.staysOpen || this.upgrade !== undefined) this.keepAlive = false;
     const framing = this.#frame(body);
     const connection = this.keepAlive ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     this.connection.out.write(`HTTP/1.1 ${status} ${reason}\r\n${lines}${framing}${connection}\r\n`);
