@@ -24,10 +24,12 @@ const clientFiles = [
   'hostile-tenant/*',
 ].map((name) => `e2e/${name}.test.ts`);
 const clients = { include: clientFiles, maxWorkers: 2, sequence: { groupOrder: 1 } };
+/** They boot computers, which takes long, and are run by name: `./offshoot test machines` has a configuration of its own. */
+const machineFiles = 'e2e/machines/**';
 /** These start whole platforms and measure; side by side they would only slow each other down. */
 const whole = {
   include: ['e2e/**/*.test.ts'],
-  exclude: [...configDefaults.exclude, ...clientFiles],
+  exclude: [...configDefaults.exclude, ...clientFiles, machineFiles],
   fileParallelism: false,
   sequence: { groupOrder: 2 },
 };

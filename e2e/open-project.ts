@@ -1,12 +1,13 @@
 /** A project on a running installation, and hands to work on it: commits, pushes, actions to the end of what they set off, and its addresses. */
 import { cp } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { accessToken, send } from './api.ts';
 import { eventually } from './eventually.ts';
 import { createProject, openWorkingCopy } from './project.ts';
 import type { RunningPlatform } from './running-platform.ts';
 import { visit } from './visit.ts';
 
-const activitySecondsMax = 120;
+const usualPatience = { activitySecondsMax: 120, lookMilliseconds: 0 };
 /** An access token lives longer. */
 const tokenSecondsMax = 600;
 
@@ -18,7 +19,10 @@ export interface Person {
 
 /** The administrator of an installation, from its first start. */
 export async function firstPerson(url: string, started: RunningPlatform): Promise<Person> {
-  const { apiToken } = await started.credentials();
+  return personWith(url, (await started.credentials()).apiToken);
+}
+
+export function personWith(url: string, apiToken: string): Person {
   let token: { text: Promise<string>; at: number } | undefined;
   return {
     url,
@@ -42,7 +46,7 @@ export interface Ended {
 
 export type Project = Awaited<ReturnType<typeof openProject>>;
 
-export async function openProject(person: Person) {
+export async function openProject(person: Person, { activitySecondsMax, lookMilliseconds } = usualPatience) {
   const { url, apiToken } = person;
   const project = await createProject(url, await person.accessToken());
   const copy = await openWorkingCopy(url, project, apiToken);
@@ -62,7 +66,10 @@ export async function openProject(person: Person) {
     let activity: Ended | undefined;
     await eventually(
       `the activity ${id} ends`,
-      async () => (activity = await api('GET', `/activities/${id}`))?.state === 'complete',
+      async () => {
+        activity = await api('GET', `/activities/${id}`);
+        return activity?.state === 'complete' || sleep(lookMilliseconds, false);
+      },
       activitySecondsMax,
       () => JSON.stringify(activity),
     );

@@ -15,7 +15,7 @@ export interface ProgramOptions {
   secondsMax: number;
   /** `kill -9` ends it in the moment that this is so. */
   killWhen?: () => boolean;
-  input?: string;
+  input?: string | Buffer;
   /** Where it runs; the temporary folder, unless told. */
   folder?: string;
 }

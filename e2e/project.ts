@@ -8,7 +8,8 @@ import { eventually } from './eventually.ts';
 import { plainEnvironment } from './installation.ts';
 import { makeWorkingFolder } from './working-folders.ts';
 
-const readySecondsMax = 60;
+/** Also on an emulated machine. */
+const readySecondsMax = 300;
 
 export async function createProject(url: string, token: string): Promise<string> {
   const organization = (await send(url, token, 'POST', '/organizations', { label: 'Acme' })).json;

@@ -1,0 +1,3 @@
+import { tellStory } from './story.ts';
+
+tellStory('Debian 12', 'bookworm');

@@ -1,0 +1,3 @@
+import { tellStory } from './story.ts';
+
+tellStory('Debian 13', 'trixie');

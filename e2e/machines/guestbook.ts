@@ -1,0 +1,74 @@
+/** The guestbook of the examples, with a further page for those who count: its version, and all that was ever written into it. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repository } from '../installation.ts';
+import { type Project, read } from '../open-project.ts';
+import { visit } from '../visit.ts';
+
+const example = join(repository, 'examples', 'guestbook');
+const configFile = '.upsun/config.yaml';
+/** Visitors leave the machine time for other things. */
+const pauseMilliseconds = 300;
+
+const everything = (version: string) => `<?php
+require __DIR__ . '/../database.php';
+header('content-type: application/json');
+$words = database()->query('select words from entries order by id')->fetchAll(PDO::FETCH_COLUMN);
+echo json_encode(['version' => '${version}', 'words' => $words]);
+`;
+
+/** What the deploy hook says when its work is done. */
+export const hookIsDone = 'The guestbook is ready';
+
+export const writeGuestbook = (project: Project, version: string) => writeLingeringGuestbook(project, version, 0);
+
+/** Its deploy hook lingers when its work is done: so long a deployment is in its middle. */
+export async function writeLingeringGuestbook(project: Project, version: string, lingerSeconds: number) {
+  const config = await readFile(join(example, configFile), 'utf8');
+  const lingering = config.replace('deploy: php prepare.php', `deploy: php prepare.php && sleep ${lingerSeconds}`);
+  await project.copyFrom(example, `The guestbook for ${version}`);
+  await project.write({ 'web/everything.php': everything(version), [configFile]: lingering }, `Version ${version}`);
+}
+
+export async function everythingIn(address: string): Promise<{ version: string; words: string[] }> {
+  return JSON.parse(await read(address, '/everything.php'));
+}
+
+export interface Signing {
+  /** What visitors were told is written. */
+  acknowledged: string[];
+  stop(): Promise<void>;
+}
+
+const visitors = 2;
+let signatures = 0;
+
+/** Visitors sign again and again, until stopped. Whoever gets no answer was promised nothing. */
+export function signConstantly(address: string): Signing {
+  const acknowledged: string[] = [];
+  const over = new AbortController();
+  const one = async () => {
+    while (!over.signal.aborted) {
+      const words = `words ${++signatures}`;
+      const reply = await sign(address, words).catch(() => undefined);
+      if (reply?.status === 303) acknowledged.push(words);
+      await sleep(pauseMilliseconds);
+    }
+  };
+  const all = Array.from({ length: visitors }, one);
+  return {
+    acknowledged,
+    stop: async () => {
+      over.abort();
+      await Promise.all(all);
+    },
+  };
+}
+
+const sign = (address: string, words: string) =>
+  visit(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ name: 'Ada', words }).toString(),
+  });
