@@ -412,6 +412,32 @@ describe('an edge in its processes', () => {
   });
 });
 
+test('a process that takes long to start is waited for', { timeout: 120_000 }, async () => {
+  await using running = await startRunningEdge();
+  const { pid, processes } = await running.edge.status();
+  const [first] = processes.map((serving) => serving.pid);
+  process.kill(first ?? 0, 'SIGKILL');
+  const next = await startedBy(pid, first);
+  process.kill(next, 'SIGSTOP');
+  await sleep(slowStartMilliseconds);
+  process.kill(next, 'SIGCONT');
+  await expect.poll(async () => (await running.edge.status()).processes.map((serving) => serving.pid), { timeout: 60_000 }).toEqual([next]);
+});
+
+/** Longer than a process that serves may take to answer. */
+const slowStartMilliseconds = 17_000;
+
+/** In its first moment as the program that it is to be. */
+async function startedBy(parent: number, before: number | undefined): Promise<number> {
+  const isServing = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('/process.ts');
+  for (;;) {
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+    const started = children.find((child) => child !== before && isServing(child));
+    if (started !== undefined) return started;
+    await sleep(1);
+  }
+}
+
 async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();

@@ -36,6 +36,8 @@ export interface ProcessEvents {
 const program = join(import.meta.dirname, 'process.ts');
 const environmentsPerMessage = 500;
 const aliveEverySeconds = 5;
+/** A process that still loads the program, on a small or busy machine, does not hang; who killed it would have the next one load it again. */
+const startSecondsMax = 120;
 const failedSoonSeconds = 10;
 const restartSecondsMax = 10;
 /** The first time at once. */
@@ -46,6 +48,8 @@ const killAfterSeconds = 5;
 interface Serving {
   child: ChildProcess;
   channel: Channel;
+  /** It has the table, and answers. */
+  isUp: boolean;
   isFinishing: boolean;
   ended: Promise<unknown>;
 }
@@ -91,20 +95,22 @@ export function startProcesses(
       failing: () => replace(serving, 'met a bug and finishes'),
     });
     const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
-    const serving = { child, channel, isFinishing: false, ended };
+    const serving = { child, channel, isUp: false, isFinishing: false, ended };
     return serving;
   };
 
   /** The table may be loaded while the process starts. Changes that come meanwhile go the same way, and the highest version stays. */
-  const bringUp = async ({ child, channel }: Serving) => {
+  const bringUp = async (serving: Serving) => {
+    const { child, channel } = serving;
     await once(child, 'spawn');
     const table = [...environments()];
     const parts = Array.from({ length: Math.ceil(table.length / environmentsPerMessage) }, (_, part) =>
       table.slice(part * environmentsPerMessage, (part + 1) * environmentsPerMessage),
     );
     channel.tell('records_wanted', { wanted: areRecordsWanted });
-    await Promise.all(parts.map((part) => channel.ask('put', { environments: part })));
-    await channel.ask('status', {});
+    await Promise.all(parts.map((part) => channel.ask('put', { environments: part }, startSecondsMax)));
+    await channel.ask('status', {}, startSecondsMax);
+    serving.isUp = true;
     if (isListening) await channel.ask('listen', {});
   };
 
@@ -131,7 +137,7 @@ export function startProcesses(
     try {
       return { answer: await serving.channel.ask(kind, ask, secondsMax) };
     } catch (error) {
-      kill(serving, error);
+      if (serving.isUp) kill(serving, error);
       if (serving.channel.isOpen && !(error instanceof NoAnswer)) throw error;
       return undefined;
     }

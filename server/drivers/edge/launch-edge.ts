@@ -34,7 +34,8 @@ export interface EdgeOptions {
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
 const main = join(edgeFolder, 'main.ts');
 const launcher = join(edgeFolder, 'launch.pl');
-const startSecondsMax = 60;
+/** Two programs one after the other (edge/processes.ts), on a small or busy machine. */
+const startSecondsMax = 180;
 const stuckSecondsMax = 20;
 /** A port may be in use for a moment, by what a killed edge left. */
 const launchSecondsMax = 8;
