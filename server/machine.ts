@@ -91,24 +91,29 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
 /** Also for processes that only read them. */
 export const logsFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'logs');
 
+/** All of it or nothing: what stayed open would be in the way of the next attempt. */
 async function openMachine(config: Config, log: Log): Promise<Machine> {
   const { data, host, trustedProxies, allowPrivateAddresses } = config;
-  await ensureLogsFolder(logsFolder(config));
-  const volumes = await openVolumes(config, (sentence) => log.warn(sentence));
-  const authorities = trustedAuthorities(config.caCertificates);
-  const runtime = await openRuncRuntime({
-    folder: join(data, 'runtime'),
-    volumes,
-    env: authorityVariables(authorities),
-    allowPrivateAddresses,
-    tell: (sentence) => log.warn(sentence),
-  });
-  return {
-    volumes,
-    runtime,
-    images: openImages(config.images, catalogue, { authorities }),
-    logs: logsFolder(config),
-    edge: await openEdge(
+  const opened: { close(): Promise<void> }[] = [];
+  const keep = <T extends { close(): Promise<void> }>(part: T): T => {
+    opened.unshift(part);
+    return part;
+  };
+  try {
+    await ensureLogsFolder(logsFolder(config));
+    const volumes = keep(await openVolumes(config, (sentence) => log.warn(sentence)));
+    const authorities = trustedAuthorities(config.caCertificates);
+    const runtime = keep(
+      await openRuncRuntime({
+        folder: join(data, 'runtime'),
+        volumes,
+        env: authorityVariables(authorities),
+        allowPrivateAddresses,
+        tell: (sentence) => log.warn(sentence),
+      }),
+    );
+    const images = openImages(config.images, catalogue, { authorities });
+    const edge = await openEdge(
       {
         folder: join(data, 'edge'),
         logs: logsFolder(config),
@@ -119,6 +124,10 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
         routerName: config.region.id,
       },
       log,
-    ),
-  };
+    );
+    return { volumes, runtime, images, logs: logsFolder(config), edge };
+  } catch (error) {
+    for (const part of opened) await part.close();
+    throw error;
+  }
 }
