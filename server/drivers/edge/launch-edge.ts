@@ -114,7 +114,8 @@ async function startEdge(settings: EdgeSettings, file: string, sandbox: Sandbox,
   while (!(await statusOf(control))) {
     const seconds = (performance.now() - startedAt) / 1000;
     const guard = guardOf(settings.folder);
-    if (seconds > (guard === undefined ? launchSecondsMax : startSecondsMax)) {
+    // A launch that is under way may take long; only those that failed at once are not repeated for ever.
+    if (seconds > (guard === undefined && !launching ? launchSecondsMax : startSecondsMax)) {
       if (guard !== undefined) killGroup(guard);
       throw new Error(`The edge does not start; its last words:\n${tailOf(settings)}`);
     }
