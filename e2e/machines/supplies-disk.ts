@@ -20,6 +20,7 @@ export const imagesAt = `${suppliesAt}/images`;
 const run = promisify(execFile);
 const copyMillisecondsMax = 600_000;
 const diskBytes = 8 * 2 ** 30;
+const keyCharacters = 12;
 /** Of the guestbook. */
 const imageTypes = ['php:8.2', 'postgresql:17'];
 
@@ -27,17 +28,14 @@ export async function suppliesDisk(): Promise<string> {
   const images = openTestImages();
   const built: Image[] = [];
   for (const type of imageTypes) built.push(await images.ensure(type));
-  const lock = readFileSync(join(repository, 'package-lock.json'), 'utf8');
-  const key = createHash('sha256')
-    .update(JSON.stringify([lock, built.map(({ hash }) => hash), diskBytes]))
-    .digest('hex')
-    .slice(0, 12);
-  const folder = await keptFolder(`supplies-${key}`, async (folder) => {
-    const root = join(folder, 'root');
+  const essence = [readFileSync(join(repository, 'package-lock.json'), 'utf8'), built.map(({ hash }) => hash), diskBytes];
+  const key = createHash('sha256').update(JSON.stringify(essence)).digest('hex').slice(0, keyCharacters);
+  const folder = await keptFolder(`supplies-${key}`, async (scratch) => {
+    const root = join(scratch, 'root');
     const layers = new Set(built.flatMap((image) => image.layers.map((layer) => dirname(layer))));
     await copy(join(repository, 'node_modules'), join(root, 'program', 'node_modules'));
     for (const layer of layers) await copy(layer, join(layersFolder(join(root, 'images')), basename(layer)));
-    await formatDisk(root, join(folder, 'disk'), { label: suppliesLabel, bytes: diskBytes });
+    await formatDisk(root, join(scratch, 'disk'), { label: suppliesLabel, bytes: diskBytes });
     rmSync(root, { recursive: true });
   });
   return join(folder, 'disk');
@@ -46,6 +44,6 @@ export async function suppliesDisk(): Promise<string> {
 /** With owners and all else that there is to a file, but without caches. */
 async function copy(from: string, to: string) {
   mkdirSync(to, { recursive: true });
-  const script = 'tar -C "$1" --exclude=./.cache --xattrs -cf - . | tar -C "$2" --xattrs --xattrs-include="*" -xpf -';
+  const script = 'tar -C "$1" --exclude=./.cache --xattrs --xattrs-include="*" -cf - . | tar -C "$2" --xattrs --xattrs-include="*" -xpf -';
   await run('bash', ['-euo', 'pipefail', '-c', script, 'copy', from, to], { timeout: copyMillisecondsMax });
 }

@@ -27,34 +27,29 @@ export interface SystemDisk {
 const run = promisify(execFile);
 const buildMillisecondsMax = 1_800_000;
 const diskBytes = 24 * 2 ** 30;
+const keyCharacters = 12;
 
 /** An emulated machine needs longer than systemd would wait. */
 const deviceSecondsMax = 900;
 
 const essentials = ['systemd-sysv', 'udev', 'dbus', 'kmod', 'e2fsprogs', 'openssh-server'];
 
-export function systemDisk(release: string): Promise<SystemDisk> {
-  const { kernelPackage } = architecture();
-  const packages = [...essentials, kernelPackage, ...packagesOfOffshoot()];
+export async function systemDisk(release: string): Promise<SystemDisk> {
+  const packages = [...essentials, architecture().kernelPackage, ...packagesOfOffshoot()];
   const authorities = trustedAuthorities(undefined);
-  const key = createHash('sha256')
-    .update(JSON.stringify([packages, authorities, filesOf(''), diskBytes]))
-    .digest('hex')
-    .slice(0, 12);
-  return keptFolder(`${release}-${key}`, async (folder) => {
-    const root = join(folder, 'root');
+  const essence = JSON.stringify([packages, authorities, filesOf(''), diskBytes]);
+  const key = createHash('sha256').update(essence).digest('hex').slice(0, keyCharacters);
+  const folder = await keptFolder(`${release}-${key}`, async (scratch) => {
+    const root = join(scratch, 'root');
     await debootstrap(release, packages, root);
-    await openDoor(folder, root, authorities);
-    takeFirst(join(root, 'boot', 'vmlinuz-*'), join(folder, 'vmlinuz'));
-    takeFirst(join(root, 'boot', 'initrd.img-*'), join(folder, 'initrd'));
-    await formatDisk(root, join(folder, 'disk'), { label: 'system', bytes: diskBytes });
+    await openDoor(scratch, root, authorities);
+    takeFirst(join(root, 'boot', 'vmlinuz-*'), join(scratch, 'vmlinuz'));
+    takeFirst(join(root, 'boot', 'initrd.img-*'), join(scratch, 'initrd'));
+    await formatDisk(root, join(scratch, 'disk'), { label: 'system', bytes: diskBytes });
     rmSync(root, { recursive: true });
-  }).then((folder) => ({
-    disk: join(folder, 'disk'),
-    kernel: join(folder, 'vmlinuz'),
-    initialRamDisk: join(folder, 'initrd'),
-    sshKey: join(folder, 'key'),
-  }));
+  });
+  const at = (name: string) => join(folder, name);
+  return { disk: at('disk'), kernel: at('vmlinuz'), initialRamDisk: at('initrd'), sshKey: at('key') };
 }
 
 /** As the table in `offshoot` has them: on a machine without a network there is nothing left to install. */
