@@ -91,6 +91,15 @@ describe('places', () => {
   });
 });
 
+test('a crowd of one party is let in in the order in which it came, and costs no more for each than a few would', async () => {
+  const places = openPlaces({ total: 24, most: [5] });
+  const crowd = 20_000;
+  const order: number[] = [];
+  const all = Array.from({ length: crowd }, (_, n) => places.within({ parties: ['own'], part: '' }, async () => void order.push(n)));
+  await Promise.all(all);
+  expect(order).toEqual(Array.from({ length: crowd }, (_, n) => n));
+});
+
 /** The same numbers each time, so that what fails can be looked at. */
 const numbersFrom = (seed: number) => {
   let state = seed;

@@ -37,13 +37,15 @@ export interface PlacesOptions {
  */
 export const withReserve = (most: number): PlacesOptions => ({ total: most + 2, most: [most + 1, most] });
 
-interface Waiting extends Asking {
+interface Waiting {
+  asking: Asking;
+  names: readonly string[];
   arrival: number;
   begin: () => void;
 }
 
 export function openPlaces({ total, most }: PlacesOptions): Places {
-  const waiting = new Set<Waiting>();
+  const lines = openLines();
   const book = openBook();
   let taken = 0;
   let arrivals = 0;
@@ -52,50 +54,60 @@ export function openPlaces({ total, most }: PlacesOptions): Places {
     taken < total &&
     parties.every((party, level) => book.held(party) < Math.min(most[level] ?? Infinity, level === parties.length - 1 ? own : Infinity));
 
-  const take = (asking: Asking) => {
-    const names = namesOf(asking);
+  const take = (names: readonly string[]) => {
     taken += 1;
-    names.forEach(book.take);
+    for (const name of names) book.take(name);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
       taken -= 1;
-      names.forEach(book.leave);
+      for (const name of names) book.leave(name);
       letIn();
     };
   };
 
-  const next = () => [...waiting].filter(mayBegin).toSorted((one, other) => precedence(book, one, other))[0];
+  const next = () => {
+    let first: Waiting | undefined;
+    if (taken >= total) return first;
+    for (const each of lines.heads()) {
+      if (mayBegin(each.asking) && (first === undefined || precedence(book, each, first) < 0)) first = each;
+    }
+    return first;
+  };
   const letIn = () => {
     for (let first = next(); first; first = next()) {
-      waiting.delete(first);
+      lines.remove(first);
       first.begin();
     }
   };
 
-  const enter = (asking: Asking): Promise<() => void> => {
+  const waitFor = (asking: Asking, names: readonly string[]): Promise<() => void> => {
     const { signal, onWait } = asking;
-    signal?.throwIfAborted();
-    // Whoever waits and may begin has begun already, so nobody is passed here.
-    if (mayBegin(asking)) return Promise.resolve(take(asking));
     onWait?.();
     return new Promise((resolve, reject) => {
       const giveUp = () => {
-        waiting.delete(mine);
-        namesOf(asking).forEach(book.stopWaiting);
+        lines.remove(mine);
+        names.forEach(book.stopWaiting);
         reject(signal?.reason as Error);
       };
       const begin = () => {
         signal?.removeEventListener('abort', giveUp);
-        resolve(take(asking));
-        namesOf(asking).forEach(book.stopWaiting);
+        resolve(take(names));
+        names.forEach(book.stopWaiting);
       };
-      const mine = { ...asking, arrival: (arrivals += 1), begin };
-      namesOf(asking).forEach(book.wait);
-      waiting.add(mine);
+      const mine = { asking, names, arrival: (arrivals += 1), begin };
+      names.forEach(book.wait);
+      lines.add(mine);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  };
+
+  const enter = (asking: Asking): (() => void) | Promise<() => void> => {
+    asking.signal?.throwIfAborted();
+    const names = namesOf(asking);
+    // Whoever waits and may begin has begun already, so nobody is passed here.
+    return mayBegin(asking) ? take(names) : waitFor(asking, names);
   };
 
   return {
@@ -107,6 +119,30 @@ export function openPlaces({ total, most }: PlacesOptions): Places {
       } finally {
         leave();
       }
+    },
+  };
+}
+
+/**
+ * Those who wait, in lines of those whom only their arrival tells apart. Only the first of a line can be next, so that a crowd of one party costs no more
+ * than one of it.
+ */
+function openLines() {
+  const lines = new Map<string, Set<Waiting>>();
+  const lineOf = ({ names, asking: { isUrgent = false, most } }: Waiting) => `${names.join('\n')}\n${isUrgent} ${most}`;
+  return {
+    *heads(): Iterable<Waiting> {
+      for (const [first] of lines.values()) if (first) yield first;
+    },
+    add(one: Waiting) {
+      const line = lines.get(lineOf(one));
+      if (line) line.add(one);
+      else lines.set(lineOf(one), new Set([one]));
+    },
+    remove(one: Waiting) {
+      const line = lines.get(lineOf(one));
+      line?.delete(one);
+      if (line?.size === 0) lines.delete(lineOf(one));
     },
   };
 }
@@ -126,27 +162,35 @@ type Book = ReturnType<typeof openBook>;
 function openBook() {
   const entries = new Map<string, Entry>();
   let turns = 0;
-  const change = (name: string, amend: (entry: Entry) => void) => {
-    const entry = entries.get(name) ?? { held: 0, waiting: 0, servedAt: 0 };
-    amend(entry);
-    if (entry.held + entry.waiting > 0) entries.set(name, entry);
-    else entries.delete(name);
+  const entryOf = (name: string) => {
+    const known = entries.get(name);
+    if (known) return known;
+    const fresh = { held: 0, waiting: 0, servedAt: 0 };
+    entries.set(name, fresh);
+    return fresh;
+  };
+  const change = (name: string, held: number, waiting: number) => {
+    const entry = entryOf(name);
+    entry.held += held;
+    entry.waiting += waiting;
+    if (held > 0) entry.servedAt = turns += 1;
+    if (entry.held + entry.waiting === 0) entries.delete(name);
   };
   return {
     held: (name: string) => entries.get(name)?.held ?? 0,
     servedAt: (name: string) => entries.get(name)?.servedAt ?? 0,
-    take: (name: string) => change(name, (entry) => Object.assign(entry, { held: entry.held + 1, servedAt: (turns += 1) })),
-    leave: (name: string) => change(name, (entry) => (entry.held -= 1)),
-    wait: (name: string) => change(name, (entry) => (entry.waiting += 1)),
-    stopWaiting: (name: string) => change(name, (entry) => (entry.waiting -= 1)),
+    take: (name: string) => change(name, 1, 0),
+    leave: (name: string) => change(name, -1, 0),
+    wait: (name: string) => change(name, 0, 1),
+    stopWaiting: (name: string) => change(name, 0, -1),
   };
 }
 
 /** Negative: `one` comes first. */
 function precedence(book: Book, one: Waiting, other: Waiting): number {
-  const outside = one.parties.map((party, level) => between(book, party, other.parties[level] ?? ''));
-  const [mine = '', theirs = ''] = [namesOf(one).at(-1), namesOf(other).at(-1)];
-  const urgency = Number(other.isUrgent ?? false) - Number(one.isUrgent ?? false);
+  const outside = one.asking.parties.map((party, level) => between(book, party, other.asking.parties[level] ?? ''));
+  const [mine = '', theirs = ''] = [one.names.at(-1), other.names.at(-1)];
+  const urgency = Number(other.asking.isUrgent ?? false) - Number(one.asking.isUrgent ?? false);
   return outside.find((order) => order !== 0) ?? (urgency || between(book, mine, theirs) || one.arrival - other.arrival);
 }
 
