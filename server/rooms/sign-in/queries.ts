@@ -33,8 +33,12 @@ const holdersQuery = (credentials: string) =>
       where team_access.project_id = asked.project) end as project_permissions
   from ${credentials}`);
 
+/**
+ * The arrays stand in subqueries so that PostgreSQL plans this once on each connection. Where it can see how long they are, it holds a plan made for just
+ * that length to be better than the one it has, and plans every time, which takes several times as long as running it.
+ */
 const tokenHoldersQuery = holdersQuery(`
-  unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as asked (key, api_token, grant_hash, project)
+  unnest((select $1::text[]), (select $2::uuid[]), (select $3::text[]), (select $4::text[])) as asked (key, api_token, grant_hash, project)
   left join api_tokens on api_tokens.id = asked.api_token
   left join oauth_records on oauth_records.model = 'Grant' and oauth_records.id_hash = asked.grant_hash and oauth_records.expires_at > now()
   join users on users.id = coalesce(api_tokens.user_id, oauth_records.user_id)`);

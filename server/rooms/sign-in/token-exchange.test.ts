@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { decodeJwt } from 'jose';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openTestPlatform } from '../../test-platform.ts';
+import { askedFor, holdersOf } from './queries.ts';
 
 const { platform, person, send, logLines } = await openTestPlatform();
 const { db } = platform;
@@ -79,6 +81,20 @@ test('an access token ends with what it came from, on the next request', async (
       challenge: expect.stringContaining('error="invalid_token"'),
     });
   }
+});
+
+test('whoever asks is found by a statement that PostgreSQL has planned already, however many ask at once', async () => {
+  const { id } = await db.selectFrom('api_tokens').select('id').where('user_id', '=', ada.user.id).executeTakeFirstOrThrow();
+  const plans = await db.connection().execute(async (connection) => {
+    for (let n = 0; n < 20; n += 1) {
+      const asked = Array.from({ length: 1 + (n % 5) }, (_, project) => askedFor(id, `project${project}`));
+      expect((await holdersOf(connection, asked)).map((holder) => holder.asked).toSorted()).toEqual(asked);
+    }
+    return sql<{ custom_plans: number }>`
+      select custom_plans::int from pg_prepared_statements where statement like '%asked.key as asked%'`.execute(connection);
+  });
+  // PostgreSQL always makes five plans before it decides to keep one.
+  expect(plans.rows).toEqual([{ custom_plans: 5 }]);
 });
 
 test('an access token that somebody changed or signed themselves is refused', async () => {
