@@ -59,50 +59,6 @@ export function openPool(url: string): pg.Pool {
 
 export const openDatabase = (pool: pg.Pool): Db => new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 
-/**
- * Loads single rows for many requests at once: the keys asked for while earlier batches are under way share the next statement.
- * Nothing is kept: a row is always read after it was asked for.
- */
-export function batched<Row>(fetch: (keys: string[]) => Promise<Row[]>, keyOf: (row: Row) => string) {
-  let waiting = new Map<string, PromiseWithResolvers<Row | undefined>>();
-  let underWay = 0;
-  let scheduled = false;
-
-  const flush = async () => {
-    scheduled = false;
-    if (underWay >= batchesUnderWayMax || waiting.size === 0) return;
-    const batch = waiting;
-    waiting = new Map();
-    underWay += 1;
-    try {
-      const rows = new Map((await fetch([...batch.keys()])).map((row) => [keyOf(row), row]));
-      for (const [key, { resolve }] of batch) resolve(rows.get(key));
-    } catch (error) {
-      for (const { reject } of batch.values()) reject(error);
-    } finally {
-      underWay -= 1;
-      schedule();
-    }
-  };
-
-  const schedule = () => {
-    if (scheduled || waiting.size === 0) return;
-    scheduled = true;
-    setImmediate(() => void flush());
-  };
-
-  return (key: string): Promise<Row | undefined> => {
-    const already = waiting.get(key);
-    if (already) return already.promise;
-    const mine = Promise.withResolvers<Row | undefined>();
-    waiting.set(key, mine);
-    schedule();
-    return mine.promise;
-  };
-}
-
-const batchesUnderWayMax = 2;
-
 /** Errors that say nothing about the statement, only that PostgreSQL is not there, is starting or stopping, or has no connection left. */
 const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', '57P01', '57P02', '57P03', '53300', '08006']);
 const unavailableMessages = /^(Connection terminated|timeout exceeded when trying to connect)/;

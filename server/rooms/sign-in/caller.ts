@@ -2,9 +2,9 @@
  * Who is asking: from an access token to a person and what they may do. The person, the credential and the grants are read afresh for every
  * request, in one query that requests of the same moment share, so whatever was taken away is gone on the next request.
  */
+import { batched } from '../../kernel/batched.ts';
 import { bearerChallenge } from '../../kernel/errors.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { batched } from '../../kernel/sql.ts';
 import { permissions, rolesIn, type Grants, type Scope } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import type { Db } from '../../kernel/sql.ts';

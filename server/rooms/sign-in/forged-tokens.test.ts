@@ -140,6 +140,27 @@ test('a refresh token that is used again, in another process too, ends the whole
   }
 });
 
+test('an API token that is deleted is refused with the next request, in every process, however many of its requests are under way', async () => {
+  const bob = await home.person();
+  const processes = [home, await anotherProcess()];
+  const ask = async (process: Pick<TestPlatform, 'send'>) =>
+    (await process.send({ url: '/users/me', headers: { authorization: `Bearer ${bob.accessToken}` } })).status;
+  const over = new AbortController();
+  const keepAsking = async (process: Pick<TestPlatform, 'send'>) => {
+    const seen: number[] = [];
+    while (!over.signal.aborted) seen.push(await ask(process));
+    return seen;
+  };
+  const asking = processes.flatMap((process) => Array.from({ length: 10 }, () => keepAsking(process)));
+  for (const process of processes) expect(await ask(process)).toBe(200);
+  await db.deleteFrom('api_tokens').where('user_id', '=', bob.user.id).execute();
+  const afterwards = await Promise.all(processes.flatMap((process) => Array.from({ length: 30 }, () => ask(process))));
+  over.abort();
+  expect(new Set(afterwards)).toEqual(new Set([401]));
+  // Nobody who was refused is let in again.
+  for (const seen of await Promise.all(asking)) expect(seen).toEqual(seen.toSorted((one, other) => one - other));
+});
+
 test('of two processes that are shown one refresh token at the same moment, both know whose sign-in it is and either can end it', async () => {
   const [here, there] = [openProgram(home), openProgram(await anotherProcess())] as const;
   const browser = openBrowser(home);
