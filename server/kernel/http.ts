@@ -23,6 +23,7 @@ import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
 import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
+import { logRequests, openRequestLog } from './request-log.ts';
 import { openRequestPlaces, type RequestPlaces } from './request-places.ts';
 import { operationsOf, type Rooms } from './room.ts';
 import { compileSlashes, slashedName, splitName } from './slashes.ts';
@@ -66,6 +67,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headSecondsMax * 1000, connectionsCheckingInterval: headCheckedSeconds * 1000 },
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     genReqId: () => ulid(),
+    childLoggerFactory: openRequestLog,
     rewriteUrl: ({ url = '/' }) => encodeSlashes(plainEqualsSigns(url)),
     routerOptions: { maxParamLength: pathParameterCharactersMax },
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
@@ -75,7 +77,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
   limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
   admitOtherOrigins(http);
-  http.addHook('onResponse', logRequest);
+  http.addHook('onResponse', logRequests(log));
   http.setErrorHandler(answerError);
   http.setNotFoundHandler(notFound);
   /** Bodies stay text until the caller is known: a stranger learns nothing from sending rubbish. */
@@ -107,21 +109,6 @@ function setHeaders(url: string) {
   };
 }
 
-function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void) {
-  const quiet = reply.statusCode < 400 && (request.method === 'GET' || request.method === 'HEAD');
-  request.log[quiet ? 'debug' : 'info'](
-    {
-      method: request.method,
-      path: request.url.split('?', 1)[0],
-      status: reply.statusCode,
-      milliseconds: Math.round(reply.elapsedTime),
-      address: request.ip,
-    },
-    'answered',
-  );
-  done();
-}
-
 function serveOperation(http: FastifyInstance, handler: ReturnType<typeof answer>, operation: Operation) {
   const inflating = operation.body && !isUpload(operation.body) ? { preParsing: inflateBody } : {};
   for (const url of addressesOf(operation.path))
@@ -144,15 +131,16 @@ function answer(operation: Operation, hal: Hal, platform: Platform, places: Requ
     const { parse, present } = (compiled ??= { parse: compileParse(operation), present: hal(operation) });
     const params = request.params as Record<string, string>;
     const caller = await authenticate(operation, request, platform);
-    const target = await places.within(caller, () => load(operation, parse.params(params), caller, platform));
-    permit(operation, caller, target);
-    allow(operation, target, caller);
-    const { query, list } = parse.query(request);
-    const body = await parse.body(request);
-    // Not while the body still comes, which may take as long as the caller likes.
-    const result: unknown = await places.within(caller, async () =>
-      operation.handle({ caller, params, target, query, list, body }, platform),
-    );
+    const { target, result } = await places.within(caller, async (outside) => {
+      const target = await load(operation, parse.params(params), caller, platform);
+      permit(operation, caller, target);
+      allow(operation, target, caller);
+      const { query, list } = parse.query(request);
+      // An upload may take as long as the caller likes, and has no place meanwhile.
+      const body = isUpload(operation.body) ? await outside(async () => parse.body(request)) : parse.body(request);
+      const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
+      return { target, result };
+    });
     reply.code(status);
     if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, places.openStream(caller));
     const text = present(result, { caller, target, url: request.url });

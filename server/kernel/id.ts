@@ -1,5 +1,5 @@
 /** Identifiers in the published API's formats. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
 const lowerAlphanumeric = 'abcdefghijklmnopqrstuvwxyz234567';
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -8,9 +8,22 @@ const shortIdCharacters = 13;
 /** Projects, activities, integrations: 13 lower-case characters, 65 random bits. */
 export const shortId = () => Array.from(randomBytes(shortIdCharacters), (byte) => lowerAlphanumeric[byte & 31]).join('');
 
-/** Organizations, teams and backups: 48 bits of milliseconds, then 80 random bits, so that ids sort by age. */
+const ulidCharacters = { time: 10, random: 16 };
+const ulidText = Buffer.alloc(ulidCharacters.time + ulidCharacters.random);
+
+/** Drawn for many at once: every request has a ULID, and asking for sixteen bytes takes longer than all the rest of making one. */
+const drawn = Buffer.alloc(ulidCharacters.random * 256);
+let drawnUsed = drawn.length;
+
+/** Organizations, teams, backups and requests: 48 bits of milliseconds, then 80 random bits, so that ids sort by age. */
 export function ulid(now = Date.now()): string {
-  let time = '';
-  for (let rest = now, i = 0; i < 10; i += 1, rest = Math.floor(rest / 32)) time = crockford.charAt(rest % 32) + time;
-  return time + Array.from(randomBytes(16), (byte) => crockford[byte & 31]).join('');
+  if (drawnUsed === drawn.length) {
+    randomFillSync(drawn);
+    drawnUsed = 0;
+  }
+  for (let at = ulidCharacters.time - 1, rest = now; at >= 0; at -= 1, rest = Math.floor(rest / 32))
+    ulidText[at] = crockford.charCodeAt(rest % 32);
+  for (let at = ulidCharacters.time; at < ulidText.length; at += 1, drawnUsed += 1)
+    ulidText[at] = crockford.charCodeAt((drawn[drawnUsed] ?? 0) & 31);
+  return ulidText.toString('latin1');
 }

@@ -13,19 +13,42 @@ const streamsOfOneMax = 100;
 
 export interface RequestPlaces {
   /** Throws a Problem where too many of the caller's wait. Whoever asks as nobody is let through. */
-  within<T>(caller: Caller | undefined, work: () => Promise<T>): Promise<T>;
+  within<T>(caller: Caller | undefined, work: (outside: Outside) => Promise<T>): Promise<T>;
   /** For what is sent line by line, for hours perhaps; answers what to call at its end. */
   openStream(caller: Caller | undefined): () => void;
 }
 
+/** Gives the place up until `wait` is over, and then takes one again. */
+type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
+
 export function openRequestPlaces(): RequestPlaces {
   const places = openPlaces({ total: handledMax.total, most: [handledMax.ofOne] });
   const [requests, streams] = [openCount(handledMax.ofOne + waitingOfOneMax), openCount(streamsOfOneMax)];
+
+  const enter = async ({ id }: Caller) => {
+    const end = requests.begin(id, `You have ${waitingOfOneMax} requests waiting already; send fewer at once.`);
+    const leave = await places.enter({ parties: [id], part: '' });
+    return () => {
+      leave();
+      end();
+    };
+  };
   return {
     async within(caller, work) {
-      if (!caller) return work();
-      const end = requests.begin(caller.id, `You have ${waitingOfOneMax} requests waiting already; send fewer at once.`);
-      return places.within({ parties: [caller.id], part: '' }, work).finally(end);
+      if (!caller) return work((wait) => wait());
+      let leave = await enter(caller);
+      const outside: Outside = async (wait) => {
+        leave();
+        leave = () => {};
+        const waitedFor = await wait();
+        leave = await enter(caller);
+        return waitedFor;
+      };
+      try {
+        return await work(outside);
+      } finally {
+        leave();
+      }
     },
     openStream: (caller) =>
       caller ? streams.begin(caller.id, `You are following ${streamsOfOneMax} logs already; stop following one first.`) : () => {},
