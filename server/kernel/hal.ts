@@ -98,9 +98,8 @@ const jsonSchema = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as ob
 function compilePresenter(entity: Entity, operations: readonly Operation[], secrets: Secrets): Presenter {
   const family = familyOf(entity.path);
   const serialise = fastJson(jsonSchema(entity.schema)) as (row: unknown) => string;
-  const inFamily = family === 'account' ? shorteningTimes(entity) : (row: unknown) => row;
-  const filled = leavingOutEmpty(entity);
-  const self = compileHref(entity.path);
+  const shown = compileShown(entity, family);
+  const self = compileTemplate(entity.path);
   const selfMeta = {
     whole: JSON.stringify(entity.schema),
     item: JSON.stringify({ $ref: `${documentPath}#/components/schemas/${componentName(entity)}` }),
@@ -110,7 +109,7 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
     .map((operation) => ({ ...operation, link: compileLink(operation, family) }));
 
   return (row, caller, form) => {
-    const address = entity.address(row);
+    const address = encoded(entity.address(row));
     const scope = entity.scope(row);
     let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
     for (const { permission, allowedWhen, link } of actions) {
@@ -119,21 +118,32 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
     }
     const further = { ...entity.links?.(row, caller), ...(form === 'whole' && referenceLinks(entity, [row], caller, secrets)) };
     for (const [rel, link] of Object.entries(further)) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
-    return `${serialise(filled(inFamily(row))).slice(0, -1)},"_links":{${links}}}`;
+    return `${serialise(shown(row)).slice(0, -1)},"_links":{${links}}}`;
   };
 }
 
 /** `/projects/…` is linked as `/api/projects/…`, where it is served too: released clients take the project id from that form. */
 export function compileHref(path: string) {
+  const fill = compileTemplate(path);
+  return (address: Record<string, string>) => fill(encoded(address));
+}
+
+const encoded = (address: Record<string, string>) => {
+  const parts: Record<string, string> = {};
+  for (const name in address) parts[name] = encodeURIComponent(address[name] ?? '');
+  return parts;
+};
+
+/** Takes an address that is encoded already: a row has one, and many links with it. */
+function compileTemplate(path: string) {
   const [first = '', ...rest] = (familyOf(path) === 'project' ? `/api${path}` : path).split('{');
   const parts = rest.map((part) => part.split('}') as [string, string]);
-  return (address: Record<string, string>) =>
-    parts.reduce((href, [name, text]) => `${href}${encodeURIComponent(address[name] ?? '')}${text}`, first);
+  return (address: Record<string, string>) => parts.reduce((href, [name, text]) => `${href}${address[name] ?? ''}${text}`, first);
 }
 
 function compileLink(operation: Operation, family: Family) {
   const { rel, method, path } = operation;
-  const href = compileHref(path);
+  const [start, href] = [`,${JSON.stringify(rel)}:{"href":"`, compileTemplate(path)];
   const verb = method.toLowerCase();
   const pointer = path.replaceAll('~', '~0').replaceAll('/', '~1');
   const meta = {
@@ -145,33 +155,25 @@ function compileLink(operation: Operation, family: Family) {
     whole: isAction ? (family === 'account' ? `,"method":"${method}"` : `,"meta":${meta.whole}`) : '',
     item: isAction ? (family === 'account' ? `,"method":"${method}"` : `,"meta":${meta.item}`) : '',
   };
-  return (address: Record<string, string>, form: Form) => `,${JSON.stringify(rel)}:{"href":"${href(address)}"${tail[form]}}`;
+  return (address: Record<string, string>, form: Form) => `${start}${href(address)}"${tail[form]}}`;
 }
 
-/** Rows carry microseconds; the account family writes fewer. */
-function shorteningTimes({ schema }: Entity) {
-  const times = Object.entries(schema.properties)
-    .filter(([, property]) => (property as { format?: string }).format === 'date-time')
-    .map(([name]) => name);
+/** The row as it is written: the account family has shorter times than rows carry, and some properties are left out where they are empty. */
+function compileShown({ schema }: Entity, family: Family) {
+  const properties = Object.entries(schema.properties);
+  const named = (holds: (property: object) => boolean) => properties.filter(([, property]) => holds(property)).map(([name]) => name);
+  const times = family === 'account' ? named((property) => (property as { format?: string }).format === 'date-time') : [];
+  const leftOut = named((property) => emptyLeftOut in property);
+  if (times.length + leftOut.length === 0) return (row: unknown) => row;
   return (row: Record<string, unknown>) => {
-    const shortened = { ...row };
+    const shown = { ...row };
     for (const name of times) {
-      const time = shortened[name];
-      if (typeof time === 'string') shortened[name] = inMilliseconds(time);
+      const time = shown[name];
+      if (typeof time === 'string') shown[name] = inMilliseconds(time);
     }
-    return shortened;
-  };
-}
-
-function leavingOutEmpty({ schema }: Entity) {
-  const names = Object.entries(schema.properties)
-    .filter(([, property]) => emptyLeftOut in property)
-    .map(([name]) => name);
-  if (names.length === 0) return (row: unknown) => row;
-  return (row: unknown) => {
-    const filled = { ...(row as Record<string, unknown>) };
-    for (const name of names) if (filled[name] === '' || filled[name] === null) delete filled[name];
-    return filled;
+    // Undefined is left out by the serialiser. Deleting would make the object slow to read.
+    for (const name of leftOut) if (shown[name] === '' || shown[name] === null) shown[name] = undefined;
+    return shown;
   };
 }
 
