@@ -32,7 +32,10 @@ const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) =>
 /** What a runner has places for: of activities that are carried out, or of those that only follow something. */
 export interface RunnerPlaces {
   is_patient: boolean;
+  /** Below zero where newcomers have some beyond them. */
   free: number;
+  /** What there is beyond them for outer parties that have none, one each. */
+  newcomers: number;
   /** What one party may have of the runner's places, and what all within one outer party may. */
   party_most: number;
   outer_most: number;
@@ -51,7 +54,7 @@ export interface Claiming {
 
 /**
  * Of those that lost their runner, and of those whose turn it is in all their lanes and that their queues have room for: as many as the runner has places for. Whose
- * party has least in its hands comes first, and none gets all of its places; within a party, those that were lost, then production, then the project that has least.
+ * party has least in its hands comes first, and none gets all of its places, nor do a few together; within a party, those that were lost, then production, then the project that has least.
  */
 export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, except, inHand }: Claiming): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
@@ -84,9 +87,10 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
         select admitted.*, party, outer_party, type = any(${patient}::text[]) as is_patient from admitted join parties using (project_id)),
       ranked as (${ranked}),
       chosen as (
-        select id, row_number() over (partition by is_patient order by outer_rank, is_lost desc, is_urgent desc, position) <= free as has_place
+        select id, row_number() over (partition by is_patient order by outer_rank, is_lost desc, is_urgent desc, position)
+          <= free + case outer_rank when 1 then newcomers else 0 end as has_place
         from ranked join jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
-          as places (is_patient boolean, free integer, party_most integer, outer_most integer) using (is_patient)
+          as places (is_patient boolean, free integer, newcomers integer, party_most integer, outer_most integer) using (is_patient)
         where party_rank <= party_most and outer_rank <= outer_most)
       update activities set state = 'in_progress', runner = ${runner}, fence = fence + 1,
         lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),

@@ -328,7 +328,7 @@ describe('an activity', () => {
 
   test('is not begun once more by the runner that has it in hand, and was too late to say so', async () => {
     const { id } = await start(build);
-    const places = [{ is_patient: false, free: 1, party_most: 2, outer_most: 2 }];
+    const places = [{ is_patient: false, free: 1, newcomers: 0, party_most: 2, outer_most: 2 }];
     const claimed = async (ids: string[]) => {
       const inHand = ids.map((each) => ({ id: each, is_patient: false }));
       return (await claim(platform.db, 'held up', { leaseSeconds: 0, places, patient: [], except: [], inHand })).map((row) => row.id);

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Platform } from '../platform.ts';
-import { openTestPlatform, type Person } from '../test-platform.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
 import { sampleOrganization } from '../test-samples.ts';
 import { activity, startActivity, type Activity, type ActivityDefinition } from './activity.ts';
 import { claim } from './activity-queries.ts';
@@ -10,6 +10,7 @@ import { startRunner, type Runner } from './runner.ts';
 const activitiesMax = 6;
 const projectsEach = 30;
 
+let home: TestPlatform;
 let platform: Platform;
 let [greedy, modest]: string[][] = [];
 let [mallory, ada]: Person[] = [];
@@ -26,7 +27,7 @@ async function projectsOf(owner: Person, count: number): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  const home = await openTestPlatform();
+  home = await openTestPlatform();
   ({ platform } = home);
   [mallory, ada] = [await home.person(), await home.person()];
   [greedy, modest] = [await projectsOf(mallory, projectsEach), await projectsOf(ada, 2)];
@@ -92,6 +93,19 @@ describe('beside an organization that starts more than a runner carries out', ()
     expect([begunOf(greedy), begunOf(second)]).toEqual([4, 1]);
   });
 
+  test('so are those of others where several owners together have taken all places, one each', async () => {
+    const second = await projectsOf(await home.person(), projectsEach);
+    for (const project of [...(greedy ?? []), ...second]) await start(builds, project);
+    run();
+    await expect.poll(() => [begunOf(greedy), begunOf(second)]).toEqual([3, 3]);
+    for (const project of modest ?? []) await start(builds, project);
+    await expect.poll(() => begunOf(modest)).toBe(1);
+    const third = await projectsOf(await home.person(), 2);
+    for (const project of third) await start(builds, project);
+    await expect.poll(() => begunOf(third)).toBe(1);
+    expect([begunOf(greedy), begunOf(second), begunOf(modest)]).toEqual([3, 3, 1]);
+  });
+
   test('organizations take turns in the line, and within one production comes first', async () => {
     const [first = '', second = ''] = modest ?? [];
     for (const project of (greedy ?? []).slice(0, 4)) await start(ends, project, 'production');
@@ -99,7 +113,7 @@ describe('beside an organization that starts more than a runner carries out', ()
     await start(ends, second, 'production');
     const claimed: Activity[] = [];
     for (let n = 0; n < 6; n += 1) {
-      const places = [{ is_patient: false, free: 1, party_most: 9, outer_most: 9 }];
+      const places = [{ is_patient: false, free: 1, newcomers: 0, party_most: 9, outer_most: 9 }];
       const inHand = claimed.map(({ id }) => ({ id, is_patient: false }));
       claimed.push(...(await claim(platform.db, 'one at a time', { leaseSeconds: 0, places, patient: [], except: [], inHand })));
     }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { openPlaces, withReserve, type Asking } from './fair-places.ts';
+import { openPlaces, withReserve, type Asking, type PlacesOptions } from './fair-places.ts';
 
 const never = new AbortController().signal;
 
-const openRoom = (most = 2) => {
-  const places = openPlaces(withReserve(most));
+const openRoom = (most = 2, changes: Partial<PlacesOptions> = {}) => {
+  const places = openPlaces({ ...withReserve(most), ...changes });
   /** In the order in which they got a place. */
   const begun: string[] = [];
   const ask = (name: string, [patron, party]: readonly [string, string], changes: Partial<Asking> = {}) => {
@@ -46,8 +46,25 @@ describe('places', () => {
     expect(begun).toEqual(['one 1', 'one 2', 'two 1', 'modest']);
   });
 
+  test('several greedy parties together do not leave out one that has none, nor do as many more as there are places', async () => {
+    const { ask, begun, settled } = openRoom();
+    for (const patron of ['mallory', 'mike'])
+      for (const party of ['one', 'two']) for (const n of [1, 2, 3]) ask(`${patron} ${party} ${n}`, [patron, `${patron} ${party}`]);
+    await settled();
+    expect(begun).toEqual(['mallory one 1', 'mallory one 2', 'mallory two 1', 'mike one 1']);
+    const modest = ask('modest', ['ada', 'modest']);
+    ask('modest again', ['ada', 'modest']);
+    for (const patron of ['bob', 'carol', 'dan', 'erin']) ask(patron, [patron, patron]);
+    await settled();
+    expect(begun.slice(4)).toEqual(['modest', 'bob', 'carol', 'dan']);
+    // A place beyond the total is for one that has none, and never for who has some.
+    modest.leave();
+    await settled();
+    expect(begun.slice(8)).toEqual(['erin']);
+  });
+
   test('a free one goes to the party that holds least, within it to what is urgent, then to the part that holds least', async () => {
-    const { ask, begun, settled } = openRoom(1);
+    const { ask, begun, settled } = openRoom(1, { newcomers: 0 });
     const first = ask('greedy', ['mallory', 'greedy']);
     const others = [ask('second', ['bob', 'second']), ask('third', ['carol', 'third'])];
     ask('greedy', ['mallory', 'greedy']);
@@ -84,7 +101,7 @@ describe('places', () => {
     await settled();
     expect(begun).toEqual(['own 1', 'own 3']);
     third?.leave();
-    const places = openPlaces({ total: 1, most: [1] });
+    const places = openPlaces({ total: 1, most: [1], newcomers: 0 });
     const asking = { parties: ['own'], part: '', signal: never };
     await expect(places.within(asking, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await places.within(asking, async () => 'whole')).toBe('whole');
@@ -115,14 +132,15 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed))(
   async (seed) => {
     const random = numbersFrom(seed + 1);
     const most = 1 + random(4);
-    const { total, most: limits } = withReserve(most);
+    const { total, most: limits, newcomers } = withReserve(most);
     const { ask, settled } = openRoom(most);
     const asked: { each: ReturnType<typeof ask>; parties: readonly [string, string]; isOver: boolean }[] = [];
     const holding = () => asked.filter(({ each, isOver }) => each.hasPlace() && !isOver);
     const waiting = () => asked.filter(({ each, isOver }) => !each.hasPlace() && !isOver);
     const heldBy = (party: string, level: number) => holding().filter(({ parties }) => parties[level] === party).length;
     const mayBegin = ({ parties }: { parties: readonly [string, string] }) =>
-      holding().length < total && parties.every((party, level) => heldBy(party, level) < (limits[level] ?? 0));
+      holding().length < (heldBy(parties[0], 0) === 0 ? total + newcomers : total) &&
+      parties.every((party, level) => heldBy(party, level) < (limits[level] ?? 0));
 
     for (let n = 0; n < 200; n += 1) {
       const before = new Set(holding());
@@ -140,7 +158,7 @@ test.each(Array.from({ length: 20 }, (_, seed) => seed))(
         }
       }
       await settled();
-      expect(holding().length).toBeLessThanOrEqual(total);
+      expect(holding().length).toBeLessThanOrEqual(total + newcomers);
       for (const { parties } of holding())
         parties.forEach((party, level) => expect(heldBy(party, level)).toBeLessThanOrEqual(limits[level] ?? 0));
       expect(waiting().filter(mayBegin)).toEqual([]);

@@ -2,8 +2,10 @@
  * Places of something that is limited and shared, such as builds: so many at once in this process, and never all of them for one party.
  *
  * Whoever asks says on whose behalf, from the outside in: a party, and perhaps one within it. Each may hold only so many, and always fewer than there are
- * outside of it: whoever a party would leave out finds a place at once, however long the others stay. Nobody is interrupted. A free place goes to the party
- * that holds least, then to the one that had its turn longest ago; within a party to what is urgent, then to the part that holds least, then to who came first.
+ * outside of it: whoever a party would leave out finds a place at once, however long the others stay. Where several parties together have taken them all, there are
+ * some more, of which a party that holds none gets one: it takes many greedy parties, and not two, to keep another one waiting. Nobody is interrupted. A free place
+ * goes to the party that holds least, then to the one that had its turn longest ago; within a party to what is urgent, then to the part that holds least, then to
+ * who came first.
  */
 export interface Asking {
   /** On whose behalf, from the outside in; each name is of one party alone. */
@@ -29,13 +31,16 @@ export interface PlacesOptions {
   total: number;
   /** What a party may hold, from the outside in. */
   most: readonly number[];
+  /** Beyond the total: one place each for so many of the outermost parties, where they hold none. */
+  newcomers: number;
 }
 
 /**
  * As many for the innermost of two parties as are given, one more for all that one outer party has, and one more in all: a party alone is not slowed down by those
- * who are not there, and whoever comes finds a place that it cannot have.
+ * who are not there, and whoever comes finds a place that it cannot have. Several outer parties may have taken them all: then there is one for each of as many
+ * newcomers.
  */
-export const withReserve = (most: number): PlacesOptions => ({ total: most + 2, most: [most + 1, most] });
+export const withReserve = (most: number): PlacesOptions => ({ total: most + 2, most: [most + 1, most], newcomers: most + 2 });
 
 interface Waiting {
   asking: Asking;
@@ -44,14 +49,15 @@ interface Waiting {
   begin: () => void;
 }
 
-export function openPlaces({ total, most }: PlacesOptions): Places {
+export function openPlaces({ total, most, newcomers }: PlacesOptions): Places {
   const lines = openLines();
   const book = openBook();
   let taken = 0;
   let arrivals = 0;
 
+  const totalFor = ([outermost = '']: readonly string[]) => (book.held(outermost) === 0 ? total + newcomers : total);
   const mayBegin = ({ parties, most: own = Infinity }: Asking) =>
-    taken < total &&
+    taken < totalFor(parties) &&
     parties.every((party, level) => book.held(party) < Math.min(most[level] ?? Infinity, level === parties.length - 1 ? own : Infinity));
 
   const take = (names: readonly string[]) => {
@@ -69,7 +75,7 @@ export function openPlaces({ total, most }: PlacesOptions): Places {
 
   const next = () => {
     let first: Waiting | undefined;
-    if (taken >= total) return first;
+    if (taken >= total + newcomers) return first;
     for (const each of lines.heads()) {
       if (mayBegin(each.asking) && (first === undefined || precedence(book, each, first) < 0)) first = each;
     }

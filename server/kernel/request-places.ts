@@ -22,7 +22,8 @@ export interface RequestPlaces {
 type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export function openRequestPlaces(): RequestPlaces {
-  const places = openPlaces({ total: handledMax.total, most: [handledMax.ofOne] });
+  // They are short: whoever has none gets the next place soon enough.
+  const places = openPlaces({ total: handledMax.total, most: [handledMax.ofOne], newcomers: 0 });
   const [requests, streams] = [openCount(handledMax.ofOne + waitingOfOneMax), openCount(streamsOfOneMax)];
 
   const enter = async ({ id }: Caller) => {

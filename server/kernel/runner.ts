@@ -31,6 +31,8 @@ const patientMax = 500;
 /** Of all places: what one party may have, and what all within one outer party may. The rest is there for whoever comes while those last. */
 const partyShare = 2 / 3;
 const outerShare = 5 / 6;
+/** Beyond all places, and of their number: one each for outer parties that have none, where several others together have taken them all. */
+const newcomersShare = 1 / 2;
 const closeSecondsMax = 10;
 
 const isPatient = (definition: ActivityDefinition) => definition.isPatient === true;
@@ -81,7 +83,8 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       { is_patient: true, most: patientMax },
     ].map(({ is_patient, most }) => ({
       is_patient,
-      free: Math.max(0, most - held.filter((each) => each.is_patient === is_patient).length),
+      free: most - held.filter((each) => each.is_patient === is_patient).length,
+      newcomers: Math.ceil(most * newcomersShare),
       party_most: Math.max(1, Math.floor(most * partyShare)),
       outer_most: Math.max(1, Math.floor(most * outerShare)),
     }));
@@ -92,7 +95,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
         lookAgain = false;
         const held = inHand();
         const places = placesBeside(held);
-        if (places.every(({ free }) => free === 0)) continue;
+        if (places.every(({ free, newcomers }) => free + newcomers <= 0)) continue;
         const except = hasMachine() ? [] : forTheMachine;
         (await claim(db, name, { leaseSeconds, places, patient, except, inHand: held })).forEach(begin);
       }
