@@ -95,7 +95,7 @@ const acceptAs = ({ db }: Platform, token: string, { id }: User) => acceptInvita
 /** This is not open to everybody: it takes an invitation, which is used up with it. */
 async function acceptAsNew({ db }: Platform, token: string, typed: NewAccount, password: string) {
   refuseBadAccount(typed, password);
-  const password_hash = await hashPassword(password);
+  const password_hash = await hashPassword(password, token);
   return acceptInvitation(db, token, async (tx, { email }) => {
     const { id } = await insertUser(tx, { ...typed, email, email_verified: true, password_hash });
     return id;

@@ -39,7 +39,7 @@ export async function resetPassword(platform: Platform, token: string, password:
   const { db } = platform;
   const link = await linkOf(db, 'reset-password', token);
   if (!link) return false;
-  const password_hash = await hashPassword(password);
+  const password_hash = await hashPassword(password, link.id);
   const changed = await db.transaction().execute(async (tx) => {
     if (!(await useLink(tx, link))) return false;
     await changeUser(tx, link.id, { password_hash, email_verified: true });

@@ -1,8 +1,10 @@
 /**
  * Passwords at rest: scrypt, with its parameters in the stored text so that they can be raised without breaking older hashes.
- * Checking takes as long for someone who does not exist, and few are checked at once: the threads that do it also sign and verify tokens.
+ * Checking takes as long for someone who does not exist, and few are checked at once: the threads that do it also sign and verify tokens. Whoever asks says on
+ * whose behalf (kernel/fair-places.ts): an address, a browser or an account.
  */
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+import { openPlaces } from '../../kernel/fair-places.ts';
 import { Problem } from '../../kernel/problem.ts';
 
 interface Cost {
@@ -15,17 +17,18 @@ interface Cost {
 const cost: Cost = { ln: 15, r: 8, p: 3 };
 const saltBytes = 16;
 const hashBytes = 32;
+const operator = 'the operator';
 
 /** `$scrypt$ln=15,r=8,p=3$salt$hash`, as other tools write it. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, by = operator): Promise<string> {
   const salt = randomBytes(saltBytes);
-  return written(cost, salt, await derive(password, salt, cost));
+  return written(cost, salt, await derive(password, salt, cost, by));
 }
 
 /** Whether this is the password; `hash` is null for people without one and for people who do not exist. */
-export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+export async function isPassword(password: string, hash: string | null, by: string): Promise<boolean> {
   const { salt, expected, ...its } = parsed(hash ?? nobodysHash);
-  return timingSafeEqual(await derive(password, salt, its), expected) && hash !== null;
+  return timingSafeEqual(await derive(password, salt, its, by), expected) && hash !== null;
 }
 
 const written = ({ ln, r, p }: Cost, salt: Buffer, hash: Buffer) => `$scrypt$ln=${ln},r=${r},p=${p}$${base64(salt)}$${base64(hash)}`;
@@ -41,32 +44,31 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
 
 const nobodysHash = written(cost, randomBytes(saltBytes), randomBytes(hashBytes));
 
-const underWayMax = 2;
-const waitingMax = 50;
-const waiting: (() => void)[] = [];
-let underWay = 0;
+/** One who comes beside others gets a thread of their own: those of one address, or of a few, keep nobody else from signing in. */
+const places = openPlaces({ total: 2, most: [2], newcomers: 1 });
+const waitingMax = { total: 200, ofOne: 50 };
+const waiting = new Map<string, number>();
+let waitingInAll = 0;
 
 /** Different keyboards compose the same letter differently; NFKC makes them one. */
-async function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
-  await turn();
-  try {
-    return await deriveNow(password.normalize('NFKC'), salt, { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r });
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else underWay -= 1;
-  }
+async function derive(password: string, salt: Buffer, { ln, r, p }: Cost, by: string): Promise<Buffer> {
+  const leaveLine = joinLine(by);
+  const options = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r };
+  return places.within({ parties: [by], part: '' }, () => deriveNow(password.normalize('NFKC'), salt, options)).finally(leaveLine);
 }
 
-async function turn() {
-  if (underWay < underWayMax) {
-    underWay += 1;
-    return;
-  }
-  if (waiting.length >= waitingMax) {
+function joinLine(by: string): () => void {
+  const before = waiting.get(by) ?? 0;
+  if (before >= waitingMax.ofOne || waitingInAll >= waitingMax.total)
     throw new Problem('unavailable', 'Many people are signing in at the moment; try again shortly.', { headers: { 'retry-after': '5' } });
-  }
-  await new Promise<void>((resolve) => void waiting.push(resolve));
+  waiting.set(by, before + 1);
+  waitingInAll += 1;
+  return () => {
+    const left = (waiting.get(by) ?? 1) - 1;
+    if (left > 0) waiting.set(by, left);
+    else waiting.delete(by);
+    waitingInAll -= 1;
+  };
 }
 
 const deriveNow = (password: string, salt: Buffer, options: ScryptOptions) =>

@@ -95,7 +95,7 @@ function signInStep({ db }: Platform, provider: Provider): Step {
       const user = await userByLogin(db, isPossible ? login : '');
       const claimant = claimantOf(sender, user?.id ?? login);
       await countPassword(db, claimant);
-      const isRight = await isPassword(password, user?.password_hash ?? null);
+      const isRight = await isPassword(password, user?.password_hash ?? null, claimant.knownBrowser ?? claimant.address);
       if (!user || !isRight || user.deactivated) return { refused: page(interaction, login, refusal) };
       await forgetPasswords(db, claimant);
       if (interaction.session && interaction.session.accountId !== user.id) await leaveSession(provider, interaction);
