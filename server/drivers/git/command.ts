@@ -1,9 +1,10 @@
 /**
  * Runs the system's `git`, always with the same hardened settings and an environment of our own: what the machine, the operator's account or a
- * repository has configured has no say. Output, time and the number of commands at once are bounded; questions that anybody may ask have places of
- * their own, so that merges and pushes do not wait for them.
+ * repository has configured has no say. Output, time and the number of commands at once are bounded, which nobody has all of; questions that anybody may ask
+ * have places of their own, so that merges and pushes do not wait for them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { openPlaces } from '../../kernel/fair-places.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { withoutLinks } from '../mounts.ts';
 
@@ -72,9 +73,11 @@ const memoryBytesMax = 2 * 1024 ** 3;
 const processorSecondsMax = 20 * 60;
 
 /** With what Git may take of the machine, and each process that it starts. */
-export const limitedGit = (args: readonly string[]): [string, string[]] => [
+export const limitedGit = (args: readonly string[]): [string, string[]] => limited(['git', ...args]);
+
+export const limited = (command: readonly string[]): [string, string[]] => [
   'prlimit',
-  [`--data=${memoryBytesMax}`, `--cpu=${processorSecondsMax}`, '--', 'git', ...args],
+  [`--data=${memoryBytesMax}`, `--cpu=${processorSecondsMax}`, '--', ...command],
 ];
 
 export interface Call {
@@ -86,6 +89,8 @@ export interface Call {
   secondsMax?: number;
   bytesMax?: number;
   signal?: AbortSignal;
+  /** On whose behalf, from the outside in (kernel/fair-places.ts); of the repository alone, where absent. */
+  parties?: readonly string[];
 }
 
 export interface Outcome {
@@ -110,30 +115,12 @@ export class TooMuchOutput extends Error {}
 const commandSecondsMax = 60;
 const outputBytesMax = 64 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
-const commandsAtOnceMax = 16;
 
-/** So many at once; the others wait, and come in the order in which they came. */
-export function turns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let underWay = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (underWay >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    else underWay += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else underWay -= 1;
-    }
-  };
-}
-
-const inTurn = turns(commandsAtOnceMax);
+const places = openPlaces({ total: 16, most: [14, 12], newcomers: 8 });
 
 /** Whatever the exit code. */
 export const tryGit = (gitDir: string, args: readonly string[], call: Call = {}): Promise<Outcome> =>
-  inTurn(() => start(gitDir, args, call));
+  places.within({ parties: call.parties ?? [gitDir], part: gitDir }, () => start(gitDir, args, call));
 
 /**
  * For what waits for somebody else's server, as long as that likes: it takes no place of those who work here. How many there are is bounded by whoever asks: only

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Conversation, Git, Served } from './git.ts';
+import { tryGit } from './command.ts';
 import { openGit } from './open-git.ts';
 
 const partyMax = 60;
 const perRepositoryMax = 40;
 const slowFetches = 20;
+const slowCommands = 40;
 
 let folder: string;
 let git: Git;
@@ -50,6 +52,47 @@ test('an organization that fetches from many sides leaves conversations to other
     await Promise.all(open.map(({ ended }) => ended));
   }
   expect(open).toHaveLength(partyMax + 1);
+});
+
+test('two owners who fetch from many sides leave a conversation to each of those who have none', async () => {
+  const open: Served[] = [];
+  const begin = (n: number, parties: readonly string[]) => {
+    const served = git.serve(`many${n % 4}`, conversation(`user ${n}`, parties));
+    served.stdout.resume();
+    open.push(served);
+  };
+  for (let n = 0; n < 4; n += 1) await git.create(`many${n}`, 'main');
+  try {
+    for (let n = 0; n < 50; n += 1) begin(n, ['mallory', 'one']);
+    for (let n = 50; n < 100; n += 1) begin(n, ['mike', 'two']);
+    expect(() => begin(100, ['mike', 'two'])).toThrow('Too many are fetching and pushing just now');
+    begin(101, ['ada', 'modest']);
+    expect(() => begin(102, ['ada', 'modest'])).toThrow('Too many are fetching and pushing just now');
+    begin(103, ['bob', 'modest too']);
+  } finally {
+    for (const served of open) served.abandon();
+    await Promise.all(open.map(({ ended }) => ended));
+  }
+});
+
+test('commands of one owner, or of two, that take long leave a place to those of everybody else', async () => {
+  const over = new AbortController();
+  const slow = ['-c', 'alias.slow=!exec sleep 900', 'slow'];
+  const begin = (project: string, parties: readonly string[]) =>
+    tryGit(git.path(project), slow, { parties, signal: over.signal }).catch(() => undefined);
+  const greedy = [
+    ...Array.from({ length: slowCommands }, (_, n) => begin(n % 2 === 0 ? 'one' : 'two', ['mallory', 'greedy'])),
+    ...Array.from({ length: slowCommands }, () => begin('two', ['mike', 'greedy too'])),
+  ];
+  try {
+    const { code } = await tryGit(git.path('modest'), ['for-each-ref'], { parties: ['ada', 'modest'] });
+    expect(code).toBe(0);
+    // Nor do those wait of whom only the repository is known.
+    expect(await git.branches('modest')).toEqual(new Map());
+  } finally {
+    over.abort();
+    await Promise.all(greedy);
+  }
 });
 
 test('repositories elsewhere that never answer keep nobody from working here', async () => {

@@ -104,7 +104,7 @@ async function fetchFrom(text: string, name: string, { gitDir, limits, log, sign
     throw new Problem('too-large', `The repository is larger than ${sizeOf(limits) / 1024 ** 2} MiB, which is the most that is imported.`);
   }
   const commit = await gitText(gitDir, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`]);
-  await refuseLargeObjects(gitDir, join(gitDir, 'objects'));
+  await refuseLargeObjects({ gitDir, parties: [gitDir] }, join(gitDir, 'objects'));
   await refuseLarge(url.href, gitDir, commit, { signal });
   return commit;
 }

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { environmentOf, limitedGit, TooMuchOutput, type Call } from './command.ts';
 
-export type Where = Pick<Call, 'env' | 'signal'>;
+export type Where = Pick<Call, 'env' | 'signal' | 'parties'>;
 
 export interface Answer {
   id: string;

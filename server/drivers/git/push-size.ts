@@ -5,36 +5,39 @@
  */
 import { Problem } from '../../kernel/problem.ts';
 import { runGit, TooMuchOutput } from './command.ts';
+import { largeObject, objectBytesMax } from './bounded-pack.ts';
 import type { RefUpdate } from './git.ts';
-import { quarantineAlone, withQuarantine } from './pushed-objects.ts';
+import { quarantineAlone, withQuarantine, type Repository } from './pushed-objects.ts';
 import { refuseLarge } from './tree-size.ts';
 
-const objectBytesMax = 512 * 1024 ** 2;
 const checkSecondsMax = 120;
 
 /** `quarantine` undefined: nothing came that the repository did not have. Throws a Problem. */
-export async function refuseLargePush(gitDir: string, quarantine: string | undefined, updates: readonly RefUpdate[]): Promise<void> {
-  if (quarantine !== undefined) await refuseLargeObjects(gitDir, quarantine);
+export async function refuseLargePush(
+  repository: Repository,
+  quarantine: string | undefined,
+  updates: readonly RefUpdate[],
+): Promise<void> {
+  const { gitDir, parties } = repository;
+  if (quarantine !== undefined) await refuseLargeObjects(repository, quarantine);
   const env = quarantine === undefined ? {} : withQuarantine(gitDir, quarantine);
-  for (const { ref, to } of updates) if (to !== undefined) await refuseLarge(titleOf(ref), gitDir, to, { env });
+  for (const { ref, to } of updates) if (to !== undefined) await refuseLarge(titleOf(ref), gitDir, to, { env, parties });
 }
 
 const titleOf = (ref: string) => ref.replace(/^refs\/heads\//, 'The branch ').replace(/^refs\/tags\//, 'The tag ');
 
-export async function refuseLargeObjects(gitDir: string, quarantine: string): Promise<void> {
+export async function refuseLargeObjects({ gitDir, parties }: Repository, quarantine: string): Promise<void> {
   const args = ['cat-file', '--batch-all-objects', '--unordered', '--buffer', '--batch-check=%(objectsize)'];
-  const listed = await runGit(gitDir, args, { env: quarantineAlone(quarantine), secondsMax: checkSecondsMax }).catch((error: unknown) => {
-    throw error instanceof TooMuchOutput
-      ? new Problem('too-large', 'There are too many objects in this push; push fewer commits at once.')
-      : error;
-  });
+  const listed = await runGit(gitDir, args, { env: quarantineAlone(quarantine), secondsMax: checkSecondsMax, parties }).catch(
+    (error: unknown) => {
+      throw error instanceof TooMuchOutput
+        ? new Problem('too-large', 'There are too many objects in this push; push fewer commits at once.')
+        : error;
+    },
+  );
   const isLarge = listed
     .toString('latin1')
     .split('\n')
     .some((size) => Number(size) > objectBytesMax);
-  if (isLarge)
-    throw new Problem(
-      'too-large',
-      `The commits have a file of more than ${objectBytesMax / 1024 ** 2} MiB, be it in the last of them or before.`,
-    );
+  if (isLarge) throw new Problem('too-large', largeObject);
 }

@@ -26,26 +26,32 @@ export const isOwnOrShown = (
   quarantine: string,
   tips: readonly string[],
   shown: readonly string[],
-): Promise<boolean> => places.within({ parties, part: gitDir }, () => check(gitDir, quarantine, tips, shown));
+): Promise<boolean> => places.within({ parties, part: gitDir }, () => check({ gitDir, parties }, quarantine, tips, shown));
 
-async function check(gitDir: string, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
+async function check(repository: Repository, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
+  const { gitDir, parties } = repository;
   const both = withQuarantine(gitDir, quarantine);
   const alone = quarantineAlone(quarantine);
-  const brought = await objectsBehind(gitDir, tips, shown, both);
-  const unsent = await missing(gitDir, brought, alone);
+  const brought = await objectsBehind(repository, tips, shown, both);
+  const unsent = await missing(repository, brought, alone);
   if (unsent.length === 0) return true;
   /** What is left out as shown is exact for commits, but not for the files of older ones, which a client need not send either. */
-  const types = await runGit(gitDir, ['cat-file', '--batch-check=%(objecttype)'], { input: lines(unsent), env: both });
+  const types = await runGit(gitDir, ['cat-file', '--batch-check=%(objecttype)'], { input: lines(unsent), env: both, parties });
   if (/^(commit|tag)$/m.test(types.toString('latin1'))) return false;
-  const all = new Set(await objectsBehind(gitDir, shown, [], {}));
+  const all = new Set(await objectsBehind(repository, shown, [], {}));
   return unsent.every((sha) => all.has(sha));
 }
 
-async function objectsBehind(gitDir: string, tips: readonly string[], without: readonly string[], env: Record<string, string>) {
+async function objectsBehind(
+  { gitDir, parties }: Repository,
+  tips: readonly string[],
+  without: readonly string[],
+  env: Record<string, string>,
+) {
   const input = lines([...tips, ...without.map((sha) => `^${sha}`)]);
   const args = ['rev-list', '--objects', '--no-object-names', '--stdin'];
   try {
-    const listed = await runGit(gitDir, args, { input, env, bytesMax: objectsMax * idBytes, secondsMax: checkSecondsMax });
+    const listed = await runGit(gitDir, args, { input, env, parties, bytesMax: objectsMax * idBytes, secondsMax: checkSecondsMax });
     return idsIn(listed);
   } catch (error) {
     if (!(error instanceof TooMuchOutput) && !(error instanceof GitFailed && error.outcome.wasKilled)) throw error;
@@ -57,9 +63,9 @@ async function objectsBehind(gitDir: string, tips: readonly string[], without: r
 }
 
 /** Those that are not in this one place. */
-async function missing(gitDir: string, ids: readonly string[], env: Record<string, string>): Promise<string[]> {
+async function missing({ gitDir, parties }: Repository, ids: readonly string[], env: Record<string, string>): Promise<string[]> {
   const bytesMax = ids.length * 2 * idBytes + 1;
-  const answers = await runGit(gitDir, ['cat-file', '--batch-check=%(objectname)'], { input: lines(ids), env, bytesMax });
+  const answers = await runGit(gitDir, ['cat-file', '--batch-check=%(objectname)'], { input: lines(ids), env, parties, bytesMax });
   return answers
     .toString('latin1')
     .split('\n')

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { commitFiles, git as inRepository } from '../../test-repository.ts';
 import type { Git } from './git.ts';
+import { beginningOf, packOf as writtenPack } from './test-packs.ts';
 import { openGit } from './open-git.ts';
 
 const by = { name: 'Ada "the" Countess', email: 'ada@example.org' };
@@ -123,6 +124,12 @@ test('what is too large, cut off, or no pack at all is refused and leaves nothin
   setTimeout(() => abandoned.destroy(), 10);
   await expect(receive(to, abandoned)).rejects.toThrow(/cannot be taken in: they were cut off/);
   expect(await git.commit('shop', to)).toBeUndefined();
+  expect(leftovers()).toEqual([]);
+});
+
+test('a file of gigabytes is refused before anything is made of it', async () => {
+  const large = receive(from, Readable.from([writtenPack([beginningOf(6144)])]));
+  await expect(large).rejects.toThrow('The commits have a file of more than 512 MiB');
   expect(leftovers()).toEqual([]);
 });
 

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../kernel/problem.ts';
-import { environmentOf, limitedGit, type Settings } from './command.ts';
+import { boundedBy } from './bounded-pack.ts';
+import { environmentOf, limited, type Settings } from './command.ts';
 import type { Conversation, Pushed, PushHooks, RefUpdate, Served } from './git.ts';
 import { refuseLargePush } from './push-size.ts';
 import { isOwnOrShown, type Repository } from './pushed-objects.ts';
@@ -18,6 +19,8 @@ const conversationsPerRepositoryMax = 40;
 const conversationsPerUserMax = 8;
 /** From the outside in. */
 const conversationsPerPartyMax = [80, 60];
+/** Beyond all of them, one each for owners who have none. */
+const newcomersMax = 20;
 const stopSecondsMax = 5;
 /** While it works for somebody who fetches, Git says something every few seconds. */
 const quietSecondsMax = 120;
@@ -39,8 +42,9 @@ const sharesOf = (gitDir: string, { user, parties }: Conversation) => [
     most: conversationsPerPartyMax[level] ?? conversationsMax,
     sentence: tooMany,
   })),
-  { of: 'all', most: conversationsMax, sentence: tooMany },
+  { of: 'all', most: conversationsMax + (isNewcomer(parties) ? newcomersMax : 0), sentence: tooMany },
 ];
+const isNewcomer = ([owner = '']: readonly string[]) => !underWay.has(`party ${owner}`);
 type Shares = ReturnType<typeof sharesOf>;
 
 function refuseTooMany(shares: Shares) {
@@ -103,16 +107,19 @@ export function serve(gitDir: string, conversation: Conversation): Served {
 }
 
 const start = (gitDir: string, conversation: Conversation): ChildProcess => {
-  const { service, part, protocol, hooks } = conversation;
-  return spawn(
-    ...limitedGit([service, '--strict', ...argumentsOf[part], gitDir].filter((arg) => service === 'upload-pack' || arg !== '--strict')),
-    {
-      cwd: '/',
-      env: { ...environmentOf(settingsOf(conversation)), ...(protocol !== undefined && { GIT_PROTOCOL: protocol }) },
-      stdio: ['pipe', 'pipe', 'pipe', hooks ? 'pipe' : 'ignore'],
-    },
-  );
+  const { protocol, hooks } = conversation;
+  return spawn(...limited(commandFor(gitDir, conversation)), {
+    cwd: '/',
+    env: { ...environmentOf(settingsOf(conversation)), ...(protocol !== undefined && { GIT_PROTOCOL: protocol }) },
+    stdio: ['pipe', 'pipe', 'pipe', hooks ? 'pipe' : 'ignore'],
+  });
 };
+
+function commandFor(gitDir: string, { service, part }: Conversation): string[] {
+  const args = [...argumentsOf[part], gitDir];
+  if (service === 'upload-pack') return ['git', service, '--strict', ...args];
+  return part === 'advertisement' ? ['git', service, ...args] : boundedBy(['git', service, ...args]);
+}
 
 /** Calls when nothing has gone either way for too long. Returns how to stop looking. */
 function whenQuiet({ stdin, stdout }: ChildProcess, call: () => void): () => void {
@@ -153,7 +160,7 @@ function answerHooks(repository: Repository, socket: Duplex, hooks: PushHooks, g
       }
       return say('+\n');
     }
-    await refuseLargePush(repository.gitDir, quarantine, updates);
+    await refuseLargePush(repository, quarantine, updates);
     const lines = await hooks.before(updates, options, pushedTo(repository, quarantine, updates));
     begun = true;
     return say(`${lines.map((line) => `=${oneLine(line)}\n`).join('')}+\n`);

@@ -38,6 +38,12 @@ export function packedZeros(mebibytes: number): PackedObject {
   return { id: hash.digest('hex'), packed };
 }
 
+/** No more than the first kilobytes of a file that says how large it is. */
+export const beginningOf = (mebibytes: number): PackedObject => ({
+  id: 'f'.repeat(40),
+  packed: Buffer.concat([headerOf(types.blob, mebibytes * mebibyte), deflateSync(zeros).subarray(0, -4)]),
+});
+
 /** A mebibyte of zeros, and a few bytes that say: the same again, so many times. */
 export function packedDelta(mebibytes: number): PackedObject[] {
   const base = packedObject('blob', zeros);

@@ -5,8 +5,9 @@
  * Each distinct tree is read once, level by level, and each distinct file is only asked for its size. What a tree comes to depends on its id alone, so it
  * is remembered: of a push to a branch that was looked at before, only the folders that changed are read.
  */
+import { openPlaces, withReserve } from '../../kernel/fair-places.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { TooMuchOutput, turns } from './command.ts';
+import { TooMuchOutput } from './command.ts';
 import type { TreeEntry } from './git.ts';
 import { askingObjects, type ObjectQuestions, type Where } from './object-questions.ts';
 import { parseTree } from './parse-object.ts';
@@ -61,12 +62,12 @@ const rememberedMax = 50_000;
 /** By the id of the tree. */
 const remembered = new Map<string, TreeSize>();
 
-const checksAtOnceMax = 4;
-const inTurn = turns(checksAtOnceMax);
+const checksOfOneMax = 2;
+const places = openPlaces(withReserve(checksOfOneMax));
 
 /** Of a commit or a tree. Undefined: it is neither. */
 export const sizeOfTree = (gitDir: string, name: string, where: Where = {}): Promise<TreeSize | undefined> =>
-  inTurn(() =>
+  places.within({ parties: where.parties ?? [gitDir], part: gitDir }, () =>
     askingObjects(gitDir, where, async (questions) => {
       const [root] = await questions.info([`${name}^{tree}`]);
       if (root?.type !== 'tree') return undefined;

@@ -1,7 +1,16 @@
 /** Pushes that are small and stand for much: refused in words before anything is kept or written, and without taking the machine. */
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { commitOf, packedDelta, packedObject, packedZeros, packOf, treeOf, type PackedObject } from '../../drivers/git/test-packs.ts';
+import {
+  beginningOf,
+  commitOf,
+  packedDelta,
+  packedObject,
+  packedZeros,
+  packOf,
+  treeOf,
+  type PackedObject,
+} from '../../drivers/git/test-packs.ts';
 import { commit, git, good, openSource } from '../../test-git.ts';
 
 const { home, owner, filledProject } = await openSource();
@@ -69,6 +78,13 @@ test('a file of hundreds of megabytes that is less than one in the push is refus
   const sent = [zeros, tree, large, without, packedObject('commit', commitOf(without.id, large.id))];
   expect(packOf(sent).length).toBeLessThan(1_000_000);
   expect(await pushPack(sent)).toContain('The commits have a file of more than 512 MiB');
+});
+
+test('a file of gigabytes is refused as soon as it is begun, and the client is told so for each branch', async () => {
+  const before = [empty, packedObject('blob', Buffer.from('An ordinary file.')), ...packedDelta(3)];
+  const answer = await pushPack([...before, beginningOf(6144)]);
+  expect(answer).toContain('unpack The commits have a file of more than 512 MiB');
+  expect(answer).toContain('ng refs/heads/bomb The commits have a file of more than 512 MiB');
 });
 
 test('many files that are one and the same are counted each', async () => {
