@@ -13,10 +13,18 @@ import {
 
 const example =
   'Say whose it is and what is allowed: ./offshoot quota set project <id> environments=5 cpu=4 memory=8192 disk=20000, or ' +
-  './offshoot quota set default projects=100 environments=500 builds=4 for every organization that has none of its own';
-const units: Record<keyof Limits, string> = { projects: '', environments: '', cpu: ' CPU', memory: ' MB', disk: ' MB', builds: ' at once' };
+  './offshoot quota set default projects=100 environments=500 builds=4 activities=1000 for every organization that has none of its own';
+const units: Record<keyof Limits, string> = {
+  projects: '',
+  environments: '',
+  cpu: ' CPU',
+  memory: ' MB',
+  disk: ' MB',
+  builds: ' at once',
+  activities: ' waiting',
+};
 const kinds = Object.keys(units) as (keyof Limits)[];
-const ofOrganizations: readonly (keyof Limits)[] = ['projects', 'builds'];
+const ofOrganizations: readonly (keyof Limits)[] = ['projects', 'builds', 'activities'];
 
 /** `project <id> <limit>…`, `organization <name> <limit>…` or `default <limit>…`. */
 export async function changeQuota(db: Db, words: string[]): Promise<string> {
@@ -52,9 +60,10 @@ function readLimits(words: readonly string[]): Partial<Limits> {
 
 /** `memory=4096`, or `memory=none` for as much as there is. */
 function readLimit(word: string): Partial<Limits> {
-  const [, kind = '', amount = ''] = /^(projects|environments|builds|cpu|memory|disk)=(none|\d{1,9}(?:\.\d{1,2})?)$/.exec(word) ?? [];
+  const [, kind = '', amount = ''] =
+    /^(projects|environments|builds|activities|cpu|memory|disk)=(none|\d{1,9}(?:\.\d{1,2})?)$/.exec(word) ?? [];
   const isWhole = kind === 'cpu' || !amount.includes('.');
-  const isEnough = kind !== 'builds' || amount !== '0';
+  const isEnough = (kind !== 'builds' && kind !== 'activities') || amount !== '0';
   if (kind === '' || !isWhole || !isEnough) throw new Problem('invalid-request', `${word} is not a limit. ${example}.`);
   return { [kind]: amount === 'none' ? null : Number(amount) };
 }

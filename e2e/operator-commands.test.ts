@@ -55,7 +55,9 @@ describe('operator commands beside a running platform', () => {
     const token = await accessToken(url, await welcome(run, 'edsger'));
     const { id, name } = (await send(url, token, 'POST', '/organizations', { label: 'Frugal' })).json;
     const project = () => send(url, token, 'POST', `/organizations/${id}/projects`, { region: 'offshoot', title: 'Shop' });
-    expect(await said(run, 'quota', 'list')).toMatch(/^default, .*: projects 100, environments 500, .*, builds 4 at once\n$/);
+    expect(await said(run, 'quota', 'list')).toMatch(
+      /^default, .*: projects 100, environments 500, .*, builds 4 at once, activities 1000 waiting\n$/,
+    );
     expect(await said(run, 'quota', 'set', 'default', 'projects=1')).toMatch(/: projects 1, environments 500, /);
     expect([(await project()).status, (await project()).status]).toEqual([201, 402]);
     expect(await said(run, 'quota', 'set', 'organization', name, 'projects=2')).toMatch(/^organization frugal: projects 1 of 2, /);

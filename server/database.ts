@@ -420,6 +420,7 @@ export interface Database {
     disk: number | null;
     projects: number | null;
     builds: number | null;
+    activities: number | null;
   };
   recovery_codes: {
     user_id: string;

@@ -622,17 +622,19 @@ create table quotas (
   disk integer,
   projects integer,
   builds integer,
+  activities integer,
   constraint quotas_organization_id_key UNIQUE (organization_id),
   constraint quotas_project_id_key UNIQUE (project_id),
   constraint quotas_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
   constraint quotas_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint quotas_activities_check CHECK ((activities >= 1)),
   constraint quotas_builds_check CHECK ((builds >= 1)),
   constraint quotas_check CHECK ((num_nonnulls(organization_id, project_id) <= 1)),
   constraint quotas_cpu_check CHECK ((cpu >= (0)::double precision)),
   constraint quotas_disk_check CHECK ((disk >= 0)),
   constraint quotas_environments_check CHECK ((environments >= 0)),
   constraint quotas_memory_check CHECK ((memory >= 0)),
-  constraint quotas_of_organizations CHECK (((project_id IS NULL) OR (num_nonnulls(projects, builds) = 0))),
+  constraint quotas_of_organizations CHECK (((project_id IS NULL) OR (num_nonnulls(projects, builds, activities) = 0))),
   constraint quotas_projects_check CHECK ((projects >= 0))
 );
 CREATE UNIQUE INDEX quotas_default ON public.quotas USING btree ((true)) WHERE ((organization_id IS NULL) AND (project_id IS NULL));
@@ -811,6 +813,12 @@ CREATE UNIQUE INDEX users_username ON public.users USING btree (namespace, lower
 create view parties as
  SELECT projects.id AS project_id,
     organizations.id AS party,
-    (organizations.owner_id)::text AS outer_party
+    (organizations.owner_id)::text AS outer_party,
+    ('The organization '::text || organizations.name) AS party_title,
+    ( SELECT quotas.activities
+           FROM quotas
+          WHERE ((quotas.organization_id = organizations.id) OR (num_nonnulls(quotas.organization_id, quotas.project_id) = 0))
+          ORDER BY quotas.organization_id
+         LIMIT 1) AS activities_most
    FROM (projects
      JOIN organizations ON ((organizations.id = projects.organization_id)));

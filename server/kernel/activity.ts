@@ -16,6 +16,7 @@ import type { Platform } from '../platform.ts';
 import { shortId } from './id.ts';
 import { Problem } from './problem.ts';
 import type { Tx } from './sql.ts';
+import { refuseFurtherActivities } from './waiting-activities.ts';
 
 /** How many activities of one project run at once, by queue. */
 export const queueLimits = { default: 2, integration: 4, backup: 2, cron: 10, task: 4, internal: null } as const;
@@ -101,14 +102,28 @@ export interface Start<Input> {
   sentence?: { description: string; text: string };
   /** Not before. */
   at?: Date;
+  /** It follows by itself from what was accepted before, or ends something: it is started however many wait (waiting-activities.ts). */
+  isOwed?: boolean;
 }
 
 /** Part of the transaction that records the intent: the activity exists exactly when the intent does. */
 export async function startActivity<Input extends TSchema>(
   tx: Tx,
   definition: ActivityDefinition<Input>,
-  { project_id, environments = [], beside, integration, input, parameters = {}, payload = {}, sentence, at }: Start<Static<Input>>,
+  {
+    project_id,
+    environments = [],
+    beside,
+    integration,
+    input,
+    parameters = {},
+    payload = {},
+    sentence,
+    at,
+    isOwed = false,
+  }: Start<Static<Input>>,
 ): Promise<Activity> {
+  if (!isOwed) await refuseFurtherActivities(tx, project_id);
   const shared = lanesOf(environments.map(({ id }) => id));
   const lanes = beside === undefined ? shared : [...shared, ...shared.map((lane) => `${lane} ${beside}`)].sort();
   await takeLanes(tx, project_id, lanes);

@@ -55,6 +55,7 @@ export const startDeletion = (
       project_id,
       environments: [owner],
       beside: 'backup deletion',
+      isOwed: true,
       input: { backup: id },
       parameters: { user: actor.id, environment, backup: id },
       payload: { user: actor, environment: shortly(owner), backup_name: id },

@@ -36,6 +36,7 @@ export async function startBackup(
   const activity = await startActivity(tx, backupActivity, {
     project_id,
     environments: [target],
+    isOwed: slot !== null,
     input: { environment: id, backup, safe, slot },
     parameters: { user: actor.id, environment: id, safe },
     payload: { user: actor, environment: shortly(target), backup_name: backup },

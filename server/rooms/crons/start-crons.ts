@@ -145,6 +145,7 @@ async function start(tx: Tx, { config }: Platform, cron: DueCron, definition: Cr
     project_id,
     environments: [target],
     beside: `cron ${app}`,
+    isOwed: true,
     input: { environment: environment_id, app, cron: name },
     parameters: {
       user: actor.id,

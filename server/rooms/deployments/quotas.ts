@@ -5,8 +5,8 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import { eachOther, inWords, kinds, names, type Amounts, type Kind } from './amounts.ts';
 import type { Subject } from './queries.ts';
 
-/** Null: no limit. Of projects and of builds at once only organizations have one. */
-export type Limits = Record<Kind | 'environments' | 'projects' | 'builds', number | null>;
+/** Null: no limit. Of projects, of builds at once and of activities that wait only organizations have one. */
+export type Limits = Record<Kind | 'environments' | 'projects' | 'builds' | 'activities', number | null>;
 
 export interface Quota extends Limits {
   of: 'organization' | 'project';
@@ -21,7 +21,7 @@ export interface QuotaOwner {
   project_id: string | null;
 }
 
-const limitColumns = ['projects', 'environments', 'cpu', 'memory', 'disk', 'builds'] as const satisfies (keyof Limits)[];
+const limitColumns = ['projects', 'environments', 'cpu', 'memory', 'disk', 'builds', 'activities'] as const satisfies (keyof Limits)[];
 
 /** What an organization may have that has no quota of its own. */
 export const defaultQuota = async (db: Db | Tx): Promise<Limits> => {
@@ -31,7 +31,7 @@ export const defaultQuota = async (db: Db | Tx): Promise<Limits> => {
     .where('organization_id', 'is', null)
     .where('project_id', 'is', null)
     .executeTakeFirst();
-  return found ?? { projects: null, environments: null, builds: null, cpu: null, memory: null, disk: null };
+  return found ?? { projects: null, environments: null, builds: null, activities: null, cpu: null, memory: null, disk: null };
 };
 
 /** Only what is named changes. An organization's first quota begins as a copy of the default, which says nothing to it from then on. */
@@ -70,7 +70,9 @@ const subjectsOfQuotas = sql`
 async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without: { project_id: string; environment_id: string } = nobody) {
   const { rows } = await sql<Omit<Quota, 'used'> & Record<`used_${keyof Quota['used']}`, number>>`
     select case when quotas.project_id is null then 'organization' else 'project' end as of, quotas.name,
-      quotas.projects, quotas.environments, quotas.builds, quotas.cpu, quotas.memory, quotas.disk,
+      quotas.projects, quotas.environments, quotas.builds, quotas.activities, quotas.cpu, quotas.memory, quotas.disk,
+      (select count(*) from activities join projects on projects.id = activities.project_id where state in ('pending', 'scheduled')
+        and projects.organization_id = quotas.organization_id)::int as used_activities,
       (select count(*) from projects where status not in ('failed', 'deleted')
         and (projects.organization_id = quotas.organization_id or projects.id = quotas.project_id))::int as used_projects,
       count(used.project_id)::int as used_environments, coalesce(sum(used.cpu), 0)::float as used_cpu,
@@ -82,12 +84,19 @@ async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without:
       join projects on projects.id = each_environment.project_id
     ) as used on used.project_id = quotas.project_id or used.organization_id = quotas.organization_id
     where ${condition}
-    group by quotas.project_id, quotas.organization_id, quotas.name, quotas.projects, quotas.environments, quotas.builds, quotas.cpu,
-      quotas.memory, quotas.disk
+    group by quotas.project_id, quotas.organization_id, quotas.name, quotas.projects, quotas.environments, quotas.builds,
+      quotas.activities, quotas.cpu, quotas.memory, quotas.disk
     order by 1, 2`.execute(db);
-  return rows.map(({ used_projects, used_environments, used_cpu, used_memory, used_disk, ...quota }): Quota => ({
+  return rows.map(({ used_projects, used_environments, used_activities, used_cpu, used_memory, used_disk, ...quota }): Quota => ({
     ...quota,
-    used: { projects: used_projects, environments: used_environments, cpu: used_cpu, memory: used_memory, disk: used_disk },
+    used: {
+      projects: used_projects,
+      environments: used_environments,
+      activities: used_activities,
+      cpu: used_cpu,
+      memory: used_memory,
+      disk: used_disk,
+    },
   }));
 }
 

@@ -54,6 +54,7 @@ const pause = ({ db, config }: Platform, { project_id, id }: Preview) =>
     await startActivity(tx, pauseActivity, {
       project_id,
       environments: [target],
+      isOwed: true,
       input: { environment: id },
       parameters: { user: actor.id, environment: id },
       payload: { user: actor, environment: shortly(target) },

@@ -3,11 +3,13 @@
  * happen. `recordPush` follows when the branches have moved: environments and activities are made, and the note is gone, in one transaction.
  * Whatever happens between the two, the note and the repository together tell what to do (reconcilers.ts).
  */
+import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
-import type { Tx } from '../../kernel/sql.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import { refuseFurtherActivities } from '../../kernel/waiting-activities.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorById, environment as named, person, sentence, type Actor } from '../activities/room.ts';
 import { projectById, type Project } from '../projects/room.ts';
@@ -63,6 +65,7 @@ export async function announcePush(
     const existing = await environmentById(db, config.domain, project.id, update.branch);
     refuseUpdate(update, existing, { caller, project, options: parsed.options, projectIsDedicated });
   }
+  await refuseFurtherActivities(db, project.id, updates.length + (await announcedUpdates(db, project.id)));
   const { id } = await db
     .insertInto('pushes')
     .values({
@@ -74,6 +77,15 @@ export async function announcePush(
     .returning('id')
     .executeTakeFirstOrThrow();
   return { id, warnings: parsed.warnings };
+}
+
+/** Of pushes to all projects of its organization that were announced, and have no activities yet. */
+async function announcedUpdates(db: Db, projectId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(jsonb_array_length(pushes.updates)), 0)::integer as count
+    from parties as own join parties as theirs using (party) join pushes on pushes.project_id = theirs.project_id
+    where own.project_id = ${projectId}`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 interface Pushing {
@@ -180,6 +192,7 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
   const activity = await startActivity(tx, pushActivity, {
     project_id: project.id,
     environments: concernedBy(environment, activate),
+    isOwed: true,
     input: {
       from,
       to,
@@ -214,6 +227,7 @@ export async function startDelete(tx: Tx, project: { id: string }, environment: 
   return startActivity(tx, deleteEnvironmentActivity, {
     project_id: project.id,
     environments: [environment],
+    isOwed: true,
     input: { environment: environment.id },
     parameters: { user: actor.id, environment: environment.id },
     payload: { user: actor, environment: shortly(environment) },

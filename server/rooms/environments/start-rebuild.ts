@@ -13,6 +13,7 @@ export async function startRebuild(tx: Tx, domain: string, projectId: string, en
   await startActivity(tx, redeployActivity, {
     project_id: projectId,
     environments: [target],
+    isOwed: true,
     input: { environment: environmentId, deploying: {} },
     parameters: { user: actor.id, environment: environmentId },
     payload: { user: actor, environment: shortly(target) },

@@ -60,6 +60,7 @@ async function beginInitialize(
   await startActivity(tx, initializeActivity, {
     project_id: project.id,
     environments: [environment],
+    isOwed: true,
     input: {
       environment: environment.id,
       repository,

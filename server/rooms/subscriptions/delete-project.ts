@@ -15,6 +15,7 @@ export const deleteProject = ({ db }: Pick<Platform, 'db'>, caller: Caller, id: 
     const actor = actorOf(caller.user);
     return startActivity(tx, deleteProjectActivity, {
       project_id: id,
+      isOwed: true,
       input: {},
       parameters: { user: actor.id },
       payload: { user: actor, project: { id, title } },

@@ -262,14 +262,16 @@ describe('creating a project', () => {
     const { name } = (await owner.send('GET', `/organizations/${of.organization_id}`)).json;
     const ask = () => owner.send('POST', `/organizations/${of.organization_id}/projects`, { region, title: 'Shop' });
     const defaultLine = 'default, for each organization that has none of its own: projects 100, environments 500, cpu as there are, ';
-    expect((await quotaLines(db))[0]).toBe(`${defaultLine}memory as there are, disk as there are, builds 4 at once`);
+    expect((await quotaLines(db))[0]).toBe(
+      `${defaultLine}memory as there are, disk as there are, builds 4 at once, activities 1000 waiting`,
+    );
     expect(await changeQuota(db, ['default', 'projects=1', 'builds=3'])).toContain('projects 1, environments 500');
     expect([(await ask()).status, (await ask()).status]).toEqual([201, 402]);
     expect((await ask()).json.message).toBe(
       `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed. Delete what nobody needs, or ask the operator for more.`,
     );
     expect(await changeQuota(db, ['organization', name, 'environments=7'])).toMatch(
-      /projects 1 of 1, environments 0 of 7, .* builds 3 at once$/,
+      /projects 1 of 1, environments 0 of 7, .* builds 3 at once, activities 0 of 1000 waiting$/,
     );
     await changeQuota(db, ['default', 'projects=100', 'builds=4']);
     expect((await ask()).status).toBe(402);
