@@ -109,7 +109,7 @@ describe('places', () => {
 });
 
 test('a crowd of one party is let in in the order in which it came, and costs no more for each than a few would', async () => {
-  const places = openPlaces({ total: 24, most: [5] });
+  const places = openPlaces({ total: 24, most: [5], newcomers: 0 });
   const crowd = 20_000;
   const order: number[] = [];
   const all = Array.from({ length: crowd }, (_, n) => places.within({ parties: ['own'], part: '' }, async () => void order.push(n)));
