@@ -1,8 +1,6 @@
-/** Lists are with the environment that they are of. */
+/** Lists, and what changes an environment, are with the environment. */
 import { Type } from 'typebox';
-import { one, operation, plain, updated } from '../../kernel/operation.ts';
-import { changeResources } from './change-resources.ts';
-import { ResourcesChange } from './checked-sizes.ts';
+import { one, operation, plain } from '../../kernel/operation.ts';
 import { DeploymentEntity } from './deployment.ts';
 import { NextDeploymentEntity } from './next-deployment.ts';
 import { RouteEntity } from './route.ts';
@@ -49,19 +47,6 @@ export const getNextDeployment = operation({
   permission: 'environment:view',
   returns: one(NextDeploymentEntity),
   handle: async ({ target }) => target,
-});
-
-export const updateNextDeployment = operation({
-  summary: 'Choose the sizes, instance counts and disks of the next deployment, and deploy it; an inactive environment is activated by it',
-  endpoint: 'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next',
-  on: NextDeploymentEntity,
-  rel: '#edit',
-  permission: 'environment:admin',
-  allowedWhen: ({ environment_info }) => environment_info.status !== 'deleting',
-  body: ResourcesChange,
-  example: { webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 2, disk: 1024 } } },
-  returns: updated(NextDeploymentEntity),
-  handle: ({ target, body, caller }, platform) => changeResources(platform, target, body, caller),
 });
 
 export const getRoute = operation({

@@ -1,11 +1,9 @@
 /** What runs for environments: deployments, and the containers, volumes and routes that follow from them. */
-// First: what follows leads to variables, from there to environments, and back to this room for these.
 export { DeploymentEntity } from './deployment.ts';
 export { loadDeployment, type Deployment } from './document.ts';
 export { EarlierDeploymentEntity } from './earlier-deployment.ts';
 export { RouteEntity, routesOf } from './route.ts';
 import type { Room } from '../../kernel/room.ts';
-import { updateResourcesActivity } from './change-resources.ts';
 import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
 import { collectImages, updateImages } from './image-upkeep.ts';
@@ -29,11 +27,15 @@ export { earlierDeployments, rollbackTarget, type EarlierDeployment } from './ea
 export { deployEnvironment, stageDeployment, type DeployRequest } from './deploy.ts';
 export { imageLimits } from './image-upkeep.ts';
 export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './machine-use.ts';
-export { nextStackOf, type NextStack } from './next-stack.ts';
+export { loadNextDeployment, nextStackOf, type NextStack } from './next-stack.ts';
+export { NextDeploymentEntity } from './next-deployment.ts';
+export { checkedSizes, ResourcesChange } from './checked-sizes.ts';
+export { chooseSizes } from './chosen-sizes.ts';
 export { endpointsFrom, fileTransferCommand, instanceName, shellCommand, typedCommand } from './enter.ts';
 export {
   changeStatus,
   currentlyDeployed,
+  currentSizes,
   forgetStack,
   currentStack,
   type Deployed,
@@ -75,7 +77,6 @@ export const deployments: Room = {
   name: 'Deployments',
   about: 'What runs for environments: applications, services and routes.',
   operations,
-  activities: { updateResourcesActivity },
   reconcilers: [
     keepStacksRunning,
     keepDomainsReached,

@@ -1,5 +1,4 @@
 /** Branches, and all that runs for them. */
-// First: deployments lead to variables, and those to this room again, for this.
 export { EnvironmentEntity } from './environment.ts';
 import type { Room } from '../../kernel/room.ts';
 import * as work from './activities.ts';
@@ -12,6 +11,7 @@ import * as projectSettingsOperations from './operations/project-settings.ts';
 import * as rollbackOperations from './operations/rollback.ts';
 import * as runningOperations from './operations/running.ts';
 import * as settingsOperations from './operations/settings.ts';
+import { updateResourcesActivity } from './change-resources.ts';
 import { pauseForgottenPreviews } from './pause-forgotten.ts';
 import * as running from './running-activities.ts';
 import { adoptBranches, finishPushes, forgetUnmade } from './reconcilers.ts';
@@ -44,6 +44,6 @@ export const environments: Room = {
     ...projectSettingsOperations,
     ...activityOperations,
   },
-  activities: { ...work, ...running },
+  activities: { ...work, ...running, updateResourcesActivity },
   reconcilers: [finishPushes, adoptBranches, forgetUnmade, pauseForgottenPreviews],
 };

@@ -1,6 +1,7 @@
 /** What runs for an environment. One deployment, one route: in the room of deployments. */
-import { array, operation } from '../../../kernel/operation.ts';
-import { DeploymentEntity, loadDeployment, RouteEntity, routesOf } from '../../deployments/room.ts';
+import { array, operation, updated } from '../../../kernel/operation.ts';
+import { DeploymentEntity, loadDeployment, NextDeploymentEntity, ResourcesChange, RouteEntity, routesOf } from '../../deployments/room.ts';
+import { changeResources } from '../change-resources.ts';
 import { EnvironmentEntity } from '../environment.ts';
 
 export const listDeployments = operation({
@@ -24,4 +25,17 @@ export const listRoutes = operation({
   permission: 'environment:view',
   returns: array(RouteEntity),
   handle: ({ target: { project_id, id } }, platform) => routesOf(platform, project_id, id),
+});
+
+export const updateNextDeployment = operation({
+  summary: 'Choose the sizes, instance counts and disks of the next deployment, and deploy it; an inactive environment is activated by it',
+  endpoint: 'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next',
+  on: NextDeploymentEntity,
+  rel: '#edit',
+  permission: 'environment:admin',
+  allowedWhen: ({ environment_info }) => environment_info.status !== 'deleting',
+  body: ResourcesChange,
+  example: { webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 2, disk: 1024 } } },
+  returns: updated(NextDeploymentEntity),
+  handle: ({ target, body, caller }, platform) => changeResources(platform, target, body, caller),
 });

@@ -5,14 +5,20 @@ import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
-import { concernedBy, deployBranch, environmentById, lockTree, shortly } from '../environments/room.ts';
+import {
+  checkedSizes,
+  chooseSizes,
+  currentSizes,
+  loadNextDeployment,
+  nextStackOf,
+  refuseAhead,
+  type Deployment,
+  type ResourcesChange,
+} from '../deployments/room.ts';
 import { capabilities } from '../projects/room.ts';
-import { checkedSizes, type ResourcesChange } from './checked-sizes.ts';
-import { chooseSizes } from './chosen-sizes.ts';
-import type { Deployment } from './document.ts';
-import { loadNextDeployment, nextStackOf } from './next-stack.ts';
-import { currentSizes } from './queries.ts';
-import { refuseAhead } from './refuse-ahead.ts';
+import { concernedBy, deployBranch } from './deploy-branch.ts';
+import { environmentById, lockTree } from './queries.ts';
+import { shortly } from './record-push.ts';
 
 /** The sizes are written down already; like every change, they are deployed or wait to be. */
 export const updateResourcesActivity = activity({
