@@ -6,6 +6,7 @@ import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
 import { crons } from './rooms/crons/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
+import { environmentVariables } from './rooms/environment-variables/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { logs } from './rooms/logs/room.ts';
@@ -50,4 +51,5 @@ export const rooms: Rooms = [
   logs,
   source,
   variables,
+  environmentVariables,
 ];

@@ -4,19 +4,17 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { changed } from '../activities/room.ts';
 import type { Environment } from '../environments/room.ts';
-import { tellEnvironment, type Place } from './activities.ts';
+import { amendedColumns, columnsOf, refuseTooMuch, shown, takeVariables, type Change } from '../variables/room.ts';
+import { tellEnvironment, type NamedEnvironment } from './activities.ts';
 import { maySeeOrigin, type EnvironmentVariable } from './environment-variable.ts';
-import { refuseTooMuch } from './limits.ts';
 import {
   deleteEnvironmentVariable,
   environmentUsage,
   environmentVariables,
   insertEnvironmentVariable,
-  takeVariables,
   updateEnvironmentVariable,
   type StoredEnvironmentVariable,
 } from './queries.ts';
-import { amendedColumns, columnsOf, shown, type Change } from './variable.ts';
 
 type Hands = Pick<Platform, 'db' | 'secrets'>;
 
@@ -61,7 +59,7 @@ export const changeEnvironmentVariable = ({ db, secrets }: Hands, caller: Caller
     const columns = { ...amendedColumns(secrets, stored, common), environment_id: environment, is_enabled, is_inheritable };
     const row = stored.inherited ? await override(tx, stored, columns) : await updateEnvironmentVariable(tx, name, columns);
     refuseTooMuch('environment', await environmentUsage(tx, project, environment));
-    const activity = await tellEnvironment(tx, 'modified', caller, placeOf(target), row);
+    const activity = await tellEnvironment(tx, 'modified', caller, environmentOf(target), row);
     return changed(shown({ ...stored, ...row, inherited: false, origin_type: stored.environment_type }), organization_id, activity);
   });
 
@@ -77,10 +75,10 @@ export const removeEnvironmentVariable = ({ db }: Hands, caller: Caller, target:
     const { project, environment, organization_id, name } = target;
     await takeVariables(tx, project);
     if (!(await deleteEnvironmentVariable(tx, project, environment, name))) throw gone();
-    return changed(target, organization_id, await tellEnvironment(tx, 'deleted', caller, placeOf(target), target));
+    return changed(target, organization_id, await tellEnvironment(tx, 'deleted', caller, environmentOf(target), target));
   });
 
-const placeOf = ({ environment, environment_title, environment_type }: EnvironmentVariable): Place => ({
+const environmentOf = ({ environment, environment_title, environment_type }: EnvironmentVariable): NamedEnvironment => ({
   id: environment,
   title: environment_title,
   type: environment_type,

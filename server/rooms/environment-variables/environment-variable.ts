@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import type { Caller } from '../../platform.ts';
+import { shown, variableFields, VariableId } from '../variables/room.ts';
 import { environmentVariables, type StoredEnvironmentVariable } from './queries.ts';
-import { shown, variableFields, VariableId } from './variable.ts';
 
 export type EnvironmentVariable = ReturnType<typeof shown<StoredEnvironmentVariable>>;
 
