@@ -5,20 +5,13 @@ import { logText } from '../../kernel/activity-log.ts';
 import { Changed, entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import type { EnvironmentType } from '../../permissions.ts';
+import { listed, type ListedActivity } from './listed-activity.ts';
 import { activityById } from './queries.ts';
 
 export const activityStates = ['pending', 'in_progress', 'complete', 'cancelled', 'staged', 'scheduled'] as const;
 export const activityResults = ['success', 'failure'] as const;
 
 const textCharactersMax = 1024 * 1024;
-
-export interface ListedActivity extends Omit<Activity, 'integration'> {
-  organization_id: string;
-  project: string;
-  integration?: string;
-  /** Only in the reply about one activity; lists would be megabytes. */
-  log: string;
-}
 
 const anything = Type.Unsafe<unknown>({ type: 'object', additionalProperties: true });
 
@@ -79,10 +72,3 @@ function scopeOf({ project_id, organization_id, environment_types }: ListedActiv
 /** A thing as it is now, and the activities that make the rest of it so. */
 export const changed = <Row extends object>(row: Row, organizationId: string, ...activities: readonly Activity[]): Changed<Row> =>
   new Changed(row, { of: ActivityEntity, rows: activities.map((activity) => listed({ ...activity, organization_id: organizationId })) });
-
-export const listed = ({ integration, ...row }: Activity & { organization_id: string }): ListedActivity => ({
-  ...row,
-  ...(integration !== null && { integration }),
-  project: row.project_id,
-  log: '',
-});

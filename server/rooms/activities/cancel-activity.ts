@@ -3,7 +3,8 @@ import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { changed, listed, type ListedActivity } from './activity.ts';
+import { changed } from './activity.ts';
+import { listed, type ListedActivity } from './listed-activity.ts';
 
 /** 400 and in these words: clients look for them. */
 export const cannotBeCancelled = new Problem('invalid-request', 'The activity cannot be cancelled in its current state.');

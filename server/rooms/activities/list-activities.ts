@@ -4,7 +4,8 @@ import { invalidField } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { environmentTypes } from '../../permissions.ts';
 import type { Caller } from '../../platform.ts';
-import { activityResults, activityStates, type ListedActivity } from './activity.ts';
+import { activityResults, activityStates } from './activity.ts';
+import type { ListedActivity } from './listed-activity.ts';
 import { activitiesWith } from './queries.ts';
 
 const countDefault = 25;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Activity } from '../../kernel/activity.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { listed, type ListedActivity } from './activity.ts';
+import { listed, type ListedActivity } from './listed-activity.ts';
 
 type Row = Activity & { organization_id: string };
 

@@ -3,7 +3,8 @@ import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 import { expireActivities } from './reconcilers.ts';
 
-export { ActivityEntity, changed, type ListedActivity } from './activity.ts';
+export { ActivityEntity, changed } from './activity.ts';
+export type { ListedActivity } from './listed-activity.ts';
 export { activitiesWith, activityById } from './queries.ts';
 export { cancelActivity, cannotBeCancelled, isCancellable } from './cancel-activity.ts';
 export { ActivityQuery, listActivities } from './list-activities.ts';
