@@ -51,7 +51,7 @@ export class ClientConnection {
   #raw: ((chunk: Buffer) => void) | undefined;
   #isLingering = false;
   /** What came after the head of a request that asked for another protocol. */
-  #early: Buffer[] = [];
+  readonly #early: Buffer[] = [];
 
   constructor(clients: Clients, socket: Socket, scheme: 'http' | 'https') {
     this.#clients = clients;
@@ -95,9 +95,8 @@ export class ClientConnection {
   /** After 101: bytes of the client from here on, the ones that came early first. */
   takeOver(onBytes: (chunk: Buffer) => void) {
     this.#raw = onBytes;
-    for (const chunk of this.#early) onBytes(chunk);
-    this.#early = [];
     this.resume();
+    for (const chunk of this.#early.splice(0)) onBytes(chunk);
   }
 
   pause() {

@@ -5,80 +5,36 @@
  */
 import { HTTPParser } from 'node:_http_common';
 import type { Socket } from 'node:net';
-
-interface Handle {
-  isStreamBase: boolean;
-  reading: boolean;
-  /** Both answer 0, or the number of an error. */
-  readStart(): number;
-  readStop(): number;
-}
+import { readingHandleOf, SocketReading } from './socket-reading.ts';
 
 const canReadByItself =
   typeof HTTPParser.kOnExecute === 'number' &&
   (['consume', 'unconsume', 'getCurrentBuffer'] as const).every((name) => typeof HTTPParser.prototype[name] === 'function');
 
-export class ClientReading {
-  isPaused = false;
+export class ClientReading extends SocketReading {
   readonly #socket: Socket;
   readonly #parser: HTTPParser;
-  /** As long as the parser reads by itself. */
-  #handle: Handle | undefined;
+  #isBelowStreams = false;
 
   constructor(socket: Socket, parser: HTTPParser) {
+    super(socket);
     this.#socket = socket;
     this.#parser = parser;
-    const handle = handleOf(socket);
+    const handle = readingHandleOf(socket);
     // What a stream has read already must not be overtaken.
     if (!handle || !canReadByItself || socket.readableLength > 0) return;
     parser.consume(handle);
-    this.#handle = handle;
+    this.#isBelowStreams = true;
   }
 
   get isBelowStreams() {
-    return this.#handle !== undefined;
-  }
-
-  pause() {
-    if (this.isPaused) return;
-    this.isPaused = true;
-    if (this.#handle) this.#stop(this.#handle);
-    else this.#socket.pause();
-  }
-
-  resume() {
-    if (!this.isPaused) return;
-    this.isPaused = false;
-    if (this.#handle) this.#start(this.#handle);
-    else this.#socket.resume();
+    return this.#isBelowStreams;
   }
 
   /** What comes from here on is data of the socket, and not taken by the parser. */
   leaveToStream() {
-    const handle = this.#handle;
-    this.#handle = undefined;
-    if (!handle || this.#socket.destroyed) return;
-    this.#parser.unconsume();
-    if (!this.isPaused) return;
-    this.#socket.pause();
-    // The stream believes that it is being read for, up to what it keeps while it is paused.
-    this.#start(handle);
+    if (!this.#isBelowStreams) return;
+    this.#isBelowStreams = false;
+    if (!this.#socket.destroyed) this.#parser.unconsume();
   }
-
-  #start(handle: Handle) {
-    handle.reading = true;
-    if (handle.readStart() !== 0) this.#socket.destroy();
-  }
-
-  #stop(handle: Handle) {
-    handle.reading = false;
-    if (handle.readStop() !== 0) this.#socket.destroy();
-  }
-}
-
-/** TLS has its own, which wants more care than it gives back. */
-function handleOf(socket: Socket): Handle | undefined {
-  if ('encrypted' in socket) return undefined;
-  const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
-  return handle?.isStreamBase && handle.readStart && handle.readStop ? (handle as Handle) : undefined;
 }

@@ -12,7 +12,7 @@ import { dropNamed, type ReplyHead } from './reply-head.ts';
 import { stickyLine } from './sticky-cookie.ts';
 import type { ReplySink } from './reply-reader.ts';
 import type { BodySink } from './request-body.ts';
-import type { TunnelTurns } from './tunnel-turns.ts';
+import { TunnelSide, type TunnelTurns } from './tunnel-turns.ts';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts';
 import type { Attendant, ReplyBody, Visit } from './visit.ts';
 
@@ -30,8 +30,6 @@ export interface Order {
   /** No reply has begun. `isUnsent`: no instance has seen any of it. */
   onFailure(failure: Failure, note: string, isUnsent: boolean): void;
 }
-
-type TunnelWait = 'room' | 'turn';
 
 const attemptsMax = 4;
 /** Requests that cannot be said twice go on a kept connection only if it was in use just now; else they open one. */
@@ -58,9 +56,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   #hasSent = false;
   #keepsConnection = true;
   #keepSeconds: number | undefined;
-  #isTunnel = false;
-  /** For what the client of a tunnel is not read from. */
-  readonly #tunnelWaits = new Set<TunnelWait>();
+  /** Once the protocol was changed. */
+  #tunnel: { client: TunnelSide; instance: TunnelSide } | undefined;
   #interims = 0;
   #store: Store | undefined;
   #deadline = 0;
@@ -140,15 +137,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onInstanceRoom() {
-    const { connection } = this.#visit;
-    if (this.#isTunnel) this.#readOnWithout('room');
-    else connection.onBodyRoom(this.#visit);
-  }
-
-  /** The client of a tunnel is read from again once there is nothing else to wait for. */
-  #readOnWithout(wait: TunnelWait) {
-    this.#tunnelWaits.delete(wait);
-    if (this.#tunnelWaits.size === 0 && this.#connection) this.#visit.connection.resume();
+    if (this.#tunnel) this.#tunnel.client.goOnWithout('room');
+    else this.#visit.connection.onBodyRoom(this.#visit);
   }
 
   onHead(head: ReplyHead) {
@@ -183,17 +173,21 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     const connection = this.#connection;
     if (visit.upgrade === undefined || !connection) return this.onBadReply('it changes the protocol unasked');
     visit.firstByteMs = performance.now() - visit.startedAt;
-    this.#isTunnel = true;
     visit.keepAlive = false;
     const upgrade = `Upgrade: ${head.upgrade ?? visit.upgrade}\r\nConnection: Upgrade\r\n`;
     visit.beginTunnel(head.passed + this.#order.words.lines + this.#stickyLine() + upgrade);
+    this.#openTunnel(connection);
+  }
+
+  #openTunnel(connection: UpstreamConnection) {
+    const { connection: client, countedFor = '' } = this.#visit;
+    const { tunnels } = this.#order;
+    const tunnel = { client: new TunnelSide(tunnels, countedFor, client), instance: new TunnelSide(tunnels, countedFor, connection) };
+    this.#tunnel = tunnel;
     this.#progress();
-    visit.connection.takeOver((chunk) => {
+    client.takeOver((chunk) => {
       this.#progress();
-      if (!connection.out.write(chunk)) this.#tunnelWaits.add('room');
-      const { tunnels } = this.#order;
-      if (!tunnels.mayReadOn(visit.countedFor ?? '', () => this.#readOnWithout('turn'))) this.#tunnelWaits.add('turn');
-      if (this.#tunnelWaits.size > 0) visit.connection.pause();
+      tunnel.client.onPiece(connection.out.write(chunk.length <= copiedBytesMax ? chunk.toString('latin1') : chunk));
     });
   }
 
@@ -201,7 +195,9 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (!this.#connection) return;
     this.#progress();
     this.#store?.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : Buffer.from(piece));
-    if (!this.#pass(piece)) this.#connection?.socket.pause();
+    const hasRoom = this.#pass(piece);
+    if (this.#tunnel) this.#tunnel.instance.onPiece(hasRoom);
+    else if (!hasRoom) this.#connection?.pause();
   }
 
   #pass(bytes: Buffer | string): boolean {
@@ -216,7 +212,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (!connection) return;
     this.#store?.end();
     this.#store = undefined;
-    const keeps = this.#keepsConnection && !this.#isTunnel && this.#visit.body.isWhole;
+    const keeps = this.#keepsConnection && !this.#tunnel && this.#visit.body.isWhole;
     this.#forgetConnection();
     if (keeps) connection.release(this.#keepSeconds);
     else connection.destroy();
@@ -264,7 +260,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onClientRoom() {
-    this.#connection?.socket.resume();
+    if (this.#tunnel) this.#tunnel.instance.goOnWithout('room');
+    else this.#connection?.resume();
   }
 
   onAbort() {
@@ -278,7 +275,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (this.#deadline === 0 || now < this.#deadline) return;
     if (!this.#hasSent) return this.onLost('connecting takes too long');
     this.#letGo();
-    if (this.#isTunnel) this.#visit.end();
+    if (this.#tunnel) this.#visit.end();
     else this.#fail('timeout', this.#visit.status === 0 ? 'the instance takes too long to answer' : 'nothing moved for too long');
   }
 
@@ -304,6 +301,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     const connection = this.#connection;
     if (!connection) return;
     this.#connection = undefined;
+    this.#tunnel?.client.close();
+    this.#tunnel?.instance.close();
     this.#deadline = 0;
     connection.user = undefined;
     connection.instance.leave();

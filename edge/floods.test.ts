@@ -1,9 +1,10 @@
 /** Floods of WebSockets: bounded for each address and each environment, and neighbours are answered meanwhile. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { environmentOf, openClient, openTestEdge, statuses, upstreamRoute, type Client } from './test-edge.ts';
 import { openRawUpstream, until } from './test-upstream.ts';
-import { TunnelTurns } from './tunnel-turns.ts';
+import { TunnelSide, TunnelTurns } from './tunnel-turns.ts';
+import { Turns } from './turns.ts';
 
 const upgrading = (host: string) => `GET /socket HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
 const asking = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
@@ -13,6 +14,7 @@ const application = (text: string) => {
     ? 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
     : 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 };
+const { onPiece: passOn } = TunnelSide.prototype;
 const flooded = { cluster: 'project-flooded', routes: [upstreamRoute('flooded.test')] };
 const neighbour = { cluster: 'project-neighbour', routes: [upstreamRoute('neighbour.test')] };
 
@@ -66,16 +68,73 @@ test('one that moves no byte is ended in time', async () => {
   await until(() => flood.made.edge.outstanding() === 0);
 });
 
-test('pieces of one environment are passed on a few at a time, in order, and another environment does not wait for them', async () => {
-  const turns = new TunnelTurns();
-  const wentOn: number[] = [];
-  const mayReadOn = Array.from({ length: 50 }, (_, n) => turns.mayReadOn('flooded', () => void wentOn.push(n)));
-  expect(mayReadOn.filter(Boolean)).toHaveLength(15);
-  expect(turns.mayReadOn('neighbour', () => {})).toBe(true);
+test('an environment that has spent its share is not read from, and reads on a few at a time, in order; another does not wait for it', async () => {
+  const turns = new Turns();
+  const tunnels = new TunnelTurns(turns);
+  const paused: number[] = [];
+  const resumed: number[] = [];
+  const sides = Array.from(
+    { length: 50 },
+    (_, n) => new TunnelSide(tunnels, 'flooded', { pause: () => void paused.push(n), resume: () => void resumed.push(n) }),
+  );
+  const pausedOfNeighbour = vi.fn<() => void>();
+  const ofNeighbour = new TunnelSide(tunnels, 'neighbour', { pause: pausedOfNeighbour, resume() {} });
+  ofNeighbour.onPiece(true);
   await immediate();
-  expect(wentOn).toEqual(Array.from({ length: 16 }, (_, n) => n + 15));
-  for (let n = 0; n < 3; n += 1) await immediate();
-  expect(wentOn).toEqual(Array.from({ length: 35 }, (_, n) => n + 15));
+  for (const side of sides.slice(0, 16)) side.onPiece(true);
+  expect(paused).toEqual([]);
+  sides[16]?.onPiece(true);
+  expect(paused).toEqual(Array.from({ length: 50 }, (_, n) => n));
+  ofNeighbour.onPiece(true);
+  expect(pausedOfNeighbour).not.toHaveBeenCalled();
+  await immediate();
+  expect(resumed).toEqual(Array.from({ length: 16 }, (_, n) => n));
+  sides[20]?.close();
+  // What they were resumed for is counted already; more than that is not.
+  sides[0]?.onPiece(true);
+  expect(paused).toHaveLength(50);
+  sides[0]?.onPiece(true);
+  expect(paused.slice(50)).toEqual(Array.from({ length: 16 }, (_, n) => n));
+  for (let n = 0; n < 4; n += 1) await immediate();
+  expect(resumed.slice(16)).toEqual([
+    ...Array.from({ length: 33 }, (_, n) => n + (n < 4 ? 16 : 17)),
+    ...Array.from({ length: 16 }, (_, n) => n),
+  ]);
+});
+
+test('one that waits for room is not read from for having its turn', async () => {
+  const tunnels = new TunnelTurns(new Turns());
+  const source = { pause: vi.fn<() => void>(), resume: vi.fn<() => void>() };
+  const side = new TunnelSide(tunnels, 'flooded', source);
+  side.onPiece(false);
+  for (let n = 0; n < 64; n += 1) side.onPiece(true);
+  await immediate();
+  expect([source.pause.mock.calls.length, source.resume.mock.calls.length]).toEqual([1, 0]);
+  side.goOnWithout('room');
+  expect(source.resume).toHaveBeenCalledTimes(1);
+});
+
+test('of hundreds that talk at once, only a few are read from before everybody else has a turn', async () => {
+  await using flood = await openFlood({});
+  const opened = await Promise.all(Array.from({ length: 200 }, () => flood.say(upgrading('flooded.test'))));
+  const readInTurn = new Map<number, number>();
+  let turn = 0;
+  let counting = setImmediate(function count() {
+    turn += 1;
+    counting = setImmediate(count);
+  });
+  using onPiece = vi.spyOn(TunnelSide.prototype, 'onPiece');
+  onPiece.mockImplementation(function (this: TunnelSide, hasRoom) {
+    readInTurn.set(turn, (readInTurn.get(turn) ?? 0) + 1);
+    return Reflect.apply(passOn, this, [hasRoom]);
+  });
+  // All of it is with the kernel before the edge, which is in this process, comes to read any of it.
+  for (const { client } of opened) client.say('a piece');
+  await expect.poll(() => flood.upstream.received.filter((text) => text.endsWith('a piece')).length).toBe(200);
+  clearImmediate(counting);
+  expect(onPiece).toHaveBeenCalledTimes(200);
+  // A share, and the one piece that finds it spent.
+  expect(Math.max(...readInTurn.values())).toBeLessThanOrEqual(64 + 1);
 });
 
 test('hundreds that talk at once are all heard, whole and in order', async () => {

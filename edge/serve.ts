@@ -44,8 +44,8 @@ export class Serving {
   readonly crowd: Crowd;
   readonly hold: Hold;
   readonly visits: VisitsNoted;
-  readonly #turns = new Turns((visit) => this.#guide(visit));
-  readonly #tunnels = new TunnelTurns();
+  readonly #turns = new Turns();
+  readonly #tunnels = new TunnelTurns(this.#turns);
   readonly #options: ServeOptions;
   readonly #cache: EdgeCache;
 
@@ -77,7 +77,14 @@ export class Serving {
     if (cluster === undefined) return this.#show(visit, 'missing');
     if (!this.crowd.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
     visit.countedFor = cluster;
-    this.#turns.take(cluster, visit);
+    this.#guideInTurn(cluster, visit);
+  }
+
+  #guideInTurn(cluster: string, visit: Visit) {
+    if (this.#turns.mayStart(cluster, 'request')) return this.#guide(visit);
+    this.#turns.wait(cluster, 'request', () => {
+      if (!visit.isOver) this.#guide(visit);
+    });
   }
 
   /** Again from here when it has waited: all may have changed. */

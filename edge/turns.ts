@@ -1,44 +1,58 @@
 /**
- * Fair turns. Each time around the event loop an environment may start so many requests; those beyond wait for the next time, and what arrived for
- * others comes before them. A flood of one environment is then a queue of its own, not a wall before everybody.
+ * Fair turns. Each time around the event loop an environment has a share of work that it may start; what is beyond waits for the next time, and what
+ * arrived for others comes before it. A flood of one environment is then a queue of its own, not a wall before everybody.
  */
-import type { Visit } from './visit.ts';
 
-/** Enough to work in batches, which is what makes a request cheap; few enough that one time around stays short. */
-const startsPerTurnMax = 16;
+/** What each kind of work takes of a share: about as much of the processor's time. */
+const costs = { request: 4, piece: 1 };
+export type Work = keyof typeof costs;
+
+/** Enough to work in batches, which is what makes a request cheap; little enough that one time around stays short. */
+const share = 64;
 /** While several are visited: dearer, but a time around is a quarter as long, and each waits for a few of them. */
-const startsPerSharedTurnMax = 4;
+const shareAmongOthers = 16;
 /** Visitors of a quiet neighbour are seconds apart. */
 const sharedMilliseconds = 2000;
 
+interface Waiting {
+  cost: number;
+  start(): void;
+}
+
 interface Queue {
   turn: number;
-  started: number;
-  waiting: Visit[];
+  spent: number;
+  waiting: Waiting[];
 }
 
 export class Turns {
-  readonly #start: (visit: Visit) => void;
   readonly #queues = new Map<string, Queue>();
   #turn = 0;
   #lastCluster = '';
   #sharedUntil = 0;
-  #startsMax = startsPerTurnMax;
+  #share = share;
   #isScheduled = false;
 
-  constructor(start: (visit: Visit) => void) {
-    this.#start = start;
+  /** How many times around there have been. */
+  get number() {
+    return this.#turn;
   }
 
-  take(cluster: string, visit: Visit) {
+  /** True: it counts, and may start now. False: it has to `wait`. */
+  mayStart(cluster: string, work: Work): boolean {
     if (cluster !== this.#lastCluster) this.#noteShared(cluster);
     const queue = this.#queueOf(cluster);
-    if (queue.turn !== this.#turn) [queue.turn, queue.started] = [this.#turn, 0];
+    if (queue.turn !== this.#turn) [queue.turn, queue.spent] = [this.#turn, 0];
     this.#schedule();
-    if (queue.started < this.#startsMax && queue.waiting.length === 0) {
-      queue.started++;
-      this.#start(visit);
-    } else queue.waiting.push(visit);
+    if (queue.waiting.length > 0 || queue.spent >= this.#share) return false;
+    queue.spent += costs[work];
+    return true;
+  }
+
+  /** `start` is called in a later turn, after what waits already. */
+  wait(cluster: string, work: Work, start: () => void) {
+    this.#queueOf(cluster).waiting.push({ cost: costs[work], start });
+    this.#schedule();
   }
 
   #noteShared(cluster: string) {
@@ -49,7 +63,7 @@ export class Turns {
   #queueOf(cluster: string): Queue {
     const known = this.#queues.get(cluster);
     if (known) return known;
-    const queue = { turn: this.#turn, started: 0, waiting: [] };
+    const queue = { turn: this.#turn, spent: 0, waiting: [] };
     this.#queues.set(cluster, queue);
     return queue;
   }
@@ -63,7 +77,7 @@ export class Turns {
   #nextTurn() {
     this.#isScheduled = false;
     this.#turn++;
-    this.#startsMax = this.#sharedUntil > performance.now() ? startsPerSharedTurnMax : startsPerTurnMax;
+    this.#share = this.#sharedUntil > performance.now() ? shareAmongOthers : share;
     for (const [cluster, queue] of this.#queues) {
       if (queue.waiting.length > 0) this.#startSome(queue);
       else if (queue.turn < this.#turn - 1) this.#queues.delete(cluster);
@@ -71,9 +85,10 @@ export class Turns {
   }
 
   #startSome(queue: Queue) {
-    queue.turn = this.#turn;
-    queue.started = this.#startsMax;
+    let [count, spent] = [0, 0];
+    for (; count < queue.waiting.length && spent < this.#share; count++) spent += queue.waiting[count]?.cost ?? 0;
+    [queue.turn, queue.spent] = [this.#turn, spent];
     this.#schedule();
-    for (const visit of queue.waiting.splice(0, this.#startsMax)) if (!visit.isOver) this.#start(visit);
+    for (const { start } of queue.waiting.splice(0, count)) start();
   }
 }

@@ -9,6 +9,7 @@ import type { RunningInstance } from './instances.ts';
 import type { EdgeLimits } from './limits.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ReplyReader } from './reply-reader.ts';
+import { SocketReading } from './socket-reading.ts';
 import { connectToSocketAt } from './unix-socket.ts';
 
 /** For places outside: under which name, and who looks it up. */
@@ -51,6 +52,7 @@ export class UpstreamConnection {
   /** What was read last is on its way out in `#own`. */
   #isOwnKept = false;
   #lastBytes = 0;
+  #reading: SocketReading | undefined;
   readonly #limits: EdgeLimits;
 
   constructor(instance: RunningInstance, limits: EdgeLimits) {
@@ -96,8 +98,18 @@ export class UpstreamConnection {
       : this.#limits.idleConnectionSeconds;
     this.#usableUntil = Math.min(this.#idleSince + seconds * 1000, this.openedAt + this.#limits.connectionSeconds * 1000);
     if (this.#idleSince >= this.#usableUntil) return this.destroy();
-    if (this.socket.isPaused()) this.socket.resume();
+    this.resume();
     this.instance.putIdle(this);
+  }
+
+  /** Once it is connected: until then, the socket may take another handle. */
+  pause() {
+    this.#reading ??= new SocketReading(this.socket);
+    this.#reading.pause();
+  }
+
+  resume() {
+    this.#reading?.resume();
   }
 
   destroy() {

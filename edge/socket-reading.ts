@@ -1,0 +1,45 @@
+/**
+ * Whether a socket is read from. A stream of Node that is paused goes on reading until it holds 64 KiB, and does so for each of thousands; here the
+ * system itself is told not to read, and nothing arrives at all. The stream does not know: it believes that it is being read for, and so never starts or
+ * stops the reading by itself. Node keeps these parts out of its documentation, so a socket that is not as expected is paused as a stream.
+ */
+import type { Socket } from 'node:net';
+
+export interface ReadingHandle {
+  isStreamBase: boolean;
+  /** Both answer 0, or the number of an error. */
+  readStart(): number;
+  readStop(): number;
+}
+
+export class SocketReading {
+  isPaused = false;
+  readonly #socket: Socket;
+  readonly #handle: ReadingHandle | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#handle = readingHandleOf(socket);
+  }
+
+  pause() {
+    if (this.isPaused) return;
+    this.isPaused = true;
+    if (!this.#handle) this.#socket.pause();
+    else if (!this.#socket.destroyed && this.#handle.readStop() !== 0) this.#socket.destroy();
+  }
+
+  resume() {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    if (!this.#handle) this.#socket.resume();
+    else if (!this.#socket.destroyed && this.#handle.readStart() !== 0) this.#socket.destroy();
+  }
+}
+
+/** TLS has its own, which wants more care than it gives back. */
+export function readingHandleOf(socket: Socket): ReadingHandle | undefined {
+  if ('encrypted' in socket) return undefined;
+  const { _handle: handle } = socket as Socket & { _handle?: Partial<ReadingHandle> | null };
+  return handle?.isStreamBase && handle.readStart && handle.readStop ? (handle as ReadingHandle) : undefined;
+}
