@@ -7,6 +7,8 @@ import type { ClientReading } from './client-reading.ts';
 import { crowdedReply, endWith } from './connection-places.ts';
 import type { Clients } from './listener.ts';
 import { Outgoing } from './outgoing.ts';
+import { Reader } from './reading-turns.ts';
+import { refusalReply, refusalStatus, type Refusal } from './refusals.ts';
 import { passableUpgrade, readHead } from './request-head.ts';
 import { RequestParser, type RequestHead } from './request-parser.ts';
 import type { RequestRecord } from './request-record.ts';
@@ -16,13 +18,6 @@ import { Visit } from './visit.ts';
 const sentAheadMax = 16;
 /** After the last reply to a client that still sends: a close that comes at once would take the reply away from it. */
 const lingerSeconds = 2;
-
-type Refusal = 'malformed' | 'too-large' | 'too-slow';
-const refusals: Record<Refusal, string> = {
-  malformed: '400 Bad Request',
-  'too-large': '431 Request Header Fields Too Large',
-  'too-slow': '408 Request Timeout',
-};
 
 export class ClientConnection {
   readonly socket: Socket;
@@ -34,6 +29,7 @@ export class ClientConnection {
   readonly #clients: Clients;
   readonly #parser: RequestParser;
   readonly #reading: ClientReading;
+  readonly #reader: Reader;
   /** The first is being answered. */
   #visits: Visit[] = [];
   /** Its body is being read. */
@@ -45,8 +41,6 @@ export class ClientConnection {
   #refusal: Refusal | undefined;
   #deadline: number;
   #requests = 0;
-  /** When it was looked last. */
-  #unsentBytes = 0;
   /** Where bytes go that are no HTTP any more. */
   #raw: ((chunk: Buffer) => void) | undefined;
   #isLingering = false;
@@ -77,6 +71,7 @@ export class ClientConnection {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onClose());
     this.#reading = this.#parser.readFrom(socket);
+    this.#reader = new Reader(clients.readingTurns, this.#reading);
   }
 
   /** What came early was for a protocol that is not spoken after all, and can be read as nothing else. */
@@ -86,6 +81,11 @@ export class ClientConnection {
 
   get isIdle() {
     return this.#visits.length === 0 && !this.#isInHead;
+  }
+
+  /** Whose share reading from it takes of: an environment, or the client's address. */
+  belongTo(owner: string) {
+    this.#reader.belongTo(owner);
   }
 
   identify(headers: readonly string[]) {
@@ -125,19 +125,12 @@ export class ClientConnection {
 
   tick(now: number) {
     this.#visits[0]?.attendant?.onTick?.(now);
-    if (this.#deadline === 0 || now < this.#deadline || this.#isReading(now)) return;
-    this.#deadline = 0;
+    if (this.#deadline === 0 || now < this.#deadline) return;
+    // A reply that is written here may have a long way to go yet; the client has time as long as it takes some of it.
+    this.#deadline = this.out.hasMoved() ? now + this.#clients.limits.bodyIdleSeconds * 1000 : 0;
+    if (this.#deadline > 0) return;
     if (this.#isLingering || this.isIdle) this.socket.destroy();
     else this.#refuse('too-slow');
-  }
-
-  /** A reply that is written here may have a long way to go yet; the client has time as long as it takes some of it. */
-  #isReading(now: number): boolean {
-    const unsent = this.out.bytesInSocket;
-    if (unsent === 0 || unsent === this.#unsentBytes) return false;
-    this.#unsentBytes = unsent;
-    this.#deadline = now + this.#clients.limits.bodyIdleSeconds * 1000;
-    return true;
   }
 
   /** Nothing is asked, so nothing is lost. */
@@ -158,6 +151,7 @@ export class ClientConnection {
   }
 
   #onData(chunk: Buffer) {
+    this.#reader.onRead();
     if (this.#raw) return this.#raw(chunk);
     if (this.#refusal || this.#isLingering) return;
     if (this.#visits[0]?.upgrade !== undefined) return this.#keepEarly(chunk);
@@ -182,6 +176,7 @@ export class ClientConnection {
 
   /** The parser has read by itself. */
   #onRead(rest: Buffer) {
+    this.#reader.onRead();
     if (this.#refusal) return this.#refuse(this.#refusal);
     const isChanging = this.#visits[0]?.upgrade !== undefined;
     if (isChanging) this.#reading.leaveToStream();
@@ -283,7 +278,7 @@ export class ClientConnection {
   #breakBody(visit: Visit, refusal: Refusal) {
     const isUnanswered = visit.status === 0;
     visit.note = `the body of the request: ${refusal}`;
-    if (isUnanswered) visit.status = Number.parseInt(refusals[refusal], 10);
+    if (isUnanswered) visit.status = refusalStatus(refusal);
     else this.destroy();
     // The refusal is what ends the connection, as soon as nobody is before it.
     visit.keepAlive = true;
@@ -291,7 +286,7 @@ export class ClientConnection {
   }
 
   #sayRefusal(refusal: Refusal) {
-    this.out.write(`HTTP/1.1 ${refusals[refusal]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    this.out.write(refusalReply(refusal));
     this.#endOfService();
   }
 
@@ -308,8 +303,10 @@ export class ClientConnection {
 
   /** One who says no more is taken to have left, as other routers do: one who waits and one who is gone look alike. */
   #onClientEnd() {
-    if (this.#isLingering || this.#visits.length === 0) this.socket.end();
-    else this.destroy();
+    this.#reader.onRead();
+    this.#reader.close();
+    if (this.#visits.length > 0) this.destroy();
+    else this.out.end();
   }
 
   #onClose() {
@@ -317,6 +314,7 @@ export class ClientConnection {
     this.#visits = [];
     if (current?.isStarted) current.abandon();
     this.#raw = undefined;
+    this.#reader.close();
     this.#clients.onClosed(this);
     // It may be the parser that found out.
     setImmediate(() => this.#parser.close());

@@ -12,7 +12,6 @@ import { dropNamed, type ReplyHead } from './reply-head.ts';
 import { stickyLine } from './sticky-cookie.ts';
 import type { ReplySink } from './reply-reader.ts';
 import type { BodySink } from './request-body.ts';
-import { TunnelSide, type TunnelTurns } from './tunnel-turns.ts';
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts';
 import type { Attendant, ReplyBody, Visit } from './visit.ts';
 
@@ -26,7 +25,6 @@ export interface Order {
   limits: EdgeLimits;
   converse(sink: ReplySink): Conversation;
   words: EdgeWords;
-  tunnels: TunnelTurns;
   /** No reply has begun. `isUnsent`: no instance has seen any of it. */
   onFailure(failure: Failure, note: string, isUnsent: boolean): void;
 }
@@ -56,8 +54,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   #hasSent = false;
   #keepsConnection = true;
   #keepSeconds: number | undefined;
-  /** Once the protocol was changed. */
-  #tunnel: { client: TunnelSide; instance: TunnelSide } | undefined;
+  #isTunnel = false;
   #interims = 0;
   #store: Store | undefined;
   #deadline = 0;
@@ -137,7 +134,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onInstanceRoom() {
-    if (this.#tunnel) this.#tunnel.client.goOnWithout('room');
+    if (this.#isTunnel) this.#visit.connection.resume();
     else this.#visit.connection.onBodyRoom(this.#visit);
   }
 
@@ -173,21 +170,14 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     const connection = this.#connection;
     if (visit.upgrade === undefined || !connection) return this.onBadReply('it changes the protocol unasked');
     visit.firstByteMs = performance.now() - visit.startedAt;
+    this.#isTunnel = true;
     visit.keepAlive = false;
     const upgrade = `Upgrade: ${head.upgrade ?? visit.upgrade}\r\nConnection: Upgrade\r\n`;
     visit.beginTunnel(head.passed + this.#order.words.lines + this.#stickyLine() + upgrade);
-    this.#openTunnel(connection);
-  }
-
-  #openTunnel(connection: UpstreamConnection) {
-    const { connection: client, countedFor = '' } = this.#visit;
-    const { tunnels } = this.#order;
-    const tunnel = { client: new TunnelSide(tunnels, countedFor, client), instance: new TunnelSide(tunnels, countedFor, connection) };
-    this.#tunnel = tunnel;
     this.#progress();
-    client.takeOver((chunk) => {
+    visit.connection.takeOver((chunk) => {
       this.#progress();
-      tunnel.client.onPiece(connection.out.write(chunk.length <= copiedBytesMax ? chunk.toString('latin1') : chunk));
+      if (!connection.out.write(chunk.length <= copiedBytesMax ? chunk.toString('latin1') : chunk)) visit.connection.pause();
     });
   }
 
@@ -195,9 +185,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (!this.#connection) return;
     this.#progress();
     this.#store?.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : Buffer.from(piece));
-    const hasRoom = this.#pass(piece);
-    if (this.#tunnel) this.#tunnel.instance.onPiece(hasRoom);
-    else if (!hasRoom) this.#connection?.pause();
+    if (!this.#pass(piece)) this.#connection?.pause();
   }
 
   #pass(bytes: Buffer | string): boolean {
@@ -212,7 +200,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (!connection) return;
     this.#store?.end();
     this.#store = undefined;
-    const keeps = this.#keepsConnection && !this.#tunnel && this.#visit.body.isWhole;
+    const keeps = this.#keepsConnection && !this.#isTunnel && this.#visit.body.isWhole;
     this.#forgetConnection();
     if (keeps) connection.release(this.#keepSeconds);
     else connection.destroy();
@@ -260,8 +248,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onClientRoom() {
-    if (this.#tunnel) this.#tunnel.instance.goOnWithout('room');
-    else this.#connection?.resume();
+    this.#connection?.resume();
   }
 
   onAbort() {
@@ -275,7 +262,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     if (this.#deadline === 0 || now < this.#deadline) return;
     if (!this.#hasSent) return this.onLost('connecting takes too long');
     this.#letGo();
-    if (this.#tunnel) this.#visit.end();
+    if (this.#isTunnel) this.#visit.end();
     else this.#fail('timeout', this.#visit.status === 0 ? 'the instance takes too long to answer' : 'nothing moved for too long');
   }
 
@@ -301,8 +288,6 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     const connection = this.#connection;
     if (!connection) return;
     this.#connection = undefined;
-    this.#tunnel?.client.close();
-    this.#tunnel?.instance.close();
     this.#deadline = 0;
     connection.user = undefined;
     connection.instance.leave();

@@ -5,6 +5,7 @@ import { standardLimits, type EdgeLimits } from './limits.ts';
 import { Clients } from './listener.ts';
 import type { LastVisits } from './last-visits.ts';
 import { isPublicAddress } from './public-address.ts';
+import { ReadingTurns } from './reading-turns.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { Table } from './routing.ts';
 import { Serving } from './serve.ts';
@@ -51,9 +52,11 @@ const closingLooksMs = 50;
 
 export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, routerName, mayProxyTo, limits: some }: EdgeOptions): Edge {
   const limits = { ...standardLimits, ...some };
+  const readingTurns = new ReadingTurns();
   const serving = new Serving({
     table,
     limits,
+    readingTurns,
     routerName,
     onWake,
     onStderr: onStderr ?? (() => {}),
@@ -61,6 +64,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
   });
   const clients = new Clients({
     limits,
+    readingTurns,
     trustedProxies,
     serve: (visit) => serving.serve(visit),
     onRecord(visit, record) {

@@ -4,6 +4,7 @@
  */
 import { hash as hashOf } from 'node:crypto';
 import type { EdgeLimits } from './limits.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import type { EdgeEnvironment, Instance, Upstream } from './table.ts';
 import type { Visit } from './visit.ts';
 import { UpstreamConnection, type Secure } from './upstream-connection.ts';
@@ -16,9 +17,11 @@ const acceptMs = 100;
 
 export class RunningInstance {
   readonly id: string;
+  readonly cluster: string;
   readonly address: Instance['address'];
   readonly secure: Secure | undefined;
   readonly #limits: EdgeLimits;
+  readonly #readingTurns: ReadingTurns;
   outstanding = 0;
   isGone = false;
   /** Of the monotonic clock. */
@@ -29,8 +32,10 @@ export class RunningInstance {
   #onceDrained: (() => void)[] = [];
   #mark: string | undefined;
 
-  constructor({ id, address }: Instance, limits: EdgeLimits, secure?: Secure) {
+  constructor(cluster: string, { id, address }: Instance, limits: EdgeLimits, readingTurns: ReadingTurns, secure?: Secure) {
     this.id = id;
+    this.cluster = cluster;
+    this.#readingTurns = readingTurns;
     this.address = address;
     this.secure = secure;
     this.#limits = limits;
@@ -53,7 +58,7 @@ export class RunningInstance {
   }
 
   connect() {
-    const connection = new UpstreamConnection(this, this.#limits);
+    const connection = new UpstreamConnection(this, this.#limits, this.#readingTurns);
     this.#unheard.push(connection);
     return connection;
   }
@@ -129,12 +134,14 @@ export class RunningInstance {
 
 export class Instances {
   readonly #limits: EdgeLimits;
+  readonly #readingTurns: ReadingTurns;
   /** By cluster, then by id. */
   readonly #running = new Map<string, Map<string, RunningInstance>>();
   readonly #ofUpstream = new WeakMap<Upstream, RunningInstance[]>();
 
-  constructor(limits: EdgeLimits) {
+  constructor(limits: EdgeLimits, readingTurns: ReadingTurns) {
     this.#limits = limits;
+    this.#readingTurns = readingTurns;
   }
 
   of(cluster: string, upstream: Upstream): RunningInstance[] {
@@ -179,7 +186,7 @@ export class Instances {
     this.#running.set(cluster, running);
     const known = running.get(instance.id);
     if (known && !known.isGone && isSamePlace(known.address, instance.address)) return known;
-    const fresh = new RunningInstance(instance, this.#limits, secure);
+    const fresh = new RunningInstance(cluster, instance, this.#limits, this.#readingTurns, secure);
     running.set(instance.id, fresh);
     return fresh;
   }

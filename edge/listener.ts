@@ -8,11 +8,13 @@ import { countedAs, isWithin, readAddress, readNetwork, type Network } from './a
 import { ClientConnection } from './client-connection.ts';
 import { ConnectionPlaces, crowdedReply, endWith } from './connection-places.ts';
 import type { EdgeLimits } from './limits.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { Visit } from './visit.ts';
 
 export interface ClientsOptions {
   limits: EdgeLimits;
+  readingTurns: ReadingTurns;
   trustedProxies: readonly string[];
   serve(visit: Visit): void;
   onRecord(visit: Visit, record: RequestRecord): void;
@@ -42,6 +44,7 @@ function newRequestId(): string {
 
 export class Clients {
   readonly limits: EdgeLimits;
+  readonly readingTurns: ReadingTurns;
   isClosing = false;
   readonly #options: ClientsOptions;
   readonly #proxies: Network[];
@@ -50,6 +53,7 @@ export class Clients {
   constructor(options: ClientsOptions) {
     this.#options = options;
     this.limits = options.limits;
+    this.readingTurns = options.readingTurns;
     this.#connections = new ConnectionPlaces(options.limits, (connection) => connection.giveWay());
     this.#proxies = options.trustedProxies.flatMap((text) => readNetwork(text) ?? []);
   }
@@ -65,7 +69,9 @@ export class Clients {
     const counted = countedAs(peer);
     const crowded = this.#connections.makeRoom(counted, !this.isTrusted(peer));
     if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
-    this.#connections.take(new ClientConnection(this, socket, scheme), counted);
+    const connection = new ClientConnection(this, socket, scheme);
+    if (!connection.isTrusted) connection.belongTo(`address ${counted}`);
+    this.#connections.take(connection, counted);
   }
 
   /** It has asked for something. */

@@ -28,6 +28,8 @@ export class Outgoing {
   #unsentBytes = 0;
   /** Of texts that the kernel did not take at once. */
   #laterBytes = 0;
+  /** With the socket, when it was asked last whether that has moved. */
+  #bytesSeen = 0;
   #isDue = false;
   #isEnding = false;
   #isFull = false;
@@ -67,6 +69,13 @@ export class Outgoing {
     return this.#laterBytes + this.socket.writableLength;
   }
 
+  /** Something is with the socket, and not as much as when this was asked last. */
+  hasMoved(): boolean {
+    const before = this.#bytesSeen;
+    this.#bytesSeen = this.bytesInSocket;
+    return this.#bytesSeen > 0 && this.#bytesSeen !== before;
+  }
+
   /** `piece` is a part of `buffer`, which is given back when it is sent. */
   writeLent(piece: Buffer, buffer: Buffer): boolean {
     this.#lent.push(buffer);
@@ -91,7 +100,7 @@ export class Outgoing {
     if (text !== '') this.#sendText(text);
     else if (this.#pieces.length > 0) this.#sendPieces();
     this.#unsentBytes = 0;
-    if (this.#isEnding) socket.end();
+    if (this.#isEnding && !socket.writableEnded) socket.end();
     else if (this.#isFull) this.#tellRoom();
   }
 

@@ -18,23 +18,26 @@ import type { EdgeLimits } from './limits.ts';
 import { page, type PageKind } from './pages.ts';
 import { redirectFor } from './redirects.ts';
 import { edgeWords } from './edge-words.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import type { Table } from './routing.ts';
 import { sendReply } from './send-reply.ts';
 import { answerFromFiles, locationOf, type FileAnswer } from './static-files.ts';
 import type { EdgeEnvironment, Location, Route, Upstream } from './table.ts';
-import { TunnelTurns } from './tunnel-turns.ts';
-import { Turns } from './turns.ts';
+import { Turns, type Shares } from './turns.ts';
 import type { Visit } from './visit.ts';
 
 export interface ServeOptions {
   table: Table;
   limits: EdgeLimits;
+  readingTurns: ReadingTurns;
   routerName: string;
   onWake(cluster: string): void;
   onStderr(cluster: string, instance: string, text: string): void;
   /** Whether a route of type `proxy` may lead to this address. */
   mayProxyTo(address: string): boolean;
 }
+
+const requestShares: Shares = { alone: 16, amongOthers: 4 };
 
 type UpstreamRoute = Extract<Route, { type: 'upstream' }>;
 type ProxyRoute = Extract<Route, { type: 'proxy' }>;
@@ -44,15 +47,14 @@ export class Serving {
   readonly crowd: Crowd;
   readonly hold: Hold;
   readonly visits: VisitsNoted;
-  readonly #turns = new Turns();
-  readonly #tunnels = new TunnelTurns(this.#turns);
+  readonly #turns = new Turns(requestShares);
   readonly #options: ServeOptions;
   readonly #cache: EdgeCache;
 
   constructor(options: ServeOptions) {
-    const { table, limits, onWake } = options;
+    const { table, limits, readingTurns, onWake } = options;
     this.#options = options;
-    this.instances = new Instances(limits);
+    this.instances = new Instances(limits, readingTurns);
     this.crowd = new Crowd(limits);
     this.visits = new VisitsNoted(table);
     this.#cache = openCache({ bytesMax: limits.cacheBytesMax });
@@ -77,12 +79,14 @@ export class Serving {
     if (cluster === undefined) return this.#show(visit, 'missing');
     if (!this.crowd.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
     visit.countedFor = cluster;
+    // Through a proxy come requests for several, and none waits for another's; a WebSocket stays with one.
+    if (!visit.connection.isTrusted || visit.upgrade !== undefined) visit.connection.belongTo(cluster);
     this.#guideInTurn(cluster, visit);
   }
 
   #guideInTurn(cluster: string, visit: Visit) {
-    if (this.#turns.mayStart(cluster, 'request')) return this.#guide(visit);
-    this.#turns.wait(cluster, 'request', () => {
+    if (this.#turns.mayGo(cluster)) return this.#guide(visit);
+    this.#turns.wait(cluster, () => {
       if (!visit.isOver) this.#guide(visit);
     });
   }
@@ -158,7 +162,6 @@ export class Serving {
       store,
       limits,
       words: edgeWords(visit, environment, this.#options.routerName),
-      tunnels: this.#tunnels,
       converse: (sink) => httpConversation(visit, place, sink, limits),
       onFailure: (failure, note, isUnsent) => this.#onFailure(visit, failure, note, isUnsent),
     };
@@ -184,7 +187,6 @@ export class Serving {
       store: undefined,
       limits,
       words: edgeWords(visit, environment, routerName),
-      tunnels: this.#tunnels,
       converse: (sink) => httpConversation(visit, { authority, path, moreLines: loopLine }, sink, limits),
       onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
     }).start();

@@ -1,7 +1,8 @@
 /**
- * Whether a socket is read from. A stream of Node that is paused goes on reading until it holds 64 KiB, and does so for each of thousands; here the
- * system itself is told not to read, and nothing arrives at all. The stream does not know: it believes that it is being read for, and so never starts or
- * stops the reading by itself. Node keeps these parts out of its documentation, so a socket that is not as expected is paused as a stream.
+ * Whether a socket is read from: while there is room for what comes, and it has its turn. A stream of Node that is paused goes on reading until it holds
+ * 64 KiB, and does so for each of thousands; here the system itself is told not to read, and nothing arrives at all. The stream does not know: it believes
+ * that it is being read for, and so never starts or stops the reading by itself. Node keeps these parts out of its documentation, so a socket that is not
+ * as expected is paused as a stream.
  */
 import type { Socket } from 'node:net';
 
@@ -13,10 +14,13 @@ export interface ReadingHandle {
 }
 
 export class SocketReading {
+  /** For want of room. */
   isPaused = false;
+  #awaitsTurn = false;
   readonly #socket: Socket;
   readonly #handle: ReadingHandle | undefined;
 
+  /** Of a socket that is connected: until then it may take another handle. */
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#handle = readingHandleOf(socket);
@@ -25,15 +29,33 @@ export class SocketReading {
   pause() {
     if (this.isPaused) return;
     this.isPaused = true;
-    if (!this.#handle) this.#socket.pause();
-    else if (!this.#socket.destroyed && this.#handle.readStop() !== 0) this.#socket.destroy();
+    if (!this.#awaitsTurn) this.#stop();
   }
 
   resume() {
     if (!this.isPaused) return;
     this.isPaused = false;
+    if (!this.#awaitsTurn) this.#start();
+  }
+
+  awaitTurn() {
+    this.#awaitsTurn = true;
+    if (!this.isPaused) this.#stop();
+  }
+
+  takeTurn() {
+    this.#awaitsTurn = false;
+    if (!this.isPaused) this.#start();
+  }
+
+  #start() {
     if (!this.#handle) this.#socket.resume();
     else if (!this.#socket.destroyed && this.#handle.readStart() !== 0) this.#socket.destroy();
+  }
+
+  #stop() {
+    if (!this.#handle) this.#socket.pause();
+    else if (!this.#socket.destroyed && this.#handle.readStop() !== 0) this.#socket.destroy();
   }
 }
 

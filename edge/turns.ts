@@ -1,70 +1,70 @@
 /**
- * Fair turns. Each time around the event loop an environment has a share of work that it may start; what is beyond waits for the next time, and what
- * arrived for others comes before it. A flood of one environment is then a queue of its own, not a wall before everybody.
+ * Fair turns. Each time around the event loop an environment has a share of what may be done; what is beyond waits for the next time, and what arrived
+ * for others comes before it. A flood of one environment is then a queue of its own, not a wall before everybody.
  */
 
-/** What each kind of work takes of a share: about as much of the processor's time. */
-const costs = { request: 4, piece: 1 };
-export type Work = keyof typeof costs;
-
-/** Enough to work in batches, which is what makes a request cheap; little enough that one time around stays short. */
-const share = 64;
-/** While several are visited: dearer, but a time around is a quarter as long, and each waits for a few of them. */
-const shareAmongOthers = 16;
-/** Visitors of a quiet neighbour are seconds apart. */
-const sharedMilliseconds = 2000;
-
-interface Waiting {
-  cost: number;
-  start(): void;
+export interface Shares {
+  /** Enough to work in batches, which is what makes a request cheap; few enough that one time around stays short. */
+  alone: number;
+  /** While several are visited: dearer, but a time around is a fraction as long, and each waits for a few of them. */
+  amongOthers: number;
 }
+
+/** Visitors of a quiet neighbour are seconds apart. */
+const amongOthersMilliseconds = 2000;
 
 interface Queue {
   turn: number;
-  spent: number;
-  waiting: Waiting[];
+  done: number;
+  waiting: (() => void)[];
 }
 
 export class Turns {
+  readonly #shares: Shares;
   readonly #queues = new Map<string, Queue>();
   #turn = 0;
-  #lastCluster = '';
-  #sharedUntil = 0;
-  #share = share;
+  #lastOwner = '';
+  #amongOthersUntil = 0;
+  #share: number;
   #isScheduled = false;
+
+  constructor(shares: Shares) {
+    this.#shares = shares;
+    this.#share = shares.alone;
+  }
 
   /** How many times around there have been. */
   get number() {
     return this.#turn;
   }
 
-  /** True: it counts, and may start now. False: it has to `wait`. */
-  mayStart(cluster: string, work: Work): boolean {
-    if (cluster !== this.#lastCluster) this.#noteShared(cluster);
-    const queue = this.#queueOf(cluster);
-    if (queue.turn !== this.#turn) [queue.turn, queue.spent] = [this.#turn, 0];
+  /** True: it counts, and may be done now. False: the share is spent, and it has to `wait`. */
+  mayGo(owner: string): boolean {
+    if (owner !== this.#lastOwner) this.#noteOthers(owner);
+    const queue = this.#queueOf(owner);
+    if (queue.turn !== this.#turn) [queue.turn, queue.done] = [this.#turn, 0];
     this.#schedule();
-    if (queue.waiting.length > 0 || queue.spent >= this.#share) return false;
-    queue.spent += costs[work];
+    if (queue.waiting.length > 0 || queue.done >= this.#share) return false;
+    queue.done++;
     return true;
   }
 
-  /** `start` is called in a later turn, after what waits already. */
-  wait(cluster: string, work: Work, start: () => void) {
-    this.#queueOf(cluster).waiting.push({ cost: costs[work], start });
+  /** `go` is called in a later turn, after those that wait already. */
+  wait(owner: string, go: () => void) {
+    this.#queueOf(owner).waiting.push(go);
     this.#schedule();
   }
 
-  #noteShared(cluster: string) {
-    this.#lastCluster = cluster;
-    this.#sharedUntil = performance.now() + sharedMilliseconds;
+  #noteOthers(owner: string) {
+    this.#lastOwner = owner;
+    this.#amongOthersUntil = performance.now() + amongOthersMilliseconds;
   }
 
-  #queueOf(cluster: string): Queue {
-    const known = this.#queues.get(cluster);
+  #queueOf(owner: string): Queue {
+    const known = this.#queues.get(owner);
     if (known) return known;
-    const queue = { turn: this.#turn, spent: 0, waiting: [] };
-    this.#queues.set(cluster, queue);
+    const queue = { turn: this.#turn, done: 0, waiting: [] };
+    this.#queues.set(owner, queue);
     return queue;
   }
 
@@ -77,18 +77,17 @@ export class Turns {
   #nextTurn() {
     this.#isScheduled = false;
     this.#turn++;
-    this.#share = this.#sharedUntil > performance.now() ? shareAmongOthers : share;
-    for (const [cluster, queue] of this.#queues) {
-      if (queue.waiting.length > 0) this.#startSome(queue);
-      else if (queue.turn < this.#turn - 1) this.#queues.delete(cluster);
+    this.#share = this.#amongOthersUntil > performance.now() ? this.#shares.amongOthers : this.#shares.alone;
+    for (const [owner, queue] of this.#queues) {
+      if (queue.waiting.length > 0) this.#letSomeGo(queue);
+      else if (queue.turn < this.#turn - 1) this.#queues.delete(owner);
     }
   }
 
-  #startSome(queue: Queue) {
-    let [count, spent] = [0, 0];
-    for (; count < queue.waiting.length && spent < this.#share; count++) spent += queue.waiting[count]?.cost ?? 0;
-    [queue.turn, queue.spent] = [this.#turn, spent];
+  #letSomeGo(queue: Queue) {
+    const some = queue.waiting.splice(0, this.#share);
+    [queue.turn, queue.done] = [this.#turn, some.length];
     this.#schedule();
-    for (const { start } of queue.waiting.splice(0, count)) start();
+    for (const go of some) go();
   }
 }

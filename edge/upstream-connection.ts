@@ -9,6 +9,7 @@ import type { RunningInstance } from './instances.ts';
 import type { EdgeLimits } from './limits.ts';
 import { Outgoing } from './outgoing.ts';
 import type { ReplyReader } from './reply-reader.ts';
+import { Reader, type ReadingTurns } from './reading-turns.ts';
 import { SocketReading } from './socket-reading.ts';
 import { connectToSocketAt } from './unix-socket.ts';
 
@@ -52,16 +53,18 @@ export class UpstreamConnection {
   /** What was read last is on its way out in `#own`. */
   #isOwnKept = false;
   #lastBytes = 0;
+  /** Once it is connected. */
   #reading: SocketReading | undefined;
+  #reader: Reader | undefined;
   readonly #limits: EdgeLimits;
 
-  constructor(instance: RunningInstance, limits: EdgeLimits) {
+  constructor(instance: RunningInstance, limits: EdgeLimits, turns: ReadingTurns) {
     this.instance = instance;
     this.#limits = limits;
     this.socket = this.#open();
     this.out = new Outgoing(this.socket, () => this.user?.onInstanceRoom());
     const event = instance.secure?.isTls ? 'secureConnect' : 'connect';
-    this.socket.once(event, () => this.user?.onConnected());
+    this.socket.once(event, () => this.#onConnected(turns));
     this.socket.on('end', () => this.#onEnd());
     this.socket.on('error', (error) => {
       this.#problem = error.message;
@@ -77,8 +80,18 @@ export class UpstreamConnection {
     if (!secure) return connect({ ...address, noDelay: true, onread });
     if (!secure.isTls) return connect({ ...address, noDelay: true, lookup: secure.lookup, onread });
     const socket = connectSecurely({ ...address, lookup: secure.lookup, servername: address.host, ALPNProtocols: ['http/1.1'] });
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('data', (chunk: Buffer) => {
+      this.#reader?.onRead();
+      this.#receive(chunk);
+    });
     return socket;
+  }
+
+  #onConnected(turns: ReadingTurns) {
+    this.#reading = new SocketReading(this.socket);
+    this.#reader = new Reader(turns, this.#reading);
+    this.#reader.belongTo(this.instance.cluster);
+    this.user?.onConnected();
   }
 
   isUsable(now: number, idleMsMax: number) {
@@ -102,10 +115,8 @@ export class UpstreamConnection {
     this.instance.putIdle(this);
   }
 
-  /** Once it is connected: until then, the socket may take another handle. */
   pause() {
-    this.#reading ??= new SocketReading(this.socket);
-    this.#reading.pause();
+    this.#reading?.pause();
   }
 
   resume() {
@@ -145,6 +156,7 @@ export class UpstreamConnection {
   }
 
   #onRead(count: number, buffer: Uint8Array): boolean {
+    this.#reader?.onRead();
     this.#lastBytes = count;
     const reader = this.user?.reader;
     if (count <= textBytesMax && buffer === scratch && reader?.takesText && reader.readText) {
@@ -174,6 +186,7 @@ export class UpstreamConnection {
   }
 
   #onClose() {
+    this.#reader?.close();
     this.instance.forget(this);
     this.#lose(this.#problem || 'the connection was closed');
   }
