@@ -16,7 +16,7 @@ import { deployments } from '../deployments/room.ts';
 import { serveSsh } from './door.ts';
 import { openSessions } from './queries.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
-import { openSshClient, type SshClient } from './test-ssh-client.ts';
+import { openSshClient, type SshClient } from '../../test-ssh-client.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;

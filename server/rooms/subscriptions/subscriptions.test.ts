@@ -271,7 +271,7 @@ describe('creating a project', () => {
       `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed. Delete what nobody needs, or ask the operator for more.`,
     );
     expect(await changeQuota(db, ['organization', name, 'environments=7'])).toMatch(
-      /projects 1 of 1, environments 0 of 7, .* builds 3 at once, activities 0 of 1000 waiting$/,
+      /projects 1 of 1, environments 0 of 7, .* builds 3 at once, activities 1 of 1000 waiting$/,
     );
     await changeQuota(db, ['default', 'projects=100', 'builds=4']);
     expect((await ask()).status).toBe(402);

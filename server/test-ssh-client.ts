@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import ssh2 from 'ssh2';
-import type { Person } from '../../test-platform.ts';
+import type { Person } from './test-platform.ts';
 
 const secondsMax = 80;
 

@@ -3,16 +3,16 @@
  * does need one is in fair-shares-of-the-machine.test.ts, and builds are in rooms/builds/greedy-builds.test.ts.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { activitiesOf } from './kernel/room.ts';
-import { startRunner, type Runner } from './kernel/runner.ts';
-import type { Work } from './kernel/activity.ts';
-import { commitOf, packedObject, packOf, treeOf, type PackedObject } from './drivers/git/test-packs.ts';
-import type { Machine } from './machine.ts';
-import { prepareImages } from './rooms/deployments/places.ts';
-import type { Stack } from './rooms/deployments/room.ts';
-import { rooms } from './rooms.ts';
-import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
-import { sampleOrganization, sampleProject } from './test-samples.ts';
+import { activitiesOf } from '../../kernel/room.ts';
+import { startRunner, type Runner } from '../../kernel/runner.ts';
+import type { Work } from '../../kernel/activity.ts';
+import { commitOf, packedObject, packOf, treeOf, type PackedObject } from '../../drivers/git/test-packs.ts';
+import type { Machine } from '../../machine.ts';
+import { prepareImages } from './places.ts';
+import type { Stack } from './room.ts';
+import { rooms } from '../../rooms.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { sampleOrganization, sampleProject } from '../../test-samples.ts';
 
 const projectsMany = 8;
 const variablesEach = 15;
