@@ -77,7 +77,10 @@ describe.runIf(canRunContainers)(`of the machine${whyNoContainers}`, () => {
     await platform.db.updateTable('projects').set({ organization_id }).where('id', 'in', ids).execute();
     const deploying = [await modest.beginDeploy(withTask('echo done'))];
     for (const [n, project] of greedy.entries()) deploying.push(await project.beginDeploy(n === 0 ? withTask('sleep 900') : files));
-    for (const each of deploying) expect(await modest.ended(each)).toMatchObject({ result: 'success' });
+    for (const each of deploying) {
+      const { result, log } = await modest.ended(each);
+      if (result !== 'success') throw new Error(`A deployment failed:\n${log}`);
+    }
     door = await serveSsh(platform, { host: '127.0.0.1', sshPort: 0 });
     client = openSshClient(folder, door);
     runner = startRunner(activitiesOf(rooms), platform);
