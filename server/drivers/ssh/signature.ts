@@ -11,6 +11,8 @@ const hashes: Record<string, string | null> = {
   'ecdsa-sha2-nistp521': 'sha512',
 };
 
+export const signatureAlgorithms: readonly string[] = Object.keys(hashes);
+
 const coordinateBytes: Record<string, number> = { 'ecdsa-sha2-nistp256': 32, 'ecdsa-sha2-nistp384': 48, 'ecdsa-sha2-nistp521': 66 };
 
 const algorithmsOf: Record<string, RegExp> = { ed25519: /^ssh-ed25519$/, rsa: /^rsa-/, ec: /^ecdsa-/ };

@@ -1,7 +1,9 @@
 /** What a hostile client asks of the door for SSH beyond a session: none of it is had, and none of it takes the places of others. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { openLog } from '../../kernel/log.ts';
@@ -75,6 +77,20 @@ test('no socket, port, agent or screen is forwarded in either direction, and the
   expect(targets).toEqual(['169.254.169.254:80']);
   expect(asked).toEqual([]);
   expect(await exec('still here')).not.toBe('refused');
+});
+
+test('clients are told the signatures that are taken, each by its name', async () => {
+  const options = ['-vv', '-F', '/dev/null', '-o', 'BatchMode=yes', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
+  const program = spawn('ssh', [...options, '-p', String(door.port), 'shop@127.0.0.1', 'true'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const said = await text(program.stderr);
+  expect(/server-sig-algs=<(.*)>/.exec(said)?.[1]?.split(',')).toEqual([
+    'ssh-ed25519',
+    'rsa-sha2-256',
+    'rsa-sha2-512',
+    'ecdsa-sha2-nistp256',
+    'ecdsa-sha2-nistp384',
+    'ecdsa-sha2-nistp521',
+  ]);
 });
 
 test('of the client’s environment only what the door lists arrives', async () => {

@@ -11,6 +11,7 @@ import { ConnectionPlaces, crowdedSentence, endWith, type PlaceLimits } from '..
 import type { Log } from '../../kernel/log.ts';
 import { carry } from './forward.ts';
 import { isSignature, isWholeSignature } from './signature.ts';
+import { tellSignatureAlgorithms } from './signature-algorithms.ts';
 import { serveSession, type Asked } from './session-channel.ts';
 
 export type { Asked, Line, Terminal, Want } from './session-channel.ts';
@@ -134,6 +135,7 @@ export async function openSshServer<Who>(door: SshDoor<Who>) {
 function receive<Who>(client: Connection, socket: Socket | undefined, address: string, door: SshDoor<Who>) {
   let attempts = 0;
   let signedIn: { who: Who; user: string } | undefined;
+  tellSignatureAlgorithms(client);
   client.on('error', (error) => door.log.debug({ err: error, address }, 'a connection over SSH went wrong'));
 
   const authenticate = async (context: AuthContext) => {
