@@ -255,6 +255,58 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
       },
     );
 
+    /** What is true soon, once what was written is counted. */
+    const soon = (name: string, work: () => Promise<unknown>) => {
+      const outcome = async () => {
+        await volumes.usage(name);
+        await volumes.keepLimits();
+        return work().then(
+          () => 'done',
+          (error: unknown) => (error instanceof Error && 'errno' in error && error.errno === -quotaExceeded ? 'full' : error),
+        );
+      };
+      return expect.poll(outcome, { timeout: 60_000, interval: 500 });
+    };
+
+    const inherited = 'a clone counts what it began with, and takes more once that is removed';
+    unless(
+      cannot.limits,
+      ({ enforcesLimits }) => enforcesLimits,
+      inherited,
+      async () => {
+        const { path: original } = await volumes.create('began', 16 * mebibyte);
+        await writeFile(join(original, 'first'), Buffer.alloc(10 * mebibyte, 1), { flush: true });
+        const { path } = await volumes.clone('began', 'went-on');
+        await writeFile(join(path, 'second'), Buffer.alloc(4 * mebibyte, 2), { flush: true });
+        const more = () => writeFile(join(path, 'more'), Buffer.alloc(mebibyte, 3), { flag: 'a', flush: true });
+        await soon('went-on', more).toBe('full');
+        expect((await volumes.usage('went-on')).bytes).toBeLessThan(2 * 16 * mebibyte);
+        for (const file of ['first', 'more']) await rm(join(path, file), { force: true });
+        await soon('went-on', more).toBe('done');
+      },
+    );
+
+    const rewritten = 'what only clones still hold does not count: the original can be written anew after each of them';
+    unless(
+      cannot.limits,
+      ({ enforcesLimits }) => enforcesLimits,
+      rewritten,
+      async () => {
+        const { path } = await volumes.create('anew', 16 * mebibyte);
+        for (let n = 0; n < 5; n += 1) {
+          await writeFile(join(path, 'file'), Buffer.alloc(12 * mebibyte, n), { flush: true });
+          await volumes.clone('anew', `anew-${n}`);
+          await volumes.keepLimits();
+        }
+        await rm(join(path, 'file'));
+        await writeFile(join(path, 'other'), Buffer.alloc(12 * mebibyte, 9), { flush: true });
+        await soon('anew', () => writeFile(join(path, 'too-much'), Buffer.alloc(6 * mebibyte, 9), { flush: true })).toBe('full');
+        await rm(join(path, 'too-much'), { force: true });
+        for (let n = 0; n < 5; n += 1) await volumes.remove(`anew-${n}`);
+        await soon('anew', () => writeFile(join(path, 'fits'), Buffer.alloc(2 * mebibyte, 9), { flush: true })).toBe('done');
+      },
+    );
+
     const whole = 'a clone of what is being written to holds all that was synced, in order, as of one moment';
     unless(
       cannot.whileWritten,

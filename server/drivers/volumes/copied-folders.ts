@@ -33,7 +33,9 @@ export function copiedFolders(root: string, kind: 'reflink' | 'copy'): Copying {
     },
     copy,
     copySealed: copy,
+    afterCopy: async () => {},
     limit: async () => {},
+    keepLimits: async () => {},
     usage: async (folder) => {
       const bytes = Number.parseInt(await run('du', ['--summarize', '--block-size=1', '--', folder], longCommandSecondsMax), 10);
       return { bytes, exclusiveBytes: bytes };

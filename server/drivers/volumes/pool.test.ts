@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openEmbeddedPostgres } from '../postgres/embedded.ts';
 import { missingCommits, query, startWriteLoad } from './acknowledged-commits.ts';
 import { openPoolVolumes } from './btrfs/btrfs.ts';
+import { kernelHasSimpleQuota, quotaMode } from './btrfs/quota.ts';
 import { run } from './command.ts';
 import { makeDisk, scratchFolder } from './test-disk.ts';
 
@@ -13,6 +14,8 @@ const runsAsRoot = process.getuid?.() === 0 || process.env['CI'] === 'true';
 
 const mebibyte = 1024 ** 2;
 const small = { initialBytes: 512 * mebibyte, aheadBytes: 128 * mebibyte, reserveBytes: 128 * mebibyte };
+/** Which Node has no name for. */
+const quotaExceeded = 'Unknown system error -122';
 const devicesOf = async (folder: string) =>
   (await run('losetup', ['--list', '--noheadings', '--output', 'NAME', '--associated', join(folder, 'pool.btrfs')]))
     .split('\n')
@@ -57,6 +60,33 @@ describe.skipIf(!runsAsRoot)('a pool of our own (takes root)', () => {
     expect(await run('btrfs', ['subvolume', 'list', join(folder, 'pool')])).toBe('');
     await volumes.close();
   });
+
+  test.skipIf(!kernelHasSimpleQuota())(
+    'of a version that counted by quota groups is taken over, and its volumes stay within their sizes',
+    async () => {
+      const folder = await poolFolder();
+      const before = await openPoolVolumes(folder, () => {}, small);
+      const mountPoint = join(folder, 'pool');
+      await run('btrfs', ['quota', 'disable', mountPoint]);
+      await run('btrfs', ['quota', 'enable', mountPoint]);
+      const { path } = await before.create('old', 16 * mebibyte);
+      await writeFile(join(path, 'file'), Buffer.alloc(12 * mebibyte, 1), { flush: true });
+      const clone = await before.clone('old', 'old-clone');
+      await rm(join(clone.path, '..', 'family'));
+      await rm(join(path, '..', 'family'));
+      await before.unmount();
+
+      const volumes = await openPoolVolumes(folder, () => {}, small);
+      expect(await quotaMode(mountPoint)).toBe('simple');
+      await volumes.keepLimits();
+      expect((await volumes.usage('old')).bytes).toBeGreaterThan(12 * mebibyte);
+      for (const place of [path, clone.path]) {
+        await writeFile(join(place, 'file'), Buffer.alloc(12 * mebibyte, 2), { flush: true });
+        expect(await fillUp(join(place, 'more'))).toBe(quotaExceeded);
+      }
+      await volumes.close();
+    },
+  );
 
   test('grows while a single write fills it, and gives back what was removed', { timeout: 240_000 }, async () => {
     const folder = await poolFolder();

@@ -25,7 +25,10 @@ export interface Copying extends Pick<Volumes, 'kind' | 'enforcesLimits' | 'clon
   makeEmpty(folder: string): Promise<void>;
   copy(from: string, to: string): Promise<void>;
   copySealed(from: string, to: string): Promise<void>;
+  /** Of a volume that has just been copied; its limit as it is. */
+  afterCopy(from: string, bytesMax: number): Promise<void>;
   limit(folder: string, bytesMax: number): Promise<void>;
+  keepLimits(volumes: readonly Volume[]): Promise<void>;
   usage(folder: string): Promise<Omit<VolumeUsage, 'bytesMax'>>;
   /** Removes a folder with everything in it, whatever that is; bears finding nothing. */
   discard(folder: string): Promise<void>;
@@ -99,6 +102,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
   const fillFrom = (from: Volume, copy: Copying['copy']) => async (data: string) => {
     try {
       await copy(from.path, data);
+      if (!from.isSnapshot) await copying.afterCopy(from.path, from.bytesMax);
     } catch (error) {
       await needed(from.name);
       throw error;
@@ -178,6 +182,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await copying.limit(volume.path, bytesMax);
       await writeAbout(folderOf(name), { bytesMax, isSnapshot: volume.isSnapshot });
     },
+    keepLimits: async () => copying.keepLimits(await self.list()),
     capacity: async () => {
       await ready();
       return copying.capacity();

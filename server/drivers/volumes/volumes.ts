@@ -29,6 +29,11 @@ export interface Volumes {
   usage(name: string): Promise<VolumeUsage>;
   /** Changes the limit while it is in use. Below what is used is refused. */
   grow(name: string, bytesMax: number): Promise<void>;
+  /**
+   * To be called every few seconds by one process. Where the kernel cannot tell what is in a clone, a volume that shares data with others may outgrow its
+   * limit, by as much as that once; this notices, and refuses further writes to it until it is within the limit again.
+   */
+  keepLimits(): Promise<void>;
   /** Of the pool as a whole, with what it may still grow by. */
   capacity(): Promise<{ bytes: number; freeBytes: number }>;
   /** Removes what is not to be kept, and what an interrupted operation left. */

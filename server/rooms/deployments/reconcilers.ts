@@ -71,6 +71,17 @@ export const collectStacks: Reconciler = {
   },
 };
 
+/** What shares its data with clones is kept to its size by looking. */
+export const keepVolumeLimits: Reconciler = {
+  name: 'keep limits of volumes',
+  everySeconds: 5,
+  usesMachine: true,
+  run: async (platform) => {
+    if (!(await hasDeployments(platform.db))) return;
+    await (await platform.machine()).volumes.keepLimits();
+  },
+};
+
 async function removeContainer({ log }: Platform, { runtime }: Machine, name: string) {
   log.warn({ container: name }, 'a container that belongs to no environment is removed');
   await runtime

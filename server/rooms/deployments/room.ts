@@ -8,7 +8,7 @@ import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
 import { collectImages, updateImages } from './image-upkeep.ts';
 import { noteMachineAmounts } from './machine-amounts.ts';
-import { collectStacks, keepDomainsReached, keepStacksRunning } from './reconcilers.ts';
+import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './reconcilers.ts';
 import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
 
 export {
@@ -81,6 +81,7 @@ export const deployments: Room = {
     keepStacksRunning,
     keepDomainsReached,
     collectStacks,
+    keepVolumeLimits,
     wakeWhenVisited,
     sendIdleToSleep,
     pruneDeployments,

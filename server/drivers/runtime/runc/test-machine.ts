@@ -80,6 +80,7 @@ export function openMemoryVolumes(folder: string): Volumes {
     grow: async (name, bytesMax) => {
       execFileSync('mount', ['-o', `remount,size=${bytesMax}`, '--', pathOf(name)]);
     },
+    keepLimits: async () => {},
     clone: refuse,
     snapshot: refuse,
     restore: refuse,

@@ -12,12 +12,15 @@
  * The mount is shared (mounts.ts): nobody's copy of it keeps the loop device once we have unmounted it. It outlives us, because containers use it. Whoever
  * opens the pool finds it mounted and goes on, or mounts it; one file never gets two loop devices, which would ruin it. Metadata is kept twice: one bad block must not take all volumes with it.
  */
+import { globSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mountPoints, shareFolder } from '../../mounts.ts';
 import { errorCode, noRoom, run } from '../command.ts';
 import { withLock } from './lock.ts';
+import { disableQuota, enableSimpleQuota, kernelHasSimpleQuota, quotaMode } from './quota.ts';
+import { adoptVolumes } from './simple-quota.ts';
 import type { Ground } from './subvolumes.ts';
 import { startWatcher } from './watcher.ts';
 
@@ -60,6 +63,7 @@ export async function openPool(folder: string, warn: (sentence: string) => void,
     await ensureFile(file, bounds);
     await ensureMounted(file, mountPoint);
     await useWholeFile(file, mountPoint);
+    await ensureSimpleQuota(mountPoint);
   });
   const look = () => situation(file, mountPoint, bounds);
   let isClaimed = false;
@@ -198,6 +202,15 @@ async function ensureMounted(file: string, mountPoint: string) {
   await chmod(mountPoint, 0o700);
   // In use, it goes away by itself when the last mount does.
   await run('losetup', ['--detach', device]);
+}
+
+/** Wherever the kernel has them. The volumes of an older pool are limited anew by whoever keeps limits. */
+async function ensureSimpleQuota(mountPoint: string) {
+  const mode = await quotaMode(mountPoint);
+  if (mode === 'simple' || !kernelHasSimpleQuota()) return;
+  await adoptVolumes(globSync(join(mountPoint, 'volumes', '*', 'data')));
+  if (mode === 'full') await disableQuota(mountPoint);
+  await enableSimpleQuota(mountPoint);
 }
 
 async function deviceOf(file: string): Promise<string | undefined> {

@@ -1,11 +1,9 @@
 /**
- * Folders as btrfs subvolumes: a copy is a snapshot, one atomic step however much there is, and a limit is a quota group.
+ * Folders as btrfs subvolumes: a copy is a snapshot, one atomic step however much there is, and a limit is a quota (quota.ts).
  *
  * Volumes are not copy-on-write within themselves (`chattr +C`): databases rewrite their pages in place, which keeps them in one piece on disk
  * and, at the limit, lets them go on writing to what they have; a clone is still made by sharing. It leaves out checksums and compression of data.
- * Limits are on what a volume refers to, shared or not, so that a clone counts like what it was cloned from. The kernel keeps these numbers
- * up to date at a cost that rises with the number of clones of one volume; simple quotas would not, but they go on charging a volume for what
- * only its snapshots still hold.
+ * Limits are on what is in a volume, shared or not, so that a clone counts like what it was cloned from.
  *
  * Not every command of `btrfs` knows `--`; all paths here are absolute, and no other argument comes from anyone.
  */
@@ -13,6 +11,8 @@ import { chmod, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { errorCode, longCommandSecondsMax, run } from '../command.ts';
 import type { Copying } from '../volume-folders.ts';
+import { chargedFor, ensureQuota, limitCharge, type QuotaMode, subvolumeId } from './quota.ts';
+import { joinFamily, limitSimply, openKeeper, simpleUsage } from './simple-quota.ts';
 
 /** Where the subvolumes are, and what is known about its room. */
 export interface Ground extends Pick<Copying, 'ready' | 'room' | 'capacity' | 'close'> {
@@ -26,7 +26,7 @@ const staleGroupsMax = 1000;
 
 export async function openSubvolumes(ground: Ground): Promise<Copying> {
   await ground.ready();
-  await ensureQuota(ground.folder);
+  const counting = countings[await ensureQuota(ground.folder)](ground.folder);
   let synced = 0;
   return {
     ...ground,
@@ -38,32 +38,50 @@ export async function openSubvolumes(ground: Ground): Promise<Copying> {
       await run('chattr', ['+C', '--', folder]);
       await chmod(folder, 0o755);
     },
-    copy: async (from, to) => void (await run('btrfs', ['subvolume', 'snapshot', from, to])),
-    copySealed: async (from, to) => void (await run('btrfs', ['subvolume', 'snapshot', '-r', from, to])),
-    limit: async (folder, bytesMax) => void (await run('btrfs', ['qgroup', 'limit', String(bytesMax), folder])),
+    copy: async (from, to) => {
+      await counting.beforeCopy(from, to);
+      await run('btrfs', ['subvolume', 'snapshot', from, to]);
+    },
+    copySealed: async (from, to) => {
+      await counting.beforeCopy(from, to);
+      await run('btrfs', ['subvolume', 'snapshot', '-r', from, to]);
+    },
+    afterCopy: counting.afterCopy,
+    limit: counting.limit,
+    keepLimits: counting.keep,
     usage: async (folder) => {
       if (Date.now() - synced > usageMillisecondsMax) {
         synced = Date.now();
         await run('btrfs', ['filesystem', 'sync', ground.folder]);
       }
-      return usageOf(folder);
+      return counting.usage(folder);
     },
     discard: (place) => discard(ground.folder, place),
     tidy: () => removeStaleGroups(ground.folder),
   };
 }
 
-/** Enabling what is enabled changes nothing; the numbers of what was there before are counted in the background. */
-async function ensureQuota(folder: string) {
-  await run('btrfs', ['quota', 'enable', folder]);
+interface Counting extends Pick<Copying, 'limit' | 'usage' | 'afterCopy'> {
+  beforeCopy(from: string, to: string): Promise<void>;
+  keep: Copying['keepLimits'];
 }
 
-async function usageOf(folder: string) {
-  const table = await run('btrfs', ['qgroup', 'show', '--raw', '-f', folder]);
-  const [, bytes, exclusiveBytes] = /^0\/\d+\s+(\d+)\s+(\d+)/m.exec(table) ?? [];
-  if (bytes === undefined) throw new Error(`btrfs does not tell the usage of ${folder}: ${table}`);
-  return { bytes: Number(bytes), exclusiveBytes: Number(exclusiveBytes) };
-}
+const countings: Record<QuotaMode, (root: string) => Counting> = {
+  full: (root) => ({
+    beforeCopy: async () => {},
+    afterCopy: async () => {},
+    limit: async (folder, bytesMax) => limitCharge(root, await subvolumeId(folder), bytesMax),
+    usage: chargedFor,
+    keep: async () => {},
+  }),
+  simple: (root) => ({
+    beforeCopy: joinFamily,
+    afterCopy: (from, bytesMax) => limitSimply(root, from, bytesMax),
+    limit: (folder, bytesMax) => limitSimply(root, folder, bytesMax),
+    usage: simpleUsage,
+    keep: openKeeper(root),
+  }),
+};
 
 /** Subvolumes go first; those that a program made inside a volume go before it. */
 async function discard(root: string, place: string) {
@@ -105,8 +123,6 @@ async function nestedIn(root: string, folder: string): Promise<string[]> {
     .toArray()
     .toSorted((a, b) => b.length - a.length);
 }
-
-const subvolumeId = async (folder: string) => (await run('btrfs', ['inspect-internal', 'rootid', folder])).trim();
 
 /** Older kernels keep the quota group of a subvolume that is gone. */
 async function removeStaleGroups(root: string) {
