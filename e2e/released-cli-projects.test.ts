@@ -42,6 +42,12 @@ test(
     expect(project).toMatch(/^[a-z2-7]{13}$/);
     expect((await run('project:list', '--format', 'plain', '--no-header', '--columns', 'id,title')).stdout).toBe(`${project}\tShop\n`);
 
+    const [contract, told] = await Promise.all([
+      run('subscription:info', '-p', project, 'environments'),
+      run('project:info', '-p', project, 'subscription.environments'),
+    ]);
+    expect([contract.stdout, told.stdout]).toEqual(['3\n', '3\n']);
+
     const clone = join(cli.home, 'shop');
     const inClone = async (...args: string[]) => {
       const ended = await cli.run(args, apiToken, clone);

@@ -6,7 +6,19 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 export type Project = Selectable<Database['projects']>;
 
 export const projectById = (db: Db | Tx, id: string): Promise<Project | undefined> =>
-  db.selectFrom('projects').selectAll().where('id', '=', id).where('status', '<>', 'deleted').executeTakeFirst();
+  db
+    .selectFrom('projects')
+    .selectAll()
+    .select(environmentsAllowed.as('environments_max'))
+    .where('id', '=', id)
+    .where('status', '<>', 'deleted')
+    .executeTakeFirst();
+
+/** As many as its contract names, and no more than the quotas of the project and of its organization, its own or the default, let it have. */
+export const environmentsAllowed = sql<number>`least(projects.environments_max, (
+  select min(quotas.environments) from quotas
+  where quotas.project_id = projects.id or quotas.organization_id = projects.organization_id or (num_nonnulls(quotas.organization_id, quotas.project_id) = 0
+    and not exists (select from quotas as own where own.organization_id = projects.organization_id))))`;
 
 /** On whose behalf it uses what is shared, from the outside in: whoever owns its organization, and the organization. */
 export const partiesOf = async (db: Db | Tx, id: string): Promise<string[]> => {

@@ -10,7 +10,16 @@ export { retentionFor, type RetentionPolicy } from './data-retention.ts';
 export { addressMistake } from './repository-address.ts';
 export { checkedChange, cronSettingsOf, SettingsChange, SettingsEntity, settingsOf, type ProjectSettings } from './settings.ts';
 export { openProjectPlaces, type Asker } from './shared-places.ts';
-export { changeProject, effectivePermissions, insertProject, lockProject, partiesOf, projectById, type Project } from './queries.ts';
+export {
+  changeProject,
+  effectivePermissions,
+  environmentsAllowed,
+  insertProject,
+  lockProject,
+  partiesOf,
+  projectById,
+  type Project,
+} from './queries.ts';
 
 export const projects: Room = {
   name: 'Projects',

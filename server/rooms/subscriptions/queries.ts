@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Activity } from '../../kernel/activity.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { environmentsAllowed } from '../projects/room.ts';
 
 /** A project in the words of its contract. */
 export interface Contract {
@@ -35,7 +36,7 @@ const contracts = (db: Db | Tx) =>
         select projects.subscription_id::text as id, projects.id as project_id, projects.organization_id,
           case projects.status when 'deleting' then 'deleted' else projects.status end as status,
           projects.created_at, projects.updated_at, users.id as owner, users.username, users.first_name, users.last_name,
-          organizations.vendor, projects.plan, projects.environments_max as environments, projects.storage_mib as storage,
+          organizations.vendor, projects.plan, ${environmentsAllowed} as environments, projects.storage_mib as storage,
           projects.user_licenses, projects.title as project_title, projects.region, projects.type, projects.timezone, projects.default_branch,
           projects.subscription_id
         from projects join organizations on organizations.id = projects.organization_id

@@ -256,6 +256,26 @@ describe('creating a project', () => {
     expect([(await canCreate()).can_create, (await ask()).status]).toEqual([true, 201]);
   });
 
+  test('the contract and the project tell the same number of environments, and no more than the quota', async () => {
+    const { db } = home.platform;
+    const of = await sampleOrganization(owner);
+    const at = (path: string) => `/organizations/${of.organization_id}/${path}`;
+    const { name } = (await owner.send('GET', `/organizations/${of.organization_id}`)).json;
+    const { json: asked } = await owner.send('POST', at('subscriptions'), { project_region: region, project_title: 'Shop' });
+    const told = async () => [
+      (await owner.send('GET', at(`subscriptions/${asked.id}`))).json.environments,
+      (await owner.send('GET', `/projects/${asked.project_id}`)).json.subscription.environments,
+    ];
+    expect(await told()).toEqual([500, 500]);
+    await changeQuota(db, ['organization', name, 'environments=7']);
+    expect(await told()).toEqual([7, 7]);
+    await owner.send('PATCH', at(`subscriptions/${asked.id}`), { environments: 3 });
+    expect(await told()).toEqual([3, 3]);
+    await owner.send('PATCH', at(`subscriptions/${asked.id}`), { environments: 9 });
+    await changeQuota(db, ['project', asked.project_id, 'environments=2']);
+    expect(await told()).toEqual([2, 2]);
+  });
+
   test('is refused beyond the default, unless the organization has a quota of its own, which begins as a copy of it', async () => {
     const { db } = home.platform;
     const of = await sampleOrganization(owner);
