@@ -96,6 +96,12 @@ test(
     expect(log).toContain('The server has started');
     expect((await readFile(local('down/picture'))).equals(bytes)).toBe(true);
 
+    const sizes = await run('mount:size', '-A', 'app', '--bytes', '--format', 'tsv', '--no-header');
+    const [mount, size, disk, used, available] = sizes.trim().split('\t');
+    expect({ mount, disk }).toEqual({ mount: 'files', disk: String(512 * 2 ** 20) });
+    expect(Number(size)).toBeGreaterThanOrEqual(bytes.length);
+    expect(Number(used) + Number(available)).toBe(Number(disk));
+
     // What it leaves running holds on to its output.
     const opening = cli.converse(['tunnel:open', ...where, '-A', 'app', '--yes'], person.apiToken);
     const [opened] = await Promise.all([

@@ -204,6 +204,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedVolum
         .poll(async () => (await volumes.usage('used')).bytes, { timeout: freshSecondsMax * 1000, interval: 500 })
         .toBeGreaterThanOrEqual(8 * mebibyte);
       expect(await volumes.usage('used')).toMatchObject({ bytesMax: size });
+      expect((await volumes.usages()).get('used')).toEqual(volumes.enforcesLimits ? await volumes.usage('used') : undefined);
       await expect(volumes.grow('used', 2 * mebibyte)).rejects.toThrow('more than the limit');
       await volumes.grow('used', 32 * mebibyte);
       expect((await volumes.volume('used'))?.bytesMax).toBe(32 * mebibyte);

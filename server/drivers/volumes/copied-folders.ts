@@ -40,6 +40,7 @@ export function copiedFolders(root: string, kind: 'reflink' | 'copy'): Copying {
       const bytes = Number.parseInt(await run('du', ['--summarize', '--block-size=1', '--', folder], longCommandSecondsMax), 10);
       return { bytes, exclusiveBytes: bytes };
     },
+    usages: async () => new Map(),
     discard: removeFolder,
     tidy: async () => {},
     close: async () => {},

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { chargedByName } from './btrfs/quota.ts';
 import { longCommandSecondsMax, run } from './command.ts';
 import { chooseVolumes, type VolumesConfig } from './open-volumes.ts';
 
@@ -39,21 +40,8 @@ async function lookAtPool(folder: string): Promise<VolumesLook | undefined> {
   return { diskBytes, volumes: isMounted ? await subvolumesIn(mountPoint) : undefined };
 }
 
-/** Two commands, however many there are. */
-async function subvolumesIn(root: string): Promise<TakenVolume[]> {
-  const [listed, groups] = await Promise.all([
-    run('btrfs', ['subvolume', 'list', root], longCommandSecondsMax),
-    run('btrfs', ['qgroup', 'show', '--raw', root], longCommandSecondsMax),
-  ]);
-  const usage = new Map(
-    [...groups.matchAll(/^0\/(\d+)\s+(\d+)\s+(\d+)/gm)].map(([, id, bytes, own]) => [id, [Number(bytes), Number(own)]]),
-  );
-  const names = [...listed.matchAll(/^ID (\d+) .* path (?:.*\/)?volumes\/([a-z0-9-]+)\/data$/gm)];
-  return names.map(([, id, name = '']) => {
-    const [bytes = 0, exclusiveBytes = 0] = usage.get(id) ?? [];
-    return { name, bytes, exclusiveBytes };
-  });
-}
+const subvolumesIn = async (root: string): Promise<TakenVolume[]> =>
+  [...(await chargedByName(root))].map(([name, { bytes, exclusiveBytes }]) => ({ name, bytes, exclusiveBytes }));
 
 async function foldersIn(root: string): Promise<TakenVolume[]> {
   const volumes: TakenVolume[] = [];

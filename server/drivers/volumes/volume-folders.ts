@@ -30,6 +30,8 @@ export interface Copying extends Pick<Volumes, 'kind' | 'enforcesLimits' | 'clon
   limit(folder: string, bytesMax: number): Promise<void>;
   keepLimits(volumes: readonly Volume[]): Promise<void>;
   usage(folder: string): Promise<Omit<VolumeUsage, 'bytesMax'>>;
+  /** By name; none where limits are not enforced. */
+  usages(): Promise<ReadonlyMap<string, Omit<VolumeUsage, 'bytesMax'>>>;
   /** Removes a folder with everything in it, whatever that is; bears finding nothing. */
   discard(folder: string): Promise<void>;
   /** What is no longer of use to any volume. */
@@ -173,6 +175,17 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await ready();
       const { path, bytesMax } = await needed(name);
       return { ...(await copying.usage(path)), bytesMax };
+    },
+    usages: async () => {
+      await ready();
+      const counted = await copying.usages();
+      const volumes = counted.size === 0 ? [] : await self.list();
+      return new Map(
+        volumes.flatMap(({ name, bytesMax }) => {
+          const usage = counted.get(name);
+          return usage ? [[name, { ...usage, bytesMax }] as const] : [];
+        }),
+      );
     },
     grow: async (name, bytesMax) => {
       checkBytes(bytesMax);

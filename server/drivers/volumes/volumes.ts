@@ -27,6 +27,8 @@ export interface Volumes {
   list(): Promise<Volume[]>;
   /** At most a few seconds old. */
   usage(name: string): Promise<VolumeUsage>;
+  /** Of all whose limits are enforced, as the file system counted them last: half a minute ago at most, or for what shares its data with many, a few minutes. */
+  usages(): Promise<ReadonlyMap<string, VolumeUsage>>;
   /** Changes the limit while it is in use. Below what is used is refused. */
   grow(name: string, bytesMax: number): Promise<void>;
   /**

@@ -42,7 +42,7 @@ applications:
     type: nodejs:22
     build: { flavor: none }
     variables: { env: { COLOR: blue, VERSION: '${version}' } }
-    mounts: { data: { source: storage, source_path: data } }
+    mounts: { data: { source: storage, source_path: data }, uploads: { source: storage, source_path: uploads } }
     relationships: { store: 'cache:redis' }
     web: { commands: { start: exec node server.js } }
     workers:
@@ -105,6 +105,34 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     expect((await ssh('no-such-command')).code).toBe(127);
     expect((await client.ssh('own', [at('app--queue'), 'echo $PLATFORM_APPLICATION_NAME; pgrep -f infinity'])).code).toBe(0);
     expect((await client.ssh('own', [at('app--0'), 'echo instance $COLOR'])).stdout.toString()).toBe('instance blue\n');
+  });
+
+  test('df tells of a disk what was asked for and what is in it, however it is asked', { timeout }, async () => {
+    const said = async (command: string) => (await ssh(`LC_ALL=C ${command}`)).stdout.toString();
+    const clientsAsk = 'df -P -B1 -a -x squashfs -x tmpfs -x sysfs -x proc -x devpts -x rpc_pipefs -x cgroup -x fake-sysfs';
+    const volume = (await all.machine.volumes.list()).find(({ name }) => name.endsWith('storage-app'));
+    const mounted = async (at: string) => {
+      const line = new RegExp(`^(\\S+) +(\\d+) +(\\d+) +(\\d+) +(\\d+)% ${at}$`, 'm').exec(await said(clientsAsk));
+      const [size, used, available, percent] = (line ?? []).slice(2).map(Number);
+      return { name: line?.[1], size, used, available, percent };
+    };
+    await expect.poll(() => mounted('/app/data'), waiting).toMatchObject({ name: volume?.name, size: volume?.bytesMax });
+    const before = await mounted('/app/data');
+    expect(before.available).toBe((before.size ?? 0) - (before.used ?? 0));
+    await said('head -c 30000000 /dev/urandom >data/large; sync -f data');
+    await expect.poll(async () => (await mounted('/app/data')).used, waiting).toBeGreaterThan((before.used ?? 0) + 29_000_000);
+    const after = await mounted('/app/uploads');
+    expect(after).toEqual(await mounted('/app/data'));
+
+    const mebibytes = Math.ceil((after.size ?? 0) / 2 ** 20);
+    const ways = ['df -m data', 'df --block-size=1M data', 'df -BM --output=source,size,target data', 'df -lmT /app/uploads/..//data'];
+    for (const way of ways) expect(await said(way)).toMatch(new RegExp(`^${volume?.name} .* ${mebibytes}M? .*/app/(data|uploads)$`, 'm'));
+    expect(await said('df -h data')).toMatch(/^Filesystem +Size +Used Avail Use% Mounted on\n\S+ +\d+M +\d\dM +\d+M +\d+% \/app\/data\n$/);
+    expect(await said('df -k data')).toContain(` ${Math.ceil((after.size ?? 0) / 1024)} `);
+    expect(await said('df -i data')).toMatch(/IUse% .*\n.* \/app\/data\n$/);
+    expect(await said('df -t proc')).toMatch(/^Filesystem .*\n(\S+ .* \/proc\S*\n)*$|^$/);
+    expect(await ssh('df nowhere')).toMatchObject({ code: 1, stderr: expect.stringContaining('df: nowhere: No such file or directory') });
+    await said('rm data/large');
   });
 
   test('whatever bytes there are pass as they are, in both directions and on both streams at once', { timeout }, async () => {

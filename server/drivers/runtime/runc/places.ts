@@ -23,11 +23,14 @@ export interface Places {
   readonly networks: string;
   /** Where runc keeps what it knows. */
   readonly runcRoot: string;
-  /** The lowest layer of every root: mount points and the init. */
+  /** Above the image in every root: mount points and programs of ours. */
   readonly baseLayer: string;
   readonly launcher: string;
   readonly allowPrivateAddresses: readonly string[];
 }
+
+/** Raised when what is in it changes: containers of an earlier version go on with theirs. */
+const baseVersion = 2;
 
 const runFolderOf = (instance: string) => join('/run/offshoot', instance);
 export const slotsFolder = '/run/offshoot/slots';
@@ -55,7 +58,7 @@ export function openPlaces(folder: string, options: PlacesOptions): Places {
     runContainers: join(runFolder, 'containers'),
     networks: join(runFolder, 'networks'),
     runcRoot: join(runFolder, 'runc'),
-    baseLayer: join(runFolder, 'base'),
+    baseLayer: join(runFolder, `base-${baseVersion}`),
     launcher: join(runFolder, 'launch.sh'),
     allowPrivateAddresses: options.allowPrivateAddresses ?? [],
   };

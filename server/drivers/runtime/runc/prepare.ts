@@ -1,7 +1,7 @@
 /**
  * The root file system of a container and its place in the network, as the machine has them before runc starts anything.
  *
- * The root is a read-only union of the image, a layer with our init and mount points, and one with what this container needs beside. Volumes
+ * The root is a read-only union of the image, a layer with our init, our df and mount points, and one with what this container needs beside. Volumes
  * are mounted below it so that the users they know on disk are the users inside, whichever range of the machine stands for them.
  */
 import {
@@ -26,6 +26,12 @@ import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.t
 import { type Places, bundleOf, layerLinks, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
 
 const init = '/usr/bin/tini-static';
+/** By where they are found inside. */
+const basePrograms: Record<string, string> = {
+  [init]: initPath,
+  [join(import.meta.dirname, 'df.sh')]: '/usr/local/bin/df',
+  [join(import.meta.dirname, 'df.pl')]: '/.offshoot/df.pl',
+};
 const linksMax = 20;
 
 /** Once for all containers. Whole or absent. */
@@ -34,9 +40,12 @@ export function ensureBaseLayer(places: Places) {
   if (!existsSync(init)) throw new Error(`${init} is missing: apt-get install tini`);
   const scratch = `${places.baseLayer}.new`;
   rmSync(scratch, { recursive: true, force: true });
-  for (const folder of ['', 'proc', 'dev', 'etc', dirname(namesAt), namesAt]) makeFolder(join(scratch, folder), 0o755);
-  copyFileSync(init, join(scratch, initPath));
-  chmodSync(join(scratch, initPath), 0o755);
+  for (const folder of ['', 'proc', 'dev', 'etc', 'usr', 'usr/local', 'usr/local/bin', dirname(namesAt), namesAt])
+    makeFolder(join(scratch, folder), 0o755);
+  for (const [from, to] of Object.entries(basePrograms)) {
+    copyFileSync(from, join(scratch, to));
+    chmodSync(join(scratch, to), 0o755);
+  }
   for (const file of ['hosts', 'resolv.conf']) symlinkSync(`/${namesAt}/${file}`, join(scratch, 'etc', file));
   renameSync(scratch, places.baseLayer);
 }

@@ -22,6 +22,7 @@ import {
 import { endOldExecutions, runInside, startExecution } from './exec.ts';
 import { writeFiles } from './files.ts';
 import { Frozen } from './frozen.ts';
+import { keepDisksTold } from './keep-disks.ts';
 import { keepNetworks } from './keep-networks.ts';
 import { removeLeftovers } from './leftovers.ts';
 import {
@@ -80,6 +81,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
   if (entriesOf(places.runContainers).length > 0) preparers.startAhead();
   const monitoring = keepMonitored(machine);
   const stopKeepingNetworks = keepNetworks(machine, tell);
+  const disks = keepDisksTold(machine, tell);
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
 
@@ -87,6 +89,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
     ensure: async (container) => {
       const state = await ensure(machine, { ...container, env: { ...env, ...container.env } }, waiting);
       monitoring.keepOpen(container.name);
+      disks.now();
       return state;
     },
     remove: (name) => {
@@ -108,6 +111,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
       stopRotating();
       monitoring.stop();
       await stopKeepingNetworks();
+      await disks.stop();
       for (const controller of waiting.values()) controller.abort();
       await turns.over();
       await outputs.close();

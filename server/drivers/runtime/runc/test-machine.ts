@@ -81,6 +81,7 @@ export function openMemoryVolumes(folder: string): Volumes {
       execFileSync('mount', ['-o', `remount,size=${bytesMax}`, '--', pathOf(name)]);
     },
     keepLimits: async () => {},
+    usages: async () => new Map(),
     clone: refuse,
     snapshot: refuse,
     restore: refuse,

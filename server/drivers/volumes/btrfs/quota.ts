@@ -10,7 +10,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../command.ts';
+import { longCommandSecondsMax, run } from '../command.ts';
 
 export type QuotaMode = 'full' | 'simple';
 
@@ -56,7 +56,15 @@ export async function chargedFor(folder: string): Promise<Charged> {
 }
 
 /** By the id of the subvolume. */
-export const chargedForAll = async (root: string) => chargedIn(await run('btrfs', ['qgroup', 'show', '--raw', root]));
+export const chargedForAll = async (root: string) =>
+  chargedIn(await run('btrfs', ['qgroup', 'show', '--raw', root], longCommandSecondsMax));
+
+/** By the name of the volume: two commands, however many there are. */
+export async function chargedByName(root: string): Promise<Map<string, Charged>> {
+  const [listed, charged] = await Promise.all([run('btrfs', ['subvolume', 'list', root], longCommandSecondsMax), chargedForAll(root)]);
+  const names = [...listed.matchAll(/^ID (\d+) .* path (?:.*\/)?volumes\/([a-z0-9-]+)\/data$/gm)];
+  return new Map(names.map(([, id = '', name = '']) => [name, charged.get(id) ?? { id, bytes: 0, exclusiveBytes: 0 }]));
+}
 
 const chargedIn = (table: string) =>
   new Map(

@@ -10,10 +10,10 @@
  * - whoever is the last of its family shares nothing, so that its charge grows exactly as it does: from then on the kernel's limit is exact again.
  */
 import { readlink, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { commandSecondsMax, errorCode, longCommandSecondsMax, run } from '../command.ts';
 import type { Volume } from '../volumes.ts';
-import { chargedFor, chargedForAll, type Charged, limitCharge, subvolumeId } from './quota.ts';
+import { chargedByName, chargedFor, chargedForAll, type Charged, limitCharge, subvolumeId } from './quota.ts';
 
 const program = join(import.meta.dirname, 'measure.pl');
 /** So long `keep` measures in one go; the rest has its turn the next time. */
@@ -66,16 +66,17 @@ export async function simpleUsage(data: string): Promise<Pick<Charged, 'bytes' |
   return { bytes, exclusiveBytes: Math.min(charged.exclusiveBytes, bytes) };
 }
 
-/** When one was measured, and whether it was alone then. */
+/** When one was measured, what was in it, and whether it was alone then. */
 interface Seen {
   generation: number;
+  bytes: number;
   isLast: boolean;
 }
 
 export function openKeeper(root: string) {
   const seen = new Map<string, Seen>();
   let restsUntil = 0;
-  return async (volumes: readonly Volume[]): Promise<void> => {
+  const keep = async (volumes: readonly Volume[]): Promise<void> => {
     if (Date.now() < restsUntil) return;
     const waiting = await relatives(volumes, seen);
     for (const data of seen.keys()) if (!waiting.has(data)) seen.delete(data);
@@ -92,11 +93,20 @@ export function openKeeper(root: string) {
       const room = isLast || bytes > bytesMax ? bytesMax - bytes : bytesMax;
       // One that was removed meanwhile has nothing to be kept to.
       if (charged.has(id)) await limitCharge(root, id, Math.max(1, (charged.get(id)?.bytes ?? 0) + room));
-      seen.set(data, { generation, isLast });
+      seen.set(data, { generation, bytes, isLast });
     }
     const tookMilliseconds = Date.now() - began;
     if (tookMilliseconds > rest.afterMilliseconds) restsUntil = Date.now() + tookMilliseconds * rest.times;
   };
+  const usages = async () => {
+    const charged = await chargedByName(root);
+    for (const [data, { bytes }] of seen) {
+      const own = charged.get(basename(dirname(data)));
+      if (own) own.bytes = bytes;
+    }
+    return charged;
+  };
+  return { keep, usages };
 }
 
 /** Those in families that can be written to, each with when it was measured last: never, where its family has changed since. */

@@ -11,7 +11,7 @@ import { chmod, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { errorCode, longCommandSecondsMax, run } from '../command.ts';
 import type { Copying } from '../volume-folders.ts';
-import { chargedFor, ensureQuota, limitCharge, type QuotaMode, subvolumeId } from './quota.ts';
+import { chargedByName, chargedFor, ensureQuota, limitCharge, type QuotaMode, subvolumeId } from './quota.ts';
 import { joinFamily, limitSimply, openKeeper, simpleUsage } from './simple-quota.ts';
 
 /** Where the subvolumes are, and what is known about its room. */
@@ -49,6 +49,7 @@ export async function openSubvolumes(ground: Ground): Promise<Copying> {
     afterCopy: counting.afterCopy,
     limit: counting.limit,
     keepLimits: counting.keep,
+    usages: counting.usages,
     usage: async (folder) => {
       if (Date.now() - synced > usageMillisecondsMax) {
         synced = Date.now();
@@ -61,7 +62,7 @@ export async function openSubvolumes(ground: Ground): Promise<Copying> {
   };
 }
 
-interface Counting extends Pick<Copying, 'limit' | 'usage' | 'afterCopy'> {
+interface Counting extends Pick<Copying, 'limit' | 'usage' | 'usages' | 'afterCopy'> {
   beforeCopy(from: string, to: string): Promise<void>;
   keep: Copying['keepLimits'];
 }
@@ -72,15 +73,20 @@ const countings: Record<QuotaMode, (root: string) => Counting> = {
     afterCopy: async () => {},
     limit: async (folder, bytesMax) => limitCharge(root, await subvolumeId(folder), bytesMax),
     usage: chargedFor,
+    usages: () => chargedByName(root),
     keep: async () => {},
   }),
-  simple: (root) => ({
-    beforeCopy: joinFamily,
-    afterCopy: (from, bytesMax) => limitSimply(root, from, bytesMax),
-    limit: (folder, bytesMax) => limitSimply(root, folder, bytesMax),
-    usage: simpleUsage,
-    keep: openKeeper(root),
-  }),
+  simple: (root) => {
+    const keeper = openKeeper(root);
+    return {
+      beforeCopy: joinFamily,
+      afterCopy: (from, bytesMax) => limitSimply(root, from, bytesMax),
+      limit: (folder, bytesMax) => limitSimply(root, folder, bytesMax),
+      usage: simpleUsage,
+      usages: keeper.usages,
+      keep: keeper.keep,
+    };
+  },
 };
 
 /** Subvolumes go first; those that a program made inside a volume go before it. */

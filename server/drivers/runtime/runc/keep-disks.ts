@@ -1,0 +1,67 @@
+/**
+ * Tells containers how large their volumes may be and what is in them, in a file that the `df` inside reads (df.pl). A container finds its volumes by the names that
+ * its mounts have; those of its network share the file. It is written anew every few seconds, where something has changed.
+ */
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { VolumeUsage } from '../../volumes/volumes.ts';
+import { readDescription } from './description.ts';
+import type { Machine } from './lifecycle.ts';
+import { attachments, namesFolder } from './networks.ts';
+import { type Places, readText, scratchOf, writeWhole } from './places.ts';
+
+const lookMilliseconds = 5000;
+
+export function keepDisksTold({ places, volumes }: Machine, tell: (sentence: string) => void) {
+  let looking: Promise<void> | undefined;
+  let isFailing = false;
+  const look = async () => {
+    try {
+      const folders = volumesByFolder(places, volumes.folder);
+      if (folders.size === 0) return;
+      const usages = await volumes.usages();
+      for (const [folder, names] of folders) writeDisks(folder, names, usages);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) tell(`Containers cannot be told what is in their volumes; it is tried again: ${String(error)}`);
+      isFailing = true;
+    }
+  };
+  const now = () => (looking ??= look().finally(() => (looking = undefined)));
+  const timer = setInterval(() => void now(), lookMilliseconds);
+  timer.unref();
+  return {
+    now: () => void now(),
+    stop: async () => {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** Of all containers that are there, by the folder in which each finds the names of others. */
+function volumesByFolder(places: Places, root: string): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { name } of attachments(places)) {
+    const description = readDescription(places, name);
+    if (!description) continue;
+    const folder = namesFolder(places, description);
+    const mounted = description.mounts.map(({ from }) => relative(root, from).split('/')[0] ?? '');
+    const names = [scratchOf(places, name), ...mounted];
+    found.set(folder, new Set([...(found.get(folder) ?? []), ...names]));
+  }
+  return found;
+}
+
+/** A folder that is gone meanwhile needs no file. */
+function writeDisks(folder: string, names: ReadonlySet<string>, usages: ReadonlyMap<string, VolumeUsage>) {
+  const file = join(folder, 'disks');
+  const text = [...names]
+    .toSorted()
+    .flatMap((name) => {
+      const usage = usages.get(name);
+      return usage ? `${name} ${usage.bytesMax} ${usage.bytes}\n` : [];
+    })
+    .join('');
+  if (existsSync(folder) && readText(file) !== text) writeWhole(file, text, 0o644);
+}
