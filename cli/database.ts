@@ -1,6 +1,7 @@
 /** The database for an operator command: that of the running platform, or started for as long as the command takes. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type pg from 'pg';
 import type { Config } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { openEmbeddedPostgres, runningEmbeddedPostgresUrl } from '../server/drivers/postgres/embedded.ts';
@@ -47,25 +48,30 @@ export async function withNewDatabase(config: Config, work: (db: Db) => Promise<
 }
 
 /** For whoever only looks: nothing is migrated, and nothing can be written. */
-export async function lookAtDatabase<T>(config: Config, look: (db: Db) => Promise<T>): Promise<T> {
-  if (config.databaseUrl !== undefined) return onlyReading(config.databaseUrl, look);
+export const lookAtDatabase = <T>(config: Config, look: (db: Db) => Promise<T>): Promise<T> =>
+  withPlainDatabase(config, (_, db) => db.transaction().setAccessMode('read only').execute(look));
+
+/** As it is: nothing is migrated. */
+export async function withPlainDatabase<T>(config: Config, work: (pool: pg.Pool, db: Db) => Promise<T>): Promise<T> {
+  if (config.databaseUrl !== undefined) return usePlainDatabase(config.databaseUrl, work);
   const folder = join(config.data, 'postgres');
   const running = runningEmbeddedPostgresUrl(folder);
-  if (running !== undefined && (await answers(running))) return onlyReading(running, look);
+  if (running !== undefined && (await answers(running))) return usePlainDatabase(running, work);
   const data = openDataFolder(config.data);
   const postgres = await openEmbeddedPostgres(folder);
   try {
-    return await onlyReading(postgres.url, look);
+    return await usePlainDatabase(postgres.url, work);
   } finally {
     await postgres.stop();
     data.close();
   }
 }
 
-async function onlyReading<T>(url: string, look: (db: Db) => Promise<T>): Promise<T> {
-  const db = openDatabase(openPool(url));
+async function usePlainDatabase<T>(url: string, work: (pool: pg.Pool, db: Db) => Promise<T>): Promise<T> {
+  const pool = openPool(url);
+  const db = openDatabase(pool);
   try {
-    return await db.transaction().setAccessMode('read only').execute(look);
+    return await work(pool, db);
   } finally {
     await db.destroy();
   }

@@ -18,6 +18,11 @@ import { buildImages, collectImages, listImages, updateImages } from './image.ts
 import { changeQuota, quotaLines } from './quota.ts';
 import { restorePlatform } from './restore-platform.ts';
 import { writeSchema } from './schema.ts';
+import { install } from './service/install.ts';
+import { ownFolder } from './service/program.ts';
+import { thisMachine } from './service/service.ts';
+import { uninstall } from './service/uninstall.ts';
+import { takeBackUpgrade, upgrade } from './service/upgrade.ts';
 import { shutDown } from './shutdown.ts';
 import { readArguments, refuseSurplus, usage, WrongUsage, type Arguments } from './usage.ts';
 
@@ -108,12 +113,20 @@ const commands: Record<string, Command> = {
   'image update': updateImages,
   'image collect': collectImages,
 
-  shutdown: shutDown,
+  shutdown: () => shutDown(readConfig(process.env)),
   sessions: () =>
     operate(async (db) => {
       for (const { email, project_id, environment_id, runs, instance, address, started_at } of await openSessions(db, sessionsMax))
         console.log([started_at.slice(0, 19), email, project_id, environment_id, `${runs}:${instance}`, address].join('  '));
     }),
+
+  install: () => install(thisMachine, ownFolder, process.env),
+  upgrade: ({ words: [folder], flags }) => {
+    if (folder !== undefined)
+      throw new Problem('not-found', `There is no Offshoot in ${folder}; give the folder of a checkout or a release.`);
+    return flags.back ? takeBackUpgrade(thisMachine, flags.yes ?? false) : upgrade(thisMachine, ownFolder);
+  },
+  uninstall: ({ flags }) => uninstall(thisMachine, { withData: flags.data ?? false, isSure: flags.yes ?? false }),
 
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };

@@ -1,7 +1,7 @@
 /** Ends all that runs for environments, and the edge. Stopping the platform leaves them alone; this is for a machine, or a data folder, that is to go. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../server/config.ts';
+import type { Config } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { stopEdgeIn } from '../server/drivers/edge/open-edge.ts';
 import { removeRunFolder } from '../server/drivers/runtime/runc/places.ts';
@@ -10,8 +10,7 @@ import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
 
 const edgeSecondsMax = 10;
 
-export async function shutDown() {
-  const config = readConfig(process.env);
+export async function shutDown(config: Config) {
   if (!existsSync(config.data)) return;
   // Throws where the platform runs: it would start everything again.
   const data = openDataFolder(config.data);
@@ -20,7 +19,9 @@ export async function shutDown() {
     if (!existsSync(join(config.data, 'runtime'))) return;
     const volumes = await openVolumes(config, () => {});
     const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
-    const running = (await runtime.list()).length;
+    const running = await runtime.list();
+    // Each in the way that its program is to be ended; whoever takes too long is killed with what is left.
+    await Promise.allSettled(running.map(({ name }) => runtime.remove(name)));
     // What others of the machine keep from being removed does not keep the rest from ending.
     const left = await runtime.removeLeftovers(new Set()).then(
       () => undefined,
@@ -31,7 +32,7 @@ export async function shutDown() {
     await volumes.close();
     await volumes.unmount?.();
     if (left) throw left;
-    console.log(`${running} containers are stopped; the next start brings back what should run.`);
+    console.log(`${running.length} containers are stopped; the next start brings back what should run.`);
   } finally {
     data.close();
   }

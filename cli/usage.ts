@@ -39,6 +39,9 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'image collect': ['', 'removes what nothing has used for a month, or beyond 20 GB'],
   shutdown: ['', 'stops all environments and the edge; the platform must be stopped before'],
   sessions: ['', 'who is inside running apps over SSH, oldest first'],
+  install: ['', 'this program as a service of the machine (systemd); what is set as OFFSHOOT_* becomes its settings'],
+  upgrade: ['[folder] [--back] [--yes]', 'the service to this version, or to that in the folder; --back to the one before'],
+  uninstall: ['[--data] [--yes]', 'the service ends and is removed; its data and settings only with --data'],
   schema: ['', 'for developers: server/schema.sql and database.ts from the migrations'],
 };
 
@@ -67,6 +70,9 @@ interface Flags {
   backup?: string;
   project?: string;
   environment?: string;
+  data?: boolean;
+  back?: boolean;
+  yes?: boolean;
   help?: boolean;
 }
 
@@ -82,6 +88,9 @@ const options = {
   backup: text,
   project: text,
   environment: text,
+  data: flag,
+  back: flag,
+  yes: flag,
   help: flag,
 };
 

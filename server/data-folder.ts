@@ -110,7 +110,7 @@ function readSecretKeys(file: string): Buffer[] {
 }
 
 /** Whole or not at all, even if the power fails: a key that encrypted something must still be there afterwards. */
-function writeWhole(file: string, text: string) {
+export function writeWhole(file: string, text: string) {
   const scratch = `${file}.new`;
   const descriptor = openSync(scratch, 'w', 0o600);
   writeSync(descriptor, text);

@@ -26,6 +26,7 @@ import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
 import { adoptHosts } from './rooms/deployments/room.ts';
 import { serveSsh } from './rooms/ssh/room.ts';
+import { tellReady } from './service-manager.ts';
 
 process.on('uncaughtException', endWithSentence);
 const closings = stopOnSignal();
@@ -96,7 +97,9 @@ if (roles.has('api')) {
 }
 
 await showFirstCredentials(db, secrets, (line) => console.log(line));
-console.log(`Offshoot is ready ${roles.has('api') ? `at ${config.url}` : 'to work'} (${process.uptime().toFixed(1)} s).`);
+const ready = `Offshoot is ready ${roles.has('api') ? `at ${config.url}` : 'to work'} (${process.uptime().toFixed(1)} s).`;
+console.log(ready);
+await tellReady(ready);
 /** From here on it is a bug, and deserves its stack trace. */
 process.off('uncaughtException', endWithSentence);
 // Node would keep what it compiled only when it ends in order; after a kill or a power failure the next start is to be as quick.

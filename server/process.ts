@@ -1,5 +1,7 @@
 /** How the process ends: in order on a signal, with a sentence when it cannot go on. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { isJournal, journalLine } from './kernel/journal.ts';
 
 const closeSecondsMax = 25;
 /** Some supervisors send a signal to the process and to its group; only a later one is somebody's impatience. */
@@ -34,7 +36,8 @@ export function stopOnSignal(): Close[] {
 export function endWithSentence(error: Error) {
   if (stoppingSince !== undefined) return;
   const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof SyntaxError;
-  console.error(isBug ? error : `offshoot: ${listenSentence(error) ?? error.message}`);
+  const words = isBug ? inspect(error) : `offshoot: ${listenSentence(error) ?? error.message}`;
+  console.error(isJournal(2) ? journalLine('error', words) : words);
   process.exit(1);
 }
 

@@ -1,5 +1,6 @@
 /** Structured logs, one JSON object a line. Whatever is logged under a secret's name is hidden, so that a careless log line leaks nothing. */
 import { pino, type Logger } from 'pino';
+import { isJournal, journalLine, levelOf } from './journal.ts';
 
 export type Log = Logger;
 
@@ -30,5 +31,10 @@ export const openLog = (level: string, destination?: { write(line: string): void
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: [...depths.flatMap((depth) => secretKeys.map((key) => depth + key)), '*["set-cookie"]'], censor: '[hidden]' },
     },
-    destination ?? pino.destination({ fd: 2, sync: false }),
+    destination ?? standardError(),
   );
+
+function standardError() {
+  const errors = pino.destination({ fd: 2, sync: false });
+  return isJournal(2) ? { write: (line: string) => errors.write(journalLine(levelOf(line), line)) } : errors;
+}

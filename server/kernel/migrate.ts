@@ -49,6 +49,11 @@ function migrationsIn(folder: string): Migration[] {
   });
 }
 
+/** Of a database that is to be used with the migrations in a folder: throws where it has some that are not there, or not as they were. */
+export function refuseUnknownMigrations(applied: readonly { name: string; hash: string }[], folder: string): void {
+  refuseUnknown(new Map(applied.map(({ name, hash }) => [name, hash])), migrationsIn(folder));
+}
+
 function refuseUnknown(applied: Map<string, string>, files: Migration[]) {
   const hashes = new Map(files.map(({ name, hash }) => [name, hash]));
   for (const [name, hash] of applied) {

@@ -13,6 +13,7 @@ import type { EdgeStatus } from '../../../edge/control.ts';
 import type { EdgeSettings } from '../../../edge/settings.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
+import { removeEdgeCgroup, wordsToJoin } from './edge-cgroup.ts';
 import { type Sandbox, sandboxOf } from './edge-sandbox.ts';
 
 export interface EdgeOptions {
@@ -155,7 +156,9 @@ async function launchGuard(settings: EdgeSettings, file: string, sandbox: Sandbo
   const ports = listeners.flatMap(({ host, port }) => [host, String(port)]);
   const guarded = ['perl', launcher, 'guard', folder, '0', process.execPath, main, file];
   const output = openSync(logFileOf(settings), constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-  const guard = spawn('perl', [launcher, 'open', folder, String(listeners.length), ...ports, ...sandbox.enter, ...guarded], {
+  const opened = ['perl', launcher, 'open', folder, String(listeners.length), ...ports, ...sandbox.enter, ...guarded];
+  const [program = '', ...words] = [...wordsToJoin(folder), ...opened];
+  const guard = spawn(program, words, {
     cwd: '/',
     detached: true,
     stdio: ['ignore', output, output],
@@ -176,9 +179,11 @@ export async function endEdge(folder: string, control: ControlClient, secondsMax
   const status = await statusOf(control);
   if (status) await control.ask('POST', '/stop', { seconds_max: secondsMax });
   else if (guard !== undefined) killGroup(guard);
-  if (await isGoneWithin(folder, secondsMax + stopSecondsMax)) return;
-  for (const pid of processesIn(folder)) kill(pid);
-  if (!(await isGoneWithin(folder, killedSecondsMax))) throw new Error(`The edge in ${folder} does not end.`);
+  if (!(await isGoneWithin(folder, secondsMax + stopSecondsMax))) {
+    for (const pid of processesIn(folder)) kill(pid);
+    if (!(await isGoneWithin(folder, killedSecondsMax))) throw new Error(`The edge in ${folder} does not end.`);
+  }
+  removeEdgeCgroup(folder);
 }
 
 async function isGoneWithin(folder: string, seconds: number): Promise<boolean> {

@@ -12,6 +12,7 @@ export type { EdgeOptions } from './launch-edge.ts';
 const againMilliseconds = 200;
 /** Beyond what the drain itself may take. */
 const answerSecondsMax = 30;
+const statusSecondsMax = 10;
 
 const controlSocketIn = (folder: string) => join(resolve(folder), 'control.sock');
 
@@ -80,6 +81,16 @@ export async function stopEdgeIn(folder: string, secondsMax: number): Promise<vo
   try {
     await endEdge(resolve(folder), control, secondsMax);
     await rm(join(folder, 'table', 'boot'), { force: true });
+  } finally {
+    control.close();
+  }
+}
+
+/** Whether one serves from that folder. */
+export async function isEdgeIn(folder: string): Promise<boolean> {
+  const control = openControlClient(controlSocketIn(folder));
+  try {
+    return (await control.tryOnce('GET', '/status', statusSecondsMax)) !== undefined;
   } finally {
     control.close();
   }

@@ -13,12 +13,13 @@ import { Value } from 'typebox/value';
 import { migrate } from '../../kernel/migrate.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { Contents, contentsFile, rowsFile, tablesOf } from './dump-database.ts';
+import { ofExtension } from './restoring-database.ts';
 
 const rowsAtOnce = 500;
 
 export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrations: string): Promise<void> {
-  const contents = Value.Parse(Contents, JSON.parse(await readFile(join(folder, contentsFile), 'utf8')));
-  await dropTables(db);
+  const contents = await contentsOf(folder);
+  await dropAll(db);
   await migrate(pool, migrations, new Set(contents.migrations));
   await db.transaction().execute(async (tx) => {
     await sql`set local statement_timeout = 0`.execute(tx);
@@ -33,10 +34,24 @@ export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrat
   await migrate(pool, migrations);
 }
 
-/** What an interrupted attempt left. The schema stays: it may be somebody else's, or have extensions in it. */
-async function dropTables(db: Db) {
+/** Which migrations the dumped database had, oldest first. */
+export const dumpedMigrations = async (folder: string): Promise<string[]> => (await contentsOf(folder)).migrations;
+
+const contentsOf = async (folder: string): Promise<Contents> =>
+  Value.Parse(Contents, JSON.parse(await readFile(join(folder, contentsFile), 'utf8')));
+
+/** What was there, or what an interrupted attempt left. The schema stays: it may be somebody else's, or have extensions in it. */
+async function dropAll(db: Db) {
   const tables = await tablesOf(db);
   if (tables.length > 0) await sql`drop table ${sql.join(tables.map((table) => sql.table(table)))} cascade`.execute(db);
+  const { rows } = await sql<{ statement: string }>`
+    select format('drop routine if exists %s cascade', oid::regprocedure) as statement from pg_proc
+    where pronamespace = 'public'::regnamespace and not ${ofExtension('pg_proc')}
+      and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'i')
+    union all
+    select format('drop type if exists %s cascade', oid::regtype) from pg_type
+    where typnamespace = 'public'::regnamespace and typtype in ('d', 'e', 'r') and not ${ofExtension('pg_type')}`.execute(db);
+  for (const { statement } of rows) await sql.raw(statement).execute(db);
 }
 
 /** Gives the statements that put them back. */

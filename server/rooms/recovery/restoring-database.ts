@@ -7,9 +7,10 @@ import type { Db } from '../../kernel/sql.ts';
 
 export const restoringTable = 'offshoot_restoring';
 
-/** Of a row of pg_class: it came with an extension, as those who offer databases install them. */
-export const isOfExtension = sql<boolean>`exists (select from pg_depend
-  where pg_depend.classid = 'pg_class'::regclass and pg_depend.objid = pg_class.oid and pg_depend.deptype = 'e')`;
+/** Of a row of such a catalogue: it came with an extension, as those who offer databases install them. */
+export const ofExtension = (catalogue: 'pg_class' | 'pg_proc' | 'pg_type') => sql<boolean>`exists (select from pg_depend
+  where pg_depend.classid = ${sql.lit(catalogue)}::regclass and pg_depend.objid = ${sql.ref(`${catalogue}.oid`)} and pg_depend.deptype = 'e')`;
+export const isOfExtension = ofExtension('pg_class');
 
 export type DatabaseState = 'empty' | 'interrupted' | 'in use';
 

@@ -3,7 +3,8 @@ import type { Room } from '../../kernel/room.ts';
 import { backUpDaily } from './daily.ts';
 import { lookAtPlaces } from './look-at-places.ts';
 
-export { loadDatabase } from './load-database.ts';
+export { dumpDatabase } from './dump-database.ts';
+export { dumpedMigrations, loadDatabase } from './load-database.ts';
 export {
   backUpPlatform,
   databasePart,

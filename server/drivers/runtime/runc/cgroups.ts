@@ -100,13 +100,18 @@ export function removeCgroup(cgroup: string) {
  * with their work.
  */
 export async function joinMonitors(cgroup: string, pid: number | undefined) {
-  const named = join(mountPoint, 'systemd');
-  const trees = [hierarchies.unifiedFolder, existsSync(join(named, 'cgroup.procs')) ? named : undefined].filter(
-    (tree) => tree !== undefined,
-  );
-  for (const tree of trees) mkdirSync(join(tree, cgroup), { recursive: true });
+  const folders = foldersForServices(cgroup);
+  for (const folder of folders) mkdirSync(folder, { recursive: true });
   // A machine that does not let us loses its containers with the platform, and is a machine still.
-  for (const tree of trees) await writeFile(join(tree, cgroup, 'cgroup.procs'), String(pid)).catch(() => {});
+  for (const folder of folders) await writeFile(join(folder, 'cgroup.procs'), String(pid)).catch(() => {});
+}
+
+/** Where that cgroup is, in the hierarchies in which systemd keeps services apart. */
+export function foldersForServices(cgroup: string): string[] {
+  const named = join(mountPoint, 'systemd');
+  return [hierarchies.unifiedFolder, existsSync(join(named, 'cgroup.procs')) ? named : undefined].flatMap((tree) =>
+    tree === undefined ? [] : [join(tree, cgroup)],
+  );
 }
 
 type Counters = Pick<ContainerStats, 'cpuSeconds' | 'memoryBytes' | 'pids' | 'diskReadBytes' | 'diskWrittenBytes' | 'pressure'>;

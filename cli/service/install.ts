@@ -1,0 +1,149 @@
+/**
+ * `./offshoot install`: this program becomes a service of the machine. It can be run again when it was interrupted or the platform did not start; what is there is
+ * used. Settings that are there are kept.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { readConfig, type Config } from '../../server/config.ts';
+import { openDataFolder } from '../../server/data-folder.ts';
+import { isEdgeIn } from '../../server/drivers/edge/open-edge.ts';
+import { ensureInstalled, showFirstCredentials } from '../../server/installation.ts';
+import { Problem } from '../../server/kernel/problem.ts';
+import { openSecrets } from '../../server/kernel/secrets.ts';
+import { withNewDatabase } from '../database.ts';
+import { startHealthy } from './healthy.ts';
+import { currentLink, currentVersion, installingMark, type Places } from './places.ts';
+import { makeCurrent, placeProgram, versionOf } from './program.ts';
+import { alone, refuseMachine, type Service } from './service.ts';
+import { readSettings, settingsGiven, settingsText, writeSettings, type Settings } from './settings-file.ts';
+import { environmentsUnit, platformUnit, unitFiles } from './unit-files.ts';
+
+export type Env = Record<string, string | undefined>;
+
+/** `source`: the folder of the program. `env`: what is set for this command becomes the settings. */
+export async function install(service: Service, source: string, env: Env): Promise<void> {
+  refuseMachine(service);
+  const { places, say } = service;
+  refuseInstalled(places);
+  const settings = settingsToBe(places, env);
+  // Of the administrator only the installation itself is told.
+  const config = readConfig({ ...env, ...settings });
+  await refuseBusy(service, config);
+  await mkdir(places.programs, { recursive: true, mode: 0o755 });
+  await alone(service, async () => {
+    await writeFile(installingMark(places), '');
+    const version = versionOf(source);
+    say(`Installing ${version} in ${places.programs}…`);
+    await placeProgram(places, source, version);
+    await makeCurrent(places, version);
+    if (!existsSync(places.settings)) writeSettings(places.settings, settingsText(settings));
+    await firstStart(service, config);
+    await writeUnits(service, config);
+    await placeCommand(places);
+    await startInstalled(service, config);
+    await rm(installingMark(places));
+    for (const line of farewell(places, config)) say(line);
+  });
+}
+
+function refuseInstalled(places: Places): void {
+  const version = currentVersion(places);
+  if (version === undefined || existsSync(installingMark(places))) return;
+  throw new Problem(
+    'conflict',
+    `Offshoot ${version} is installed already. ./offshoot upgrade replaces it by this version, and offshoot uninstall removes it and keeps its data.`,
+  );
+}
+
+function settingsToBe(places: Places, env: Env): Settings {
+  const given = settingsGiven(env);
+  if (!existsSync(places.settings)) return { OFFSHOOT_DATA: places.data, ...given };
+  const kept = readSettings(places.settings);
+  const other = Object.entries(given).find(([name, value]) => !name.startsWith('OFFSHOOT_ADMIN_') && kept[name] !== value);
+  if (other !== undefined)
+    throw new Problem(
+      'conflict',
+      `There are settings in ${places.settings} already, and ${other[0]} is not the same there; change it there.`,
+    );
+  return kept;
+}
+
+/** Before anything is changed: a data folder that is in use, or a port. */
+async function refuseBusy({ manager }: Service, config: Config): Promise<void> {
+  // One that an earlier attempt has left.
+  if ((await manager.runningAs(platformUnit)) !== undefined) return;
+  openDataFolder(config.data).close();
+  const ports: [setting: string, port: number][] = [
+    ['OFFSHOOT_PORT', config.port],
+    ['OFFSHOOT_SSH_PORT', config.sshPort],
+    // An edge that serves this data is taken over.
+    ...((await isEdgeIn(join(config.data, 'edge'))) ? [] : ([['OFFSHOOT_HTTP_PORT', config.edge.port]] as [string, number][])),
+  ];
+  for (const [setting, port] of ports) {
+    const code = await listeningError(config.host, port);
+    if (code === 'EADDRINUSE')
+      throw new Problem('conflict', `Port ${port} is in use; stop what listens there, or set ${setting} for this command to another one.`);
+    if (code !== undefined)
+      throw new Problem('conflict', `Nothing can listen on ${config.host} port ${port} (${code}); set OFFSHOOT_HOST.`);
+  }
+}
+
+function listeningError(host: string, port: number): Promise<string | undefined> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => settle(undefined)));
+  });
+}
+
+/** What the first start makes is made here, where somebody sees the credentials; they are in no journal. */
+async function firstStart({ manager, say }: Service, config: Config): Promise<void> {
+  if ((await manager.runningAs(platformUnit)) !== undefined) return;
+  const data = openDataFolder(config.data);
+  const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
+  data.close();
+  await withNewDatabase(config, async (db) => {
+    await ensureInstalled(db, secrets, config.admin);
+    await showFirstCredentials(db, secrets, say);
+  });
+}
+
+export async function writeUnits({ places, manager }: Service, config: Config): Promise<void> {
+  await mkdir(places.units, { recursive: true });
+  for (const [name, text] of Object.entries(unitFiles(places, config))) await writeFile(join(places.units, name), text);
+  await manager.reload();
+}
+
+/** A file of that name that is not ours is somebody's. */
+async function placeCommand({ command, ...places }: Places): Promise<void> {
+  const program = join(currentLink({ command, ...places }), 'offshoot');
+  await mkdir(dirname(command), { recursive: true });
+  await symlink(program, command).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+}
+
+async function startInstalled({ places, manager, patience }: Service, config: Config): Promise<void> {
+  await manager.enable(platformUnit);
+  try {
+    await startHealthy(manager, config, patience);
+  } catch (cause) {
+    // Nobody is to find it being started again and again.
+    await manager.stop(platformUnit).catch(() => {});
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Problem('unavailable', `${reason}\nCorrect it, in ${places.settings} for example, and run ./offshoot install again.`, {
+      cause,
+    });
+  }
+}
+
+const farewell = ({ settings, command }: Places, { url, data }: Config): string[] => [
+  `Offshoot is ready at ${url}, and starts with the machine.`,
+  `  settings   ${settings}   (systemctl restart offshoot after a change)`,
+  `  data       ${data}`,
+  `  logs       journalctl --unit ${platformUnit}`,
+  `  command    ${command}   (as root; offshoot --help)`,
+  `Stopping ${platformUnit} leaves environments running; stopping ${environmentsUnit} ends them, too.`,
+];

@@ -1,0 +1,42 @@
+/**
+ * Where an installed service keeps what:
+ *
+ *     /opt/offshoot/<version>/             a program, with its packages and its Node; settings.env there leads to the settings
+ *     /opt/offshoot/current                a link to the one that runs
+ *     /opt/offshoot/upgrade.json           an upgrade that is under way; last-upgrade.json: the one that can be taken back
+ *     /etc/offshoot/offshoot.env           the settings
+ *     /etc/systemd/system/offshoot*.service
+ *     /usr/local/bin/offshoot              a link to the command of the program that runs
+ */
+import { existsSync, readlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+export interface Places {
+  /** The folder of programs. */
+  programs: string;
+  settings: string;
+  /** The folder of unit files. */
+  units: string;
+  command: string;
+  /** Of an installation whose settings say nothing else. */
+  data: string;
+}
+
+export const machinePlaces: Places = {
+  programs: '/opt/offshoot',
+  settings: '/etc/offshoot/offshoot.env',
+  units: '/etc/systemd/system',
+  command: '/usr/local/bin/offshoot',
+  data: '/var/lib/offshoot',
+};
+
+export const currentLink = ({ programs }: Places) => join(programs, 'current');
+export const programFolder = ({ programs }: Places, version: string) => join(programs, version);
+/** While it is there, an installation was begun and is not through. */
+export const installingMark = ({ programs }: Places) => join(programs, 'installing');
+
+/** The version that runs, or that the next start runs; undefined where nothing is installed. */
+export function currentVersion(places: Places): string | undefined {
+  const link = currentLink(places);
+  return existsSync(link) ? basename(readlinkSync(link)) : undefined;
+}

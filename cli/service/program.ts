@@ -1,0 +1,111 @@
+/**
+ * A program of a service: a copy of the checkout or release that this command is part of, named by its version. It appears whole, by a rename, with what it
+ * needs to run and without what only its developers need.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { constants, existsSync, globSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { cp, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { run } from '../../server/drivers/volumes/command.ts';
+import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
+
+/** Of the program that this is. */
+export const ownFolder = resolve(import.meta.dirname, '..', '..');
+
+/** In the folder of an installed program; ./offshoot reads it. */
+export const settingsLink = 'settings.env';
+
+const left = new Set(['.git', 'data', 'node_modules', settingsLink]);
+const commitCharacters = 12;
+
+/** Such as 0.1.0-72b18a3c11f0, by its commit; where there is none, or what is there is not as it was committed, by all that is in it. */
+export function versionOf(folder: string): string {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return `${version}-${(committed(folder) ?? contentHash(folder)).slice(0, commitCharacters)}`;
+}
+
+function committed(folder: string): string | undefined {
+  if (!existsSync(join(folder, '.git'))) return undefined;
+  const git = (...args: string[]) =>
+    // The checkout may be that of another user than root.
+    execFileSync('git', ['-c', 'safe.directory=*', '-C', folder, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  try {
+    return git('status', '--porcelain') === '' ? git('rev-parse', 'HEAD') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function contentHash(folder: string): string {
+  const hash = createHash('sha256');
+  const files = globSync('**', { cwd: folder, exclude: (name) => left.has(name) }).filter((name) => statSync(join(folder, name)).isFile());
+  for (const name of files.toSorted()) hash.update(`\0${name}\0`).update(readFileSync(join(folder, name)));
+  return hash.digest('hex');
+}
+
+/** Nothing is done where it is there already. */
+export async function placeProgram(places: Places, source: string, version: string): Promise<void> {
+  const folder = programFolder(places, version);
+  if (existsSync(folder)) return;
+  const scratch = `${folder}.new`;
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(places.programs, { recursive: true, mode: 0o755 });
+  const plain = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
+  const isProgram = (path: string) => path === source || !left.has(relative(source, path).split(sep)[0] ?? '');
+  await cp(source, scratch, { ...plain, filter: isProgram });
+  const modules = realpathSync(join(source, 'node_modules'));
+  const isNeeded = neededModules(readFileSync(join(source, 'package-lock.json'), 'utf8'));
+  await cp(modules, join(scratch, 'node_modules'), { ...plain, filter: (path) => isNeeded(relative(modules, path)) });
+  await symlink(places.settings, join(scratch, settingsLink));
+  // Before a link leads to it: after a power failure a program is whole or absent.
+  await run('sync', ['--file-system', scratch]);
+  await rename(scratch, folder);
+}
+
+interface Lock {
+  packages: Record<string, { dev?: boolean }>;
+}
+
+/** Of paths in node_modules: all but caches and packages for developers. */
+export function neededModules(lockText: string): (path: string) => boolean {
+  const { packages } = JSON.parse(lockText) as Lock;
+  const forDevelopers = new Set(
+    Object.entries(packages).flatMap(([path, { dev }]) => (dev === true ? [path.replace(/^node_modules\//, '')] : [])),
+  );
+  return (path) => path !== '.cache' && !forDevelopers.has(path);
+}
+
+/** The next start runs it. The link is replaced by a rename: at no moment there is none. */
+export async function makeCurrent(places: Places, version: string): Promise<void> {
+  const link = currentLink(places);
+  await rm(`${link}.new`, { force: true });
+  await symlink(version, `${link}.new`);
+  await rename(`${link}.new`, link);
+  await run('sync', ['--file-system', places.programs]);
+}
+
+/** Programs that nobody needs. One that something still runs from, such as an edge that was not replaced yet, stays for the next time. */
+export async function removeOldPrograms(places: Places, kept: readonly string[]): Promise<void> {
+  const running = runningCommands();
+  for (const entry of await readdir(places.programs, { withFileTypes: true })) {
+    const folder = programFolder(places, entry.name);
+    const isKept = kept.includes(entry.name) || entry.name === currentVersion(places);
+    if (entry.isDirectory() && !isKept && !running.some((command) => command.includes(`${folder}/`)))
+      await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Command lines, with the program that each is. */
+function runningCommands(): string[] {
+  return globSync('/proc/[0-9]*').flatMap((process) => {
+    try {
+      return [`${readlinkSync(join(process, 'exe'))} ${readFileSync(join(process, 'cmdline'), 'latin1')}`];
+    } catch {
+      return []; // a process of the kernel, or one that has ended
+    }
+  });
+}

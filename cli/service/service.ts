@@ -1,0 +1,61 @@
+/** A service on this machine, for whoever installs, upgrades or removes it; and what each of them refuses before it begins. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readConfig, type Config } from '../../server/config.ts';
+import { ifUnlocked } from '../../server/drivers/file-lock.ts';
+import { Problem } from '../../server/kernel/problem.ts';
+import { usualPatience, type Patience } from './healthy.ts';
+import { machinePlaces, type Places } from './places.ts';
+import { systemd, type ServiceManager } from './service-manager.ts';
+import { readSettings } from './settings-file.ts';
+
+export interface Service {
+  places: Places;
+  manager: ServiceManager;
+  patience: Patience;
+  say(line: string): void;
+}
+
+export const thisMachine: Service = {
+  places: machinePlaces,
+  manager: systemd,
+  patience: usualPatience,
+  say: (line) => console.log(line),
+};
+
+export function refuseMachine({ manager }: Service): void {
+  if (process.getuid?.() !== 0) throw new Problem('forbidden', 'A service is installed, upgraded and removed by root: use sudo.');
+  if (!manager.isThere())
+    throw new Problem(
+      'unavailable',
+      'This machine is not run by systemd. Have whatever starts its services run ./offshoot start, and start it again when it ends with an error.',
+    );
+}
+
+/** As the unit and the command read it. */
+export const installedConfig = ({ settings }: Places): Config => readConfig(readSettings(settings));
+
+/** One at a time; the folder of programs has to be there. */
+export async function alone({ places }: Service, work: () => Promise<void>): Promise<void> {
+  if (!existsSync(places.programs)) return work();
+  const done = await ifUnlocked(join(places.programs, 'lock'), async () => {
+    await withoutInterruption(work);
+    return true;
+  });
+  if (!done) throw new Problem('conflict', 'Another command installs, upgrades or removes the service at the moment; wait for it.');
+}
+
+const interruptions = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
+/** A connection that breaks, or somebody's impatience, would leave the platform stopped. After a kill the command can be run again. */
+async function withoutInterruption(work: () => Promise<void>): Promise<void> {
+  const heed = (signal: NodeJS.Signals) => {
+    if (signal !== 'SIGHUP') console.error('offshoot: this goes through to its end, or back; wait for it.');
+  };
+  for (const signal of interruptions) process.on(signal, heed);
+  try {
+    await work();
+  } finally {
+    for (const signal of interruptions) process.off(signal, heed);
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * `./offshoot uninstall`: everything ends, and the service is gone from the machine. Data and settings stay unless they are asked for. What cannot be removed does
+ * not keep the rest, is told at the end, and is tried again by the next run.
+ */
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../server/config.ts';
+import { removeEach } from '../../server/drivers/runtime/runc/remove-each.ts';
+import { longCommandSecondsMax, run } from '../../server/drivers/volumes/command.ts';
+import { Problem } from '../../server/kernel/problem.ts';
+import { shutDown } from '../shutdown.ts';
+import type { Places } from './places.ts';
+import { alone, installedConfig, refuseMachine, type Service } from './service.ts';
+import { environmentsUnit, platformUnit } from './unit-files.ts';
+
+interface Extent {
+  /** Data and settings, too. */
+  withData: boolean;
+  isSure: boolean;
+}
+
+export async function uninstall(service: Service, { withData, isSure }: Extent): Promise<void> {
+  refuseMachine(service);
+  const { places, say } = service;
+  const isThere = [places.programs, ...unitPaths(places)].some((path) => existsSync(path));
+  if (!isThere && !(withData && existsSync(places.settings))) return say('Offshoot is not installed here.');
+  const config = installedConfig(places);
+  if (withData && !isSure)
+    throw new Problem(
+      'conflict',
+      `This deletes all projects, environments, their data and what backups there are in ${config.data}, and the settings. Say --yes if that is right.`,
+    );
+  await alone(service, () => removeAll(service, config, withData));
+  say(
+    withData
+      ? 'Offshoot is removed, with its data.'
+      : `Offshoot is removed. Its data is in ${config.data}, its settings in ${places.settings}.`,
+  );
+  for (const line of elsewhere(config)) say(line);
+}
+
+async function removeAll({ places, manager }: Service, config: Config, withData: boolean): Promise<void> {
+  await removeEach('the service', [
+    [() => manager.stop(platformUnit)],
+    // Ends environments and the edge; shutDown does so where the unit did not, and says what is in the way.
+    [() => manager.stop(environmentsUnit).catch(() => {})],
+    [() => shutDown(config)],
+    [() => manager.disable(platformUnit)],
+    unitPaths(places).map((path) => () => rm(path, { force: true })),
+    [() => manager.reload()],
+    [() => removeCommand(places), () => rm(places.programs, { recursive: true, force: true })],
+    ...(withData ? [[() => removeFolder(config.data)], [() => removeSettings(places)]] : []),
+  ]);
+}
+
+const unitPaths = ({ units }: Places) => [platformUnit, environmentsUnit].map((name) => join(units, name));
+
+/** Not somebody else's program of the same name. */
+async function removeCommand({ command, programs }: Places): Promise<void> {
+  const isOurs = lstatSync(command, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(command).startsWith(`${programs}/`);
+  if (isOurs) await rm(command, { force: true });
+}
+
+/** Something may still be mounted in it, which is not to be emptied with it. */
+const removeFolder = (folder: string) => run('rm', ['--recursive', '--force', '--one-file-system', '--', folder], longCommandSecondsMax);
+
+async function removeSettings({ settings }: Places): Promise<void> {
+  await rm(settings, { force: true });
+  await rmdir(dirname(settings)).catch(() => {});
+}
+
+/** Never removed. */
+const elsewhere = ({ volumes, databaseUrl, backups, data }: Config): string[] => [
+  ...(volumes === undefined ? [] : [`The volumes in ${volumes} are left.`]),
+  ...(databaseUrl === undefined ? [] : ['The database of DATABASE_URL is left.']),
+  ...backups.flatMap((place) =>
+    place.kind === 'folder' && !place.folder.startsWith(`${data}/`) ? [`The backups in ${place.folder} are left.`] : [],
+  ),
+];
