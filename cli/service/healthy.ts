@@ -11,10 +11,10 @@ export interface Patience {
   lastingSeconds: number;
 }
 
-export const usualPatience: Patience = { answerSecondsMax: 60, lastingSeconds: 5 };
+export const usualPatience: Patience = { answerSecondsMax: 120, lastingSeconds: 5 };
 const startsMax = 2;
 const lookMilliseconds = 250;
-const probeMillisecondsMax = 5000;
+const probeMillisecondsMax = 20_000;
 
 /** Throws a sentence, with the last words of the platform. */
 export async function startHealthy(manager: ServiceManager, config: Config, patience: Patience): Promise<void> {

@@ -36,7 +36,7 @@ export async function install(service: Service, source: string, env: Env): Promi
     await writeFile(installingMark(places), '');
     const version = versionOf(source);
     say(`Installing ${version} in ${places.programs}…`);
-    await placeProgram(places, source, version);
+    await placeProgram(service, source, version);
     await makeCurrent(places, version);
     if (!existsSync(places.settings)) writeSettings(places.settings, settingsText(settings));
     await firstStart(service, config);

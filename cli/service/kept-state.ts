@@ -5,7 +5,7 @@
  *     <data>/upgrades/<time>-<version>/database/         as in a backup of the platform
  *     <data>/upgrades/<time>-<version>/offshoot.env      and the unit files beside it
  */
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Config } from '../../server/config.ts';
@@ -40,7 +40,7 @@ export async function keepState(places: Places, config: Config, folder: string):
   });
   const files = [places.settings, ...unitNames.map((name) => join(places.units, name))];
   for (const file of files) await copyFile(file, join(scratch, basename(file)));
-  await run('sync', ['--file-system', scratch]);
+  await run('sync', ['--', ...globSync(`${scratch}/**`)]);
   await rename(scratch, folder);
 }
 

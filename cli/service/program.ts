@@ -9,6 +9,7 @@ import { cp, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { run } from '../../server/drivers/volumes/command.ts';
 import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
+import type { Service } from './service.ts';
 
 /** Of the program that this is. */
 export const ownFolder = resolve(import.meta.dirname, '..', '..');
@@ -48,7 +49,7 @@ function contentHash(folder: string): string {
 }
 
 /** Nothing is done where it is there already. */
-export async function placeProgram(places: Places, source: string, version: string): Promise<void> {
+export async function placeProgram({ places, flush }: Pick<Service, 'places' | 'flush'>, source: string, version: string): Promise<void> {
   const folder = programFolder(places, version);
   if (existsSync(folder)) return;
   const scratch = `${folder}.new`;
@@ -62,7 +63,7 @@ export async function placeProgram(places: Places, source: string, version: stri
   await cp(modules, join(scratch, 'node_modules'), { ...plain, filter: (path) => isNeeded(relative(modules, path)) });
   await symlink(places.settings, join(scratch, settingsLink));
   // Before a link leads to it: after a power failure a program is whole or absent.
-  await run('sync', ['--file-system', scratch]);
+  await flush(scratch);
   await rename(scratch, folder);
 }
 
@@ -85,7 +86,7 @@ export async function makeCurrent(places: Places, version: string): Promise<void
   await rm(`${link}.new`, { force: true });
   await symlink(version, `${link}.new`);
   await rename(`${link}.new`, link);
-  await run('sync', ['--file-system', places.programs]);
+  await run('sync', ['--', places.programs]);
 }
 
 /** Programs that nobody needs. One that something still runs from, such as an edge that was not replaced yet, stays for the next time. */

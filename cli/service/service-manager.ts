@@ -36,8 +36,9 @@ export const systemd: ServiceManager = {
   start: async (unit) => {
     // One that failed too often is started all the same: somebody asks for it.
     await systemctl('reset-failed', unit).catch(() => {});
+    const since = Date.now();
     await systemctl('start', unit).catch(async (cause: unknown) => {
-      throw new Error(`${unit} does not start. Its last words (journalctl --unit ${unit}):\n${await lastWords(unit)}`, { cause });
+      throw new Error(`${unit} does not start. Its last words (journalctl --unit ${unit}):\n${await lastWords(unit, since)}`, { cause });
     });
   },
   stop: async (unit) => {
@@ -67,8 +68,8 @@ async function propertiesOf(unit: string, ...options: string[]): Promise<Record<
 
 const isLoaded = async (unit: string) => (await propertiesOf(unit))['LoadState'] !== 'not-found';
 
-async function lastWords(unit: string): Promise<string> {
-  const args = ['--unit', unit, '--lines', String(linesShown), '--no-pager', '--output', 'cat'];
+async function lastWords(unit: string, since: number): Promise<string> {
+  const args = ['--unit', unit, `--since=@${Math.floor(since / 1000)}`, '--lines', String(linesShown), '--no-pager', '--output', 'cat'];
   return run('journalctl', args).then(
     ({ stdout }) => stdout.trimEnd(),
     () => '(the journal cannot be read)',

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig, type Config } from '../../server/config.ts';
 import { ifUnlocked } from '../../server/drivers/file-lock.ts';
+import { longCommandSecondsMax, run } from '../../server/drivers/volumes/command.ts';
 import { Problem } from '../../server/kernel/problem.ts';
 import { usualPatience, type Patience } from './healthy.ts';
 import { machinePlaces, type Places } from './places.ts';
@@ -13,6 +14,9 @@ export interface Service {
   places: Places;
   manager: ServiceManager;
   patience: Patience;
+  isRoot: boolean;
+  /** Writes all that is in the file system of that folder to the disk. */
+  flush(folder: string): Promise<unknown>;
   say(line: string): void;
 }
 
@@ -20,11 +24,13 @@ export const thisMachine: Service = {
   places: machinePlaces,
   manager: systemd,
   patience: usualPatience,
+  isRoot: process.getuid?.() === 0,
+  flush: (folder) => run('sync', ['--file-system', folder], longCommandSecondsMax),
   say: (line) => console.log(line),
 };
 
-export function refuseMachine({ manager }: Service): void {
-  if (process.getuid?.() !== 0) throw new Problem('forbidden', 'A service is installed, upgraded and removed by root: use sudo.');
+export function refuseMachine({ manager, isRoot }: Service): void {
+  if (!isRoot) throw new Problem('forbidden', 'A service is installed, upgraded and removed by root: use sudo.');
   if (!manager.isThere())
     throw new Problem(
       'unavailable',

@@ -44,7 +44,7 @@ export async function upgrade(service: Service, source: string): Promise<void> {
     if (from === to) return say(`${to} is the version that is installed.`);
     refuseUnknownMigrations((await appliedMigrations(config)) ?? [], join(source, 'server', 'migrations'));
     say(`Upgrading from ${from} to ${to}…`);
-    await placeProgram(places, source, to);
+    await placeProgram(service, source, to);
     await carryOut(service, config, newChange(config, from, to));
     say(`Offshoot ${to} runs at ${config.url}. offshoot upgrade --back brings back ${from}.`);
   });
