@@ -52,10 +52,16 @@ export async function buildDebianBase(recipe: DebianBase, building: Building): P
   await requirePrograms();
   const phases = ['apt-get update', 'downloading', 'extracting', 'installing', 'cleaning', 'success'];
   const acquire = (await aptSettings()).map((line) => `--aptopt=${line}`);
+  for (const name of ['work', 'root']) mkdirSync(join(folder, name), { mode: 0o755 });
+  const sources = building.sources ?? (await mirrorLines(recipe.suite));
+  await writeAptSettings(join(folder, 'settings'), sources);
+  writeFileSync(join(folder, 'settings', 'dpkg.cfg'), linesOf(dpkgSettings));
   await runConfined(
     [
       ...within,
-      'mmdebstrap',
+      'sh',
+      join(import.meta.dirname, 'build-base.sh'),
+      basename(folder),
       '--mode=root',
       '--variant=essential',
       '--format=directory',
@@ -64,13 +70,15 @@ export async function buildDebianBase(recipe: DebianBase, building: Building): P
       '--aptopt=Acquire::Languages "none"',
       '--aptopt=Acquire::Retries "3"',
       ...acquire,
-      ...dpkgSettings.map((line) => `--dpkgopt=${line}`),
+      '--dpkgopt=force-unsafe-io',
       '--include=adduser,ca-certificates,netbase,tzdata',
+      // For the packages above the base, which would fetch the same lists again.
+      '--skip=cleanup/apt/lists',
       recipe.suite,
-      join(folder, 'root'),
-      ...(building.sources ?? (await mirrorLines(recipe.suite))),
+      '/mnt/root',
+      ...sources,
     ],
-    folder,
+    layersBeside(building),
     (line) => {
       const phase = phases.findIndex((words) => line.includes(words));
       if (phase >= 0) progress((phase + 1) / phases.length);
@@ -149,7 +157,10 @@ export function debianArchitecture() {
   return architecture;
 }
 
+let hasPrograms = false;
+
 export async function requirePrograms() {
+  if (hasPrograms) return;
   if (process.getuid?.() !== 0) throw new Problem('unavailable', 'Images can be built by root only: run Offshoot as root.');
   const missing = [];
   for (const program of programs) {
@@ -162,6 +173,7 @@ export async function requirePrograms() {
       'unavailable',
       `Images cannot be built without ${missing.join(', ')}: run apt-get install mmdebstrap debian-archive-keyring.`,
     );
+  hasPrograms = true;
 }
 
 /** The mirrors that this machine itself uses, where it is a Debian; otherwise those of Debian. */
@@ -186,7 +198,17 @@ export async function archiveLine(suite: string): Promise<string> {
   return `deb [signed-by=${keyring} check-valid-until=no] ${archive} ${suite} main`;
 }
 
-async function mirrors() {
+/** Every layer asks, and apt takes half a second to tell. */
+const mirrorsMillisecondsMax = 60_000;
+let known: { mirrors: ReturnType<typeof findMirrors>; at: number } | undefined;
+
+function mirrors() {
+  if (!known || Date.now() - known.at > mirrorsMillisecondsMax) known = { mirrors: findMirrors(), at: Date.now() };
+  known.mirrors.catch(() => (known = undefined));
+  return known.mirrors;
+}
+
+async function findMirrors() {
   const format = '$(LABEL) $(REPO_URI)';
   const targets = ['indextargets', '--format', format, 'Created-By: Packages'];
   const { stdout } = await run('apt-get', targets, { timeout: settingsMillisecondsMax });

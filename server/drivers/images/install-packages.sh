@@ -10,16 +10,19 @@ shift 3
 # Lists stay as they are while anybody uses them; downloads are made by one at a time.
 exec 8>../apt/lists.lock 9>../apt/archives.lock
 flock --shared 8
-mkdir -p ../apt/lists/partial ../apt/archives/partial
+mkdir -p ../apt/lists/partial ../apt/archives/partial ../apt/parsed
 
 # Places whose names need no quoting. What the tmpfs hides is still reached by relative names.
 mount -t tmpfs -o mode=755 tmpfs /mnt
-mkdir /mnt/root /mnt/lists /mnt/settings
+mkdir /mnt/root /mnt/lists /mnt/parsed /mnt/settings
 mount --bind ../apt/lists /mnt/lists
+mount --bind ../apt/parsed /mnt/parsed
 mount --bind "$building/settings" /mnt/settings
 # volatile: nothing is flushed to disk here, where dpkg would flush every file; the layer is flushed as a whole when it is complete.
 mount -t overlay -o "lowerdir=$lower,upperdir=$building/root,workdir=$building/work,volatile,redirect_dir=off,metacopy=off,index=off" overlay /mnt/root
-mkdir -p /mnt/root/var/cache/apt/archives
+mkdir -p /mnt/root/var/cache/apt/archives /mnt/quick
+cp "$(dirname "$0")"/quick-programs/* /mnt/quick
+mount --bind /mnt/quick /mnt/root/mnt
 mount --bind ../apt/archives /mnt/root/var/cache/apt/archives
 
 cat >/mnt/apt.conf <<EOF
@@ -33,13 +36,14 @@ Dir::Etc::SourceParts "/dev/null";
 Dir::State::Lists "/mnt/lists";
 Dir::State::Status "/mnt/root/var/lib/dpkg/status";
 Dir::Cache::pkgcache "";
-Dir::Cache::srcpkgcache "";
+Dir::Cache::srcpkgcache "/mnt/parsed/lists.bin";
 Dir::Bin::dpkg "/usr/bin/dpkg";
 Dir::Bin::Methods "/usr/lib/apt/methods";
 Dir::Bin::Solvers { "/usr/lib/apt/solvers"; };
 Dir::Bin::Planners { "/usr/lib/apt/planners"; };
 DPkg::Chroot-Directory "/mnt/root";
 DPkg::Use-Pty "false";
+DPkg::Path "/mnt:/usr/sbin:/usr/bin:/sbin:/bin";
 APT::Architecture "$architecture";
 APT::Architectures { "$architecture"; };
 APT::Install-Recommends "false";
@@ -49,6 +53,8 @@ Acquire::Languages "none";
 Acquire::Retries "3";
 EOF
 cat /mnt/settings/apt.conf >>/mnt/apt.conf
+# What apt has read of the lists is kept for the next build, and taken for outdated where the sources are newer than it.
+touch -d @0 /mnt/settings/sources.list
 # Progress beside what is said: apt takes the descriptor it reports on away from what it runs.
 exec 3>&1
 export APT_CONFIG=/mnt/apt.conf DEBIAN_FRONTEND=noninteractive DEBCONF_NONINTERACTIVE_SEEN=true LC_ALL=C.UTF-8
