@@ -10,12 +10,13 @@ import { dirname } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../server/config.ts';
 import { openPlace } from '../server/drivers/blobs/places.ts';
 import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
+import { aheadFinding } from './images-ahead.ts';
 import { takenLines } from './taken.ts';
 
 /** Needed to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
 
-interface Finding {
+export interface Finding {
   ok: boolean;
   found: string;
 }
@@ -119,6 +120,13 @@ const checks: Check[] = [
     remedy: 'use Linux 5.19 or newer: containers and their volumes map users by mounts',
   },
   { what: 'mmdebstrap', need: 'deployments', look: () => version('mmdebstrap', ['--version']), remedy: 'apt-get install mmdebstrap' },
+  {
+    what: 'images ahead',
+    need: 'deployments',
+    look: aheadFinding,
+    remedy:
+      'free some of the disk, or mend what is in the way; ./offshoot start tries again every ten minutes (OFFSHOOT_IMAGES_AHEAD=none: never)',
+  },
   {
     what: 'cgroups',
     need: 'deployments',

@@ -62,6 +62,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     OFFSHOOT_HTTP_PORT: String(edgePort),
     OFFSHOOT_IMAGES: testImagesFolder,
     OFFSHOOT_IMAGE_UPDATE_DAYS: '0',
+    OFFSHOOT_IMAGES_AHEAD: 'none',
     ...always,
     ...settings,
   });

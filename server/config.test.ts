@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 
@@ -11,6 +12,20 @@ test('nothing needs to be set', () => {
     mail: { smtpUrl: undefined, from: 'offshoot@offshoot.localhost' },
     phone: { webhookUrl: undefined },
   });
+});
+
+test('images are brought ahead for the examples, for the types that are named, or for none', () => {
+  const ahead = (value?: string) => readConfig({ ...(value !== undefined && { OFFSHOOT_IMAGES_AHEAD: value }) }).imagesAhead;
+  const examples = new URL('../examples/', import.meta.url);
+  const ofExamples = readdirSync(examples, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => [...readFileSync(new URL(`${name}/.upsun/config.yaml`, examples), 'utf8').matchAll(/type: (\S+:\S+)/g)])
+    .map(([, type]) => type);
+  expect(ahead().toSorted()).toEqual([...new Set(ofExamples)].toSorted());
+  expect(ahead('examples')).toEqual(ahead());
+  expect(ahead('none')).toEqual([]);
+  expect(ahead('mariadb:10.11, static:1')).toEqual(['mariadb:10.11', 'static:1']);
+  for (const wrong of ['mariadb', 'static:1,', 'all']) expect(() => ahead(wrong)).toThrow('OFFSHOOT_IMAGES_AHEAD should be none, examples');
 });
 
 test('what is given out beyond what there is can be said in part', () => {

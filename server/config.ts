@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPlace } from './drivers/blobs/places.ts';
+import { exampleTypes, namedTypes } from './drivers/images/example-types.ts';
 
 export interface Config {
   host: string;
@@ -30,6 +31,8 @@ export interface Config {
   caCertificates: string | undefined;
   /** How often Debian is asked for newer packages for them; 0: never. */
   imageUpdateDays: number;
+  /** Types whose images are built before anybody asks for them, in this order. */
+  imagesAhead: readonly string[];
   /** Where backups are kept: in all of these places. */
   backups: [BackupPlace, ...BackupPlace[]];
   /** Undefined: the embedded PostgreSQL in the data folder. */
@@ -176,6 +179,8 @@ const backupPlace: Parse<BackupPlace> = (value) => {
   const region = url.searchParams.get('region') ?? 'us-east-1';
   return { kind: 's3', endpoint: url.origin, bucket, prefix, region, accessKey, secretKey };
 };
+const imagesAhead: Parse<readonly string[]> = (value) =>
+  namedTypes(value) ?? expected('none, examples, or types separated by commas, such as nodejs:24,mariadb:10.11');
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
 const variables = {
@@ -193,6 +198,7 @@ const variables = {
   OFFSHOOT_IMAGES: (value: string) => resolve(value),
   OFFSHOOT_CA_CERTIFICATES: certificatesFile,
   OFFSHOOT_IMAGE_UPDATE_DAYS: numberUpTo(imageUpdateDaysMax, 'days'),
+  OFFSHOOT_IMAGES_AHEAD: imagesAhead,
   OFFSHOOT_BACKUPS: backupPlaces,
   OFFSHOOT_SECRET_KEY: secretKeys,
   OFFSHOOT_ADMIN_EMAIL: email,
@@ -237,6 +243,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     images: values.OFFSHOOT_IMAGES ?? resolve(data, 'images'),
     caCertificates: values.OFFSHOOT_CA_CERTIFICATES,
     imageUpdateDays: values.OFFSHOOT_IMAGE_UPDATE_DAYS ?? 1,
+    imagesAhead: values.OFFSHOOT_IMAGES_AHEAD ?? exampleTypes,
     volumes: values.OFFSHOOT_VOLUMES,
     backups: values.OFFSHOOT_BACKUPS ?? [{ kind: 'folder', folder: resolve(data, 'backups') }],
     databaseUrl: values.DATABASE_URL,

@@ -76,7 +76,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
   const logLines: string[] = [];
   const log = openLog('debug', { write: (line) => void logLines.push(line) });
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
-  const config = readConfig({ OFFSHOOT_DATA: folder });
+  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none' });
   const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
   const phone = openPhoneFolder(join(folder, 'phone'), log);
   const notices = await openNotices(database.url, log);

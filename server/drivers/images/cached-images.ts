@@ -3,12 +3,14 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
+import { bringAhead, type EnsureImage, readAhead } from './ahead.ts';
 import { buildAuthorities } from './authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import { buildDebianApart } from './build-apart.ts';
 import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
 import { type Catalogue, recipesOf, typesOf } from './catalogue.ts';
+import { ensureLayers, type EnsureLayer } from './ensure-layers.ts';
 import type { Image, Images, Progress } from './images.ts';
 import {
   collectable,
@@ -24,7 +26,9 @@ import {
   useLayer,
 } from './layer-cache.ts';
 import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
+import { whileWanted } from './wanted.ts';
 
 /** How the time of a build divides, in seconds on two cores; only for the percentage. */
 const usualSeconds: Record<Recipe['kind'], number> = {
@@ -53,19 +57,36 @@ export function openImages(folder: string, catalogue: Catalogue, { sources, auth
     current: new Map(typesOf(catalogue).flatMap((type) => layersOfType(type).map(({ key, hash }) => [key, hash] as const))),
   });
   const from = { authorities, ...(sources && { sources }) };
+  const ensureImage: EnsureImage = async (type, onProgress, signal) => {
+    const layers = layersOfType(type);
+    const progress = progressOver(layers, onProgress);
+    const ensure: EnsureLayer = async (layer, index, either) => {
+      const report = progress.ofLayer(index);
+      const record = await ensureOne(folder, layer, { ...from, ...report }, either);
+      report.progress(1);
+      return record;
+    };
+    const built = await ensureLayers(layers, ensure, signal);
+    onProgress({ percent: 100, line: `${type} is ready.` });
+    return imageOf(folder, type, built);
+  };
 
   return {
     async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
-      const layers = layersOfType(type);
-      const progress = progressOver(layers, onProgress);
-      const built: LayerRecord[] = [];
-      for (const [index, layer] of layers.entries()) {
-        built.push(await ensureOne(folder, layer, { ...from, ...progress.ofLayer(index) }, signal));
-        progress.ofLayer(index).progress(1);
-      }
-      onProgress({ percent: 100, line: `${type} is ready.` });
-      return imageOf(folder, type, built);
+      const missing = layersOfType(type).filter(({ hash }) => !recordOf(folder, hash));
+      const ensure = () => ensureImage(type, onProgress, signal);
+      if (missing.length === 0) return ensure();
+      return whileWanted(
+        folder,
+        missing.map(({ hash }) => hash),
+        signal,
+        ensure,
+      );
     },
+
+    bringAhead: (types, report, signal) => bringAhead({ folder, layersOf: layersOfType, ensure: ensureImage, report }, types, signal),
+
+    ahead: () => readAhead(folder),
 
     async built(type) {
       const built: LayerRecord[] = [];
@@ -130,9 +151,10 @@ type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources' | 'author
 
 async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
   const below = layer.below.map((hash) => `${hash}/root`);
-  const build = (scratch: string) => buildLayer(layer.recipe, { folder: scratch, below, signal, ...report });
+  const build = (scratch: string, written: LayerReport) =>
+    buildLayer(layer.recipe, { folder: scratch, below, signal, ...report, ...written });
   try {
-    return await ensureLayer(folder, layer, build, report.say, signal);
+    return await ensureLayer(folder, layer, build, report, signal);
   } catch (cause) {
     if (!(cause instanceof BuildFailure)) throw cause;
     const internal = { ...(cause.internal !== undefined && { internal: cause.internal }) };
@@ -171,16 +193,14 @@ async function writeFiles({ files }: Files, { folder, say, signal }: Building) {
 
 function progressOver(layers: readonly Layer[], onProgress: (progress: Progress) => void) {
   const seconds = layers.map(({ recipe }) => usualSeconds[recipe.kind]);
-  const all = seconds.reduce((sum, value) => sum + value, 0);
-  let percent = 0;
+  const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+  const parts = layers.map(() => 0);
+  const percent = () => Math.round((100 * sum(seconds.map((value, index) => value * (parts[index] ?? 0)))) / sum(seconds));
   return {
-    ofLayer: (index: number): Report => {
-      const before = seconds.slice(0, index).reduce((sum, value) => sum + value, 0);
-      return {
-        say: (line) => onProgress({ percent, line }),
-        // It never goes back.
-        progress: (part) => (percent = Math.max(percent, Math.round((100 * (before + part * (seconds[index] ?? 0))) / all))),
-      };
-    },
+    ofLayer: (index: number): LayerReport => ({
+      say: (line) => onProgress({ percent: percent(), line }),
+      // It never goes back.
+      progress: (part) => (parts[index] = Math.max(parts[index] ?? 0, part)),
+    }),
   };
 }

@@ -21,8 +21,31 @@ export interface Images {
    * that. What runs keeps its layers. Two updates take turns.
    */
   update(onLine?: (line: string) => void, signal?: AbortSignal): Promise<Update>;
+  /**
+   * Builds images that nobody has asked for yet, each once ever, while nobody waits for another; returns at once where another process is at it. Throws a
+   * Problem where there is no room, or where one cannot be built.
+   */
+  bringAhead(types: readonly string[], report: AheadReport, signal: AbortSignal): Promise<void>;
+  /** What has come of that. */
+  ahead(): Ahead;
   /** How long ago Debian was last asked, or might have been; undefined where nothing is built. */
   secondsSinceUpdate(): number | undefined;
+}
+
+export interface AheadReport {
+  /** A line of what happens, for people. */
+  say(line: string): void;
+  /** Whether somebody waits for what is built just now, or nobody. */
+  hurry(isWaitedFor: boolean): void;
+}
+
+export interface Ahead {
+  /** By type: when. */
+  brought: Record<string, string>;
+  /** True only while somebody is at it. */
+  bringing?: { type: string; percent: number };
+  /** Why the last attempt was given up. */
+  problem?: string;
 }
 
 export interface CollectLimits {

@@ -9,6 +9,7 @@ import { collectLayers, createFolders, ensureLayer, records, rootOf, useLayer } 
 import { type Layer, layersOf, type Recipe } from './recipe.ts';
 
 const never = new AbortController().signal;
+const silent = { say: () => {}, progress: () => {} };
 const daysUnused = 40;
 let folder: string;
 
@@ -26,7 +27,7 @@ async function put(layer: Layer, { kilobytes = 1, unusedDays = daysUnused } = {}
     mkdirSync(join(scratch, 'root'));
     writeFileSync(join(scratch, 'root', 'file'), Buffer.alloc(kilobytes * 1024));
   };
-  await ensureLayer(folder, layer, build, () => {}, never);
+  await ensureLayer(folder, layer, build, silent, never);
   const at = new Date(Date.now() - unusedDays * 86_400_000);
   utimesSync(join(folder, 'layers', layer.hash, 'used'), at, at);
 }
@@ -60,7 +61,7 @@ function startBuilder(layer: Layer, milliseconds: number) {
       appendFileSync(folder + '/log', 'begun\\n');
       await sleep(Number(milliseconds));
       writeFileSync(scratch + '/root/file', 'whole');
-    }, () => {}, new AbortController().signal);
+    }, { say() {}, progress() {} }, new AbortController().signal);
     appendFileSync(folder + '/log', 'done\\n');
   `;
   const args = ['--input-type=module', '--eval', program, folder, JSON.stringify(layer), String(milliseconds)];
@@ -99,7 +100,7 @@ test('a build that fails leaves nothing, and says why', async () => {
     appendFileSync(join(scratch, 'half'), '');
     throw new Error('no such package');
   };
-  await expect(ensureLayer(folder, layer, build, () => {}, never)).rejects.toThrow('no such package');
+  await expect(ensureLayer(folder, layer, build, silent, never)).rejects.toThrow('no such package');
   expect(readdirSync(join(folder, 'layers'))).toEqual([]);
 });
 
@@ -147,14 +148,6 @@ test('a use puts off removal, and what broken builds left is removed', async () 
 test('waiting for another build can be given up', async () => {
   const [layer] = layersCalled('a') as [Layer];
   await withFileLock(join(folder, 'locks', layer.hash), never, async () => {
-    await expect(
-      ensureLayer(
-        folder,
-        layer,
-        async () => {},
-        () => {},
-        AbortSignal.timeout(100),
-      ),
-    ).rejects.toThrow(/aborted/);
+    await expect(ensureLayer(folder, layer, async () => {}, silent, AbortSignal.timeout(100))).rejects.toThrow(/aborted/);
   });
 });

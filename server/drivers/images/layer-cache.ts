@@ -6,7 +6,7 @@
  *     <folder>/layers/<hash>/layer.json   recipe, size, seconds that it took, layers below
  *     <folder>/layers/<hash>/used         touched at each use
  *     <folder>/layers/<hash>.<random>.building
- *     <folder>/locks/<hash>
+ *     <folder>/locks/<hash>               held by whoever builds it; beside it what that one reports, and who waits for it
  *     <folder>/revisions.json             which layers are to be made with newer packages (update-layers.ts)
  *     <folder>/apt                        package lists and downloads, shared by builds
  */
@@ -15,10 +15,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifUnlocked, withFileLock } from '../file-lock.ts';
-import { runPlain, type Say } from './build-command.ts';
+import { runPlain } from './build-command.ts';
 import type { CollectLimits } from './images.ts';
 import { mountedLayers } from './mounted-layers.ts';
 import type { Layer } from './recipe.ts';
+import { followReport, type LayerReport, writtenReport } from './shared-progress.ts';
 
 /** What is used is marked at least this often; only marks much older than that let a layer be removed. */
 const freshSeconds = 300;
@@ -40,7 +41,7 @@ export interface LayerRecord {
 
 /** Name to version. */
 export type Packages = Readonly<Record<string, string>>;
-type Build = (scratch: string) => Promise<Packages | void>;
+type Build = (scratch: string, report: LayerReport) => Promise<Packages | void>;
 
 export const layersFolder = (folder: string) => join(folder, 'layers');
 export const rootOf = (folder: string, hash: string) => join(layersFolder(folder), hash, 'root');
@@ -64,23 +65,27 @@ export async function useLayer(folder: string, hash: string, signal: AbortSignal
   return withFileLock(lockOf(folder, hash), signal, async () => markUsed(folder, hash));
 }
 
-export async function ensureLayer(folder: string, layer: Layer, build: Build, say: Say, signal: AbortSignal) {
+/** Whoever waits for another who builds it is told what that one is told. */
+export async function ensureLayer(folder: string, layer: Layer, build: Build, report: LayerReport, signal: AbortSignal) {
   const { hash } = layer;
   const built = await useLayer(folder, hash, signal);
   if (built) return built;
-  return withFileLock(lockOf(folder, hash), signal, async () => {
+  const stopFollowing = followReport(folder, hash, report);
+  const buildUnlessBuilt = async () => {
+    stopFollowing();
     const builtMeanwhile = markUsed(folder, hash);
     if (builtMeanwhile) return builtMeanwhile;
     await removeScratch(folder, hash);
     const scratch = scratchOf(folder, hash, 'building');
     mkdirSync(scratch, { mode: 0o755 });
     try {
-      return await buildInto(folder, layer, scratch, build, say, signal);
+      return await buildInto(folder, layer, scratch, build, writtenReport(folder, hash, report), signal);
     } catch (error) {
       await removeFolder(scratch);
       throw error;
     }
-  });
+  };
+  return withFileLock(lockOf(folder, hash), signal, buildUnlessBuilt).finally(stopFollowing);
 }
 
 async function buildInto(
@@ -88,11 +93,11 @@ async function buildInto(
   { hash, key, recipe, below }: Layer,
   scratch: string,
   build: Build,
-  say: Say,
+  report: LayerReport,
   signal: AbortSignal,
 ): Promise<LayerRecord> {
   const started = performance.now();
-  const packages = await build(scratch);
+  const packages = await build(scratch, report);
   for (const name of readdirSync(scratch)) if (name !== 'root') await removeFolder(join(scratch, name));
   chmodSync(join(scratch, 'root'), 0o755);
   const bytes = await bytesIn(join(scratch, 'root'), signal);
@@ -100,7 +105,7 @@ async function buildInto(
   const record: LayerRecord = { hash, key, bytes, seconds, below: [...below], ...(packages && { packages }) };
   writeFileSync(join(scratch, 'layer.json'), JSON.stringify({ ...record, recipe }));
   writeFileSync(join(scratch, 'used'), '');
-  await runPlain(['sync', '--file-system', '--', scratch], scratch, say, signal);
+  await runPlain(['sync', '--file-system', '--', scratch], scratch, report.say, signal);
   renameSync(scratch, join(layersFolder(folder), hash));
   return record;
 }
@@ -184,7 +189,7 @@ async function removeOldDownloads(folder: string) {
   const apt = join(folder, 'apt');
   const updated = statSync(join(apt, 'lists', 'updated'), { throwIfNoEntry: false });
   if (!updated || Date.now() - updated.mtimeMs < downloadSecondsMax * 1000) return;
-  const remove = ['rm', '-rf', '--', 'lists', 'archives'];
+  const remove = ['rm', '-rf', '--', 'lists', 'parsed', 'archives'];
   await runPlain(
     ['flock', '--nonblock', '--conflict-exit-code', '0', 'lists.lock', ...remove],
     apt,

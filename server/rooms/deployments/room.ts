@@ -6,6 +6,7 @@ export { RouteEntity, routesOf } from './route.ts';
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
+import { bringImages } from './bring-images.ts';
 import { collectImages, updateImages } from './image-upkeep.ts';
 import { noteMachineAmounts } from './machine-amounts.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './reconcilers.ts';
@@ -86,6 +87,7 @@ export const deployments: Room = {
     sendIdleToSleep,
     pruneDeployments,
     noteMachineAmounts,
+    bringImages,
     updateImages,
     collectImages,
   ],
