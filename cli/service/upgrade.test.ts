@@ -16,9 +16,9 @@ afterEach(() => machine[Symbol.asyncDispose]());
 
 const newer = { 'server/migrations/9000_newer.sql': 'create table of_a_newer_version (id integer);' };
 /** What was there goes, and things come that an earlier version knows nothing of. */
+const worseMigration = 'server/migrations/9000_worse.sql';
 const worse = {
-  'server/migrations/9000_worse.sql':
-    "drop table organizations cascade; create type mood as enum ('bad'); create function f() returns int return 1;",
+  [worseMigration]: "drop table organizations cascade; create type mood as enum ('bad'); create function f() returns int return 1;",
   broken: 'This version is broken.',
 };
 
@@ -44,6 +44,10 @@ test('a version that does not work is taken back by itself, with the database th
   expect([version(), machine.runs(), await lastMigration(), await people()]).toEqual(['1.0.0', true, migration, before]);
   expect(machine.said.join('\n')).toContain('This version is broken.');
   expect([under('upgrade.json'), under('2.0.0')]).toEqual([[], []]);
+
+  // Nothing of it is in the way of the version that repairs it.
+  await upgrade(machine.service, await machine.program('2.0.1', { [worseMigration]: worse[worseMigration] }));
+  expect([version(), machine.runs()]).toEqual(['2.0.1', true]);
 });
 
 test('a version that does not know the database is refused before anything is done', async () => {
