@@ -46,7 +46,7 @@ export const withBackups = (work: (kept: Kept) => Promise<void>, places?: readon
   });
 };
 
-const secretKeysOf = (config: Config) => config.secretKeys ?? shareDataFolder(config.data).secretKeys();
+export const secretKeysOf = (config: Config) => config.secretKeys ?? shareDataFolder(config.data).secretKeys();
 
 export const listBackups = ([project]: string[]) =>
   withBackups(async ({ db, blobs }) => {

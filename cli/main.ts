@@ -12,6 +12,7 @@ import { openSessions } from '../server/rooms/ssh/room.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/room.ts';
 import { backUpThePlatform, listBackups, repairBackups, showKey, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
+import { writeClientConfiguration } from './client-config.ts';
 import { withDatabase, withNewDatabase } from './database.ts';
 import { listDeployments, rollBack } from './deployments.ts';
 import { buildImages, collectImages, listImages, updateImages } from './image.ts';
@@ -77,6 +78,8 @@ const commands: Record<string, Command> = {
       const { token } = await createApiToken(db, await known(db, email), { name });
       console.log(token);
     }),
+
+  'cli-config': ({ words }) => writeClientConfiguration(words),
 
   'organization limit': ({ words: [name = '', users = ''] }) =>
     operate(async (db) => {

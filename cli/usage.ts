@@ -1,8 +1,13 @@
-/** What can be typed after ./offshoot, for whoever asks, and what is refused because nobody would know what was meant by it. */
+/** Every command of ./offshoot: the one table of them, shown to whoever asks. What is not in it is refused, because nobody would know what was meant by it. */
 import { parseArgs } from 'node:util';
 
 /** What comes after the name, and what it is for: says what may be given, and is shown to whoever asks. */
 export const usages: Record<string, readonly [takes: string, about: string]> = {
+  start: ['[--only api|runner]', 'runs the platform, or a part of it beside one that runs'],
+  doctor: ['', 'what this machine offers, the remedy for what it lacks, what is taken and given out'],
+  shutdown: ['', 'stops all environments and the edge; the platform must be stopped before'],
+  '--version': ['', 'the version, and the commit of a clone'],
+  help: ['', 'these commands'],
   'user create': [
     '<e-mail> [--username NAME] [--operator] [--password-stdin]',
     'prints a generated password, or reads one from standard input',
@@ -11,6 +16,7 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'user mfa-off': ['<e-mail>', 'for whoever lost both device and recovery codes'],
   'user list': ['', 'everybody, oldest first'],
   'token create': ['<e-mail> [NAME]', 'prints a new API token'],
+  'cli-config': ['[file]', 'points the released client at this installation; says how to use it'],
   'organization limit': ['<name> <users>', 'how many users it may have; none for as many as it likes'],
   'quota set': [
     'organization|project <name>|default <limit>…',
@@ -37,11 +43,13 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'image build': ['<type>…', 'ahead of its first use; all for everything'],
   'image update': ['', 'builds anew what Debian has newer packages for'],
   'image collect': ['', 'removes what nothing has used for a month, or beyond 20 GB'],
-  shutdown: ['', 'stops all environments and the edge; the platform must be stopped before'],
   sessions: ['', 'who is inside running apps over SSH, oldest first'],
   install: ['', 'this program as a service of the machine (systemd); what is set as OFFSHOOT_* becomes its settings'],
   upgrade: ['[folder] [--back] [--yes]', 'the service to this version, or to that in the folder; --back to the one before'],
   uninstall: ['[--data] [--yes]', 'the service ends and is removed; its data and settings only with --data'],
+  test: ['[fast | machines] [filter]…', 'for developers: all tests, those of the fast loop, those on virtual machines, or those whose file name matches'],
+  check: ['', 'for developers: types, lint, format'],
+  bench: ['[name]', 'for developers: performance, as ratios to an anchor measured in the same run'],
   schema: ['', 'for developers: server/schema.sql and database.ts from the migrations'],
 };
 
@@ -100,7 +108,7 @@ export function readArguments(args: string[]): Arguments {
     return { flags: values, words: positionals };
   } catch (error) {
     const [sentence] = (error instanceof Error ? error.message : String(error)).split(/[.\n]/);
-    throw new WrongUsage(`${sentence}; ./offshoot user --help shows what there is.`);
+    throw new WrongUsage(`${sentence}; ./offshoot help shows what there is.`);
   }
 }
 

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clientConfiguration } from '../cli/client-configuration.ts';
 import { eventually } from './eventually.ts';
 import { plainEnvironment } from './installation.ts';
 import { freeze, isAlive, signal } from './processes.ts';
@@ -11,6 +12,7 @@ import { cliProgram, type CliProgram } from './released-cli-program.ts';
 
 const commandSecondsMax = 100;
 const endSecondsMax = 60;
+const sshPortUsual = 2222;
 
 export interface ReleasedCli extends AsyncDisposable {
   /** A folder that is its home, for the length of the test. */
@@ -33,7 +35,7 @@ export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast
   const program = await cliProgram(kind);
   const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-home-'));
   const configFile = join(home, 'config.yaml');
-  await writeFile(configFile, JSON.stringify(config(url)));
+  await writeFile(configFile, JSON.stringify(clientConfiguration({ url, domain: 'offshoot.localhost', sshPort: sshPort ?? sshPortUsual })));
   const { PATH = '' } = plainEnvironment();
   const sshOptions = [`Port ${sshPort}`, 'HostName 127.0.0.1', 'StrictHostKeyChecking no', 'UserKnownHostsFile /dev/null'].join('\n');
   const env = {
@@ -97,43 +99,3 @@ function converse(program: CliProgram, args: string[], env: Record<string, strin
     },
   };
 }
-
-/** What someone writes who wants to use the client with a platform of their own. JSON is YAML. */
-const config = (url: string) => ({
-  application: {
-    name: 'Offshoot CLI',
-    slug: 'offshoot',
-    executable: 'upsun',
-    env_prefix: 'UPSUN_CLI_',
-    user_config_dir: '.offshoot-cli',
-  },
-  service: {
-    name: 'Offshoot',
-    env_prefix: 'PLATFORM_',
-    project_config_dir: '.upsun',
-    project_config_flavor: 'upsun',
-    console_url: `${url}/console`,
-  },
-  api: {
-    base_url: url,
-    auth_url: url,
-    oauth2_client_id: 'upsun-cli',
-    disable_credential_helpers: true,
-    organization_types: ['flexible', 'fixed'],
-    default_organization_type: 'flexible',
-    organizations: true,
-    centralized_permissions: true,
-    teams: true,
-    user_verification: true,
-    metrics: true,
-    sizing: true,
-  },
-  ssh: { domain_wildcards: ['*.offshoot.localhost', '127.0.0.1'] },
-  detection: {
-    git_remote_name: 'offshoot',
-    git_domain: 'offshoot.localhost',
-    site_domains: ['offshoot.localhost'],
-    cluster_header: 'X-Platform-Cluster',
-  },
-  updates: { check: false },
-});

@@ -59,6 +59,7 @@ export async function showFirstCredentials(db: Db, secrets: Secrets, print: (lin
   print(`  e-mail     ${email}`);
   print(`  password   ${password ?? '(as set in OFFSHOOT_ADMIN_PASSWORD)'}`);
   print(`  API token  ${api_token ?? '(as set in OFFSHOOT_ADMIN_API_TOKEN)'}`);
+  print('To use it with the released client: ./offshoot cli-config');
   print('');
   await db.updateTable('installation').set({ first_credentials: null }).execute();
 }

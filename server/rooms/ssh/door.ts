@@ -40,7 +40,7 @@ const keyName = 'ssh-host';
 const purpose = `installation_keys ${keyName}`;
 
 /** One for the whole installation, made when it is first needed: all its processes answer with the same. */
-async function hostKeyOf({ db, secrets }: Platform): Promise<KeyObject> {
+async function hostKeyOf({ db, secrets }: Pick<Platform, 'db' | 'secrets'>): Promise<KeyObject> {
   const fresh = secrets.seal(purpose, newHostKey().export({ type: 'pkcs8', format: 'pem' }).toString());
   await db
     .insertInto('installation_keys')
@@ -50,6 +50,9 @@ async function hostKeyOf({ db, secrets }: Platform): Promise<KeyObject> {
   const { sealed } = await db.selectFrom('installation_keys').select('sealed').where('name', '=', keyName).executeTakeFirstOrThrow();
   return createPrivateKey(secrets.open(purpose, sealed));
 }
+
+/** As clients keep it in their lists of known hosts. */
+export const sshHostKeyLine = async (platform: Pick<Platform, 'db' | 'secrets'>): Promise<string> => hostKeyLine(await hostKeyOf(platform));
 
 /** Whether it is still honoured is asked again for each thing that is wanted. */
 async function identify(platform: Platform, { user, blob }: OfferedKey): Promise<{ who: Credential; key: KeyObject } | undefined> {
