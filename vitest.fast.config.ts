@@ -1,0 +1,16 @@
+/** The fast loop: one project without a database, with the bounds of the others. */
+import { defineConfig } from 'vitest/config';
+import { fastTests, refusingPrograms } from './fast-tests.ts';
+import whole from './vitest.config.ts';
+
+const { projects: _, ...bounds } = whole.test ?? {};
+
+export default defineConfig({
+  test: {
+    ...bounds,
+    name: 'fast',
+    include: fastTests(),
+    maxWorkers: 3,
+    env: { PATH: `${refusingPrograms()}:${process.env['PATH'] ?? ''}` },
+  },
+});
