@@ -16,6 +16,7 @@ const clientFiles = [
   'invitation',
   'password-and-passcode',
   'sign-in-page',
+  'readme',
   'operator-commands',
   'platform-backup',
   'environments',

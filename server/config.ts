@@ -220,6 +220,8 @@ const variables = {
   DATABASE_URL: databaseUrl,
 };
 
+export const settingNames: readonly string[] = Object.keys(variables);
+
 type Variable = keyof typeof variables;
 type Values = { [Name in Variable]?: ReturnType<(typeof variables)[Name]> };
 
@@ -272,7 +274,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 function parseVariables(env: Record<string, string | undefined>): Values {
   const mistakes = Object.keys(env)
     .filter((name) => name.startsWith('OFFSHOOT_') && !(name in variables))
-    .map((name) => `${name} is not a setting of Offshoot; the settings are ${Object.keys(variables).join(', ')}.`);
+    .map((name) => `${name} is not a setting of Offshoot; the settings are ${settingNames.join(', ')}.`);
   const values: Record<string, unknown> = {};
   for (const [name, parse] of Object.entries(variables)) {
     const value = env[name];
