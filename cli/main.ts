@@ -73,7 +73,7 @@ const commands: Record<string, Command> = {
       }
     }),
 
-  'token create': ({ words: [email = '', name = 'Operator'] }) =>
+  'token create': ({ words: [email = '', name = newTokenName()] }) =>
     operate(async (db) => {
       const { token } = await createApiToken(db, await known(db, email), { name });
       console.log(token);
@@ -133,6 +133,9 @@ const commands: Record<string, Command> = {
 
   schema: () => writeSchema(join(import.meta.dirname, '..', 'server')),
 };
+
+/** Names of a user's tokens differ: whoever gives none may ask for a token more than once. */
+const newTokenName = () => `Operator ${new Date().toISOString()}`;
 
 const standardInput = () => readFileSync(0, 'utf8');
 const usersMax = 10_000;

@@ -37,6 +37,8 @@ describe('operator commands beside a running platform', () => {
     const { url, run } = installation;
     const grace = await accessToken(url, await welcome(run, 'grace'));
     expect(await send(url, grace, 'GET', '/users/me')).toMatchObject({ status: 200, json: { email: 'grace@example.org' } });
+    const unnamed = [await said(run, 'token', 'create', 'grace@example.org'), await said(run, 'token', 'create', 'grace@example.org')];
+    expect(new Set(unnamed).size).toBe(2);
   });
 
   test('a new password signs its user out everywhere at once, and only them', async () => {
