@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activity, startActivity } from '../server/kernel/activity.ts';
 import { startRunner } from '../server/kernel/runner.ts';
-import { activitiesWith } from '../server/rooms/activities/room.ts';
+import { activitiesWith } from '../server/rooms/activities/public.ts';
 import { median, openMeasuredPlatform } from './harness/platform.ts';
 
 const startMillisecondsMax = 50;

@@ -14,8 +14,8 @@ import { activitiesOf } from '../server/kernel/room.ts';
 import { shortId } from '../server/kernel/id.ts';
 import { startRunner } from '../server/kernel/runner.ts';
 import { rooms } from '../server/rooms.ts';
-import { createDefaultEnvironment } from '../server/rooms/environments/room.ts';
-import { insertProject } from '../server/rooms/projects/room.ts';
+import { createDefaultEnvironment } from '../server/rooms/environments/work.ts';
+import { insertProject } from '../server/rooms/projects/public.ts';
 import { median, openMeasuredPlatform } from './harness/platform.ts';
 
 const files = 1000;

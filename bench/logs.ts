@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureLogs, logFile, logsOf } from '../server/drivers/logs/log-folders.ts';
 import { shortId } from '../server/kernel/id.ts';
 import { logsFolder } from '../server/machine.ts';
-import { createDefaultEnvironment } from '../server/rooms/environments/room.ts';
-import { insertProject } from '../server/rooms/projects/room.ts';
+import { createDefaultEnvironment } from '../server/rooms/environments/work.ts';
+import { insertProject } from '../server/rooms/projects/public.ts';
 import { openMeasuredPlatform } from './harness/platform.ts';
 
 const followers = 50;

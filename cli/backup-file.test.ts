@@ -10,7 +10,7 @@ import type { Blobs } from '../server/drivers/blobs/blobs.ts';
 import { openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import { ulid } from '../server/kernel/id.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
-import { backupContent, insertBackup, makeRestorable, type BackupPart } from '../server/rooms/backups/room.ts';
+import { backupContent, insertBackup, makeRestorable, type BackupPart } from '../server/rooms/backups/public.ts';
 import { deploySample } from '../server/test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../server/test-platform.ts';
 import { sampleProject } from '../server/test-samples.ts';

@@ -22,15 +22,15 @@ import {
   backupContent,
   BackupPart,
   fitStack,
-  insertFound,
   manifestPart,
   sealedStack,
   Unfit,
   type BackupContent,
   type Manifest,
-} from '../server/rooms/backups/room.ts';
-import { environmentById, type Environment } from '../server/rooms/environments/room.ts';
-import { inScratch, noteStoring, removeLeftScratch } from '../server/rooms/recovery/room.ts';
+} from '../server/rooms/backups/public.ts';
+import { insertFound } from '../server/rooms/backups/work.ts';
+import { environmentById, type Environment } from '../server/rooms/environments/public.ts';
+import { inScratch, noteStoring, removeLeftScratch } from '../server/rooms/recovery/public.ts';
 import { type Kept, withBackups } from './backup.ts';
 
 const run = promisify(execFile);

@@ -8,16 +8,9 @@ import type { BackupPlace } from '../server/drivers/blobs/places.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import {
-  allBackups,
-  broughtBackLine,
-  noteVerdict,
-  repairedLine,
-  repairStore,
-  verdictOn,
-  type ListedBackup,
-} from '../server/rooms/backups/room.ts';
-import { projectById } from '../server/rooms/projects/room.ts';
+import { allBackups, type ListedBackup } from '../server/rooms/backups/public.ts';
+import { broughtBackLine, noteVerdict, repairedLine, repairStore, verdictOn } from '../server/rooms/backups/work.ts';
+import { projectById } from '../server/rooms/projects/public.ts';
 import {
   backUpPlatform,
   forgetOldPlatformBackups,
@@ -26,7 +19,7 @@ import {
   removeLeftScratch,
   repairPlatformBackups,
   storedPlatform,
-} from '../server/rooms/recovery/room.ts';
+} from '../server/rooms/recovery/public.ts';
 import { withDatabase } from './database.ts';
 
 export interface Kept {

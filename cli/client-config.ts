@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { readConfig } from '../server/config.ts';
 import { openSecrets } from '../server/kernel/secrets.ts';
-import { sshHostKeyLine } from '../server/rooms/ssh/room.ts';
+import { sshHostKeyLine } from '../server/rooms/ssh/public.ts';
 import { secretKeysOf } from './backup.ts';
 import { clientConfiguration, clientFolder } from './client-configuration.ts';
 import { withDatabase } from './database.ts';

@@ -8,7 +8,7 @@ import { openEmbeddedPostgres, runningEmbeddedPostgresUrl } from '../server/driv
 import { migrate } from '../server/kernel/migrate.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
-import { stateOfDatabase } from '../server/rooms/recovery/room.ts';
+import { stateOfDatabase } from '../server/rooms/recovery/public.ts';
 
 /** Where there is no installation, nothing is made that would look like one. */
 export async function withDatabase(config: Config, work: (db: Db) => Promise<void>) {

@@ -3,9 +3,10 @@ import { readConfig } from '../server/config.ts';
 import { readRows } from '../server/kernel/activity-log.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import { actorById } from '../server/rooms/activities/room.ts';
-import { earlierDeployments } from '../server/rooms/deployments/room.ts';
-import { environmentById, startRollback } from '../server/rooms/environments/room.ts';
+import { actorById } from '../server/rooms/activities/public.ts';
+import { earlierDeployments } from '../server/rooms/deployments/public.ts';
+import { environmentById } from '../server/rooms/environments/public.ts';
+import { startRollback } from '../server/rooms/environments/work.ts';
 import { withDatabase } from './database.ts';
 
 const lookMilliseconds = 300;

@@ -5,7 +5,7 @@ import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
-import { imageLimits } from '../server/rooms/deployments/room.ts';
+import { imageLimits } from '../server/rooms/deployments/work.ts';
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
 

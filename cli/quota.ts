@@ -9,7 +9,7 @@ import {
   type Limits,
   type Quota,
   type QuotaOwner,
-} from '../server/rooms/deployments/room.ts';
+} from '../server/rooms/deployments/public.ts';
 
 const example =
   'Say whose it is and what is allowed: ./offshoot quota set project <id> environments=5 cpu=4 memory=8192 disk=20000, or ' +

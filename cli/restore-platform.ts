@@ -33,7 +33,7 @@ import {
   type Outcome,
   type Settled,
   type State,
-} from '../server/rooms/recovery/room.ts';
+} from '../server/rooms/recovery/public.ts';
 import { placesOf } from './backup.ts';
 
 export interface Wanted {

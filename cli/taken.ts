@@ -16,7 +16,7 @@ import { run } from '../server/drivers/volumes/command.ts';
 import { lookAtVolumes, type VolumesLook } from '../server/drivers/volumes/look-at-volumes.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import { logsFolder } from '../server/machine.ts';
-import { imageLimits, knownClusters, machineUse, volumeOwners, type VolumeKind } from '../server/rooms/deployments/room.ts';
+import { imageLimits, knownClusters, machineUse, volumeOwners, type VolumeKind } from '../server/rooms/deployments/work.ts';
 import { lookAtDatabase } from './database.ts';
 
 interface Taken {

@@ -47,7 +47,10 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   install: ['', 'this program as a service of the machine (systemd); what is set as OFFSHOOT_* becomes its settings'],
   upgrade: ['[folder] [--back] [--yes]', 'the service to this version, or to that in the folder; --back to the one before'],
   uninstall: ['[--data] [--yes]', 'the service ends and is removed; its data and settings only with --data'],
-  test: ['[fast | machines] [filter]…', 'for developers: all tests, those of the fast loop, those on virtual machines, or those whose file name matches'],
+  test: [
+    '[fast | machines] [filter]…',
+    'for developers: all tests, those of the fast loop, those on virtual machines, or those whose file name matches',
+  ],
   check: ['', 'for developers: types, lint, format'],
   bench: ['[name]', 'for developers: performance, as ratios to an anchor measured in the same run'],
   schema: ['', 'for developers: server/schema.sql and database.ts from the migrations'],

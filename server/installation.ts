@@ -5,8 +5,8 @@
 import type { Config } from './config.ts';
 import { randomSecret, type Secrets } from './kernel/secrets.ts';
 import type { Db } from './kernel/sql.ts';
-import { createKeys, hashPassword } from './rooms/sign-in/room.ts';
-import { createApiToken, insertUser } from './rooms/users/room.ts';
+import { createKeys, hashPassword } from './rooms/sign-in/public.ts';
+import { createApiToken, insertUser } from './rooms/users/public.ts';
 
 interface FirstCredentials {
   email: string;

@@ -24,8 +24,8 @@ import { openPlatform } from './platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
-import { adoptHosts } from './rooms/deployments/room.ts';
-import { serveSsh } from './rooms/ssh/room.ts';
+import { adoptHosts } from './rooms/deployments/work.ts';
+import { serveSsh } from './rooms/ssh/public.ts';
 import { tellReady } from './service-manager.ts';
 
 process.on('uncaughtException', endWithSentence);

@@ -16,8 +16,8 @@ import type { Db } from './kernel/sql.ts';
 import type { Requirement } from './kernel/access.ts';
 import type { Problem } from './kernel/problem.ts';
 import type { Grants, Permission, Scope } from './permissions.ts';
-import { createCallerOf, openKeys, type Credential, type Keys } from './rooms/sign-in/room.ts';
-import type { User } from './rooms/users/room.ts';
+import { createCallerOf, openKeys, type Credential, type Keys } from './rooms/sign-in/public.ts';
+import type { User } from './rooms/users/public.ts';
 
 export type { Permission, Scope } from './permissions.ts';
 

@@ -9,8 +9,8 @@ import { openTestContainers } from './test-images.ts';
 import { openTestPlatform } from './test-platform.ts';
 import { commitFiles } from './test-repository.ts';
 import { sampleProject } from './test-samples.ts';
-import { machineName } from './rooms/environments/room.ts';
-import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment, type DeployRequest } from './rooms/deployments/room.ts';
+import { machineName } from './rooms/environments/public.ts';
+import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment, type DeployRequest } from './rooms/deployments/work.ts';
 import { openMemoryEdge, rememberingEdge } from './test-memory-edge.ts';
 
 const Environment = Type.Object({ environment: Type.String() });

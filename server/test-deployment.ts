@@ -1,7 +1,8 @@
 import { shortId } from './kernel/id.ts';
 import type { EnvironmentType } from './permissions.ts';
 import type { Platform } from './platform.ts';
-import { ensureEntropy, insertDeployment, makeCurrent, type Stack } from './rooms/deployments/room.ts';
+import type { Stack } from './rooms/deployments/public.ts';
+import { ensureEntropy, insertDeployment, makeCurrent } from './rooms/deployments/work.ts';
 import { sampleStack, shop } from './test-stack.ts';
 
 /** Writes down that the stack is what the environment runs. Nothing runs. */

@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 import { activitiesOf } from './kernel/room.ts';
 import { startRunner } from './kernel/runner.ts';
 import { rooms } from './rooms.ts';
-import { serveSsh } from './rooms/ssh/room.ts';
+import { serveSsh } from './rooms/ssh/public.ts';
 import { openTestPlatform, type Person } from './test-platform.ts';
 import { sampleOrganization, sampleProject } from './test-samples.ts';
 

@@ -22,7 +22,7 @@ import { openDatabase, openPool } from './kernel/sql.ts';
 import { logsFolder } from './machine.ts';
 import type { Platform } from './platform.ts';
 import { rooms } from './rooms.ts';
-import { pushActivity } from './rooms/environments/room.ts';
+import { pushActivity } from './rooms/environments/work.ts';
 import { openTestImages, testEnvironment } from './test-images.ts';
 import { openMemoryEdge } from './test-memory-edge.ts';
 

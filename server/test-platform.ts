@@ -22,8 +22,8 @@ import { fingerprint, openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { rooms as allRooms } from './rooms.ts';
-import { createKeys } from './rooms/sign-in/room.ts';
-import { createApiToken, insertUser, type User } from './rooms/users/room.ts';
+import { createKeys } from './rooms/sign-in/public.ts';
+import { createApiToken, insertUser, type User } from './rooms/users/public.ts';
 
 export interface Reply {
   status: number;

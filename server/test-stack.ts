@@ -1,6 +1,6 @@
 /** A stack for tests: a shop with two apps, a worker, and three services, in the environment `main` of a project. */
-import type { App, Location, ProjectModel, ResolvedRoute, Route, Service, Task, UpstreamRoute, Worker } from './rooms/builds/room.ts';
-import type { Stack } from './rooms/deployments/room.ts';
+import type { App, Location, ProjectModel, ResolvedRoute, Route, Service, Task, UpstreamRoute, Worker } from './rooms/builds/public.ts';
+import type { Stack } from './rooms/deployments/public.ts';
 
 const instance = {
   relationships: {},

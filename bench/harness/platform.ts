@@ -17,8 +17,8 @@ import { openSecrets } from '../../server/kernel/secrets.ts';
 import { openDatabase, openPool } from '../../server/kernel/sql.ts';
 import { openPlatform } from '../../server/platform.ts';
 import { rooms } from '../../server/rooms.ts';
-import { createKeys } from '../../server/rooms/sign-in/room.ts';
-import { createApiToken, insertUser } from '../../server/rooms/users/room.ts';
+import { createKeys } from '../../server/rooms/sign-in/public.ts';
+import { createApiToken, insertUser } from '../../server/rooms/users/public.ts';
 
 export async function openMeasuredPlatform() {
   const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));

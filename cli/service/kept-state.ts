@@ -17,7 +17,7 @@ import {
   endRestoring,
   loadDatabase,
   stateOfDatabase,
-} from '../../server/rooms/recovery/room.ts';
+} from '../../server/rooms/recovery/public.ts';
 import { withPlainDatabase } from '../database.ts';
 import { type Places, programFolder } from './places.ts';
 import type { Service } from './service.ts';

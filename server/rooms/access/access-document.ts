@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Ulid, Uuid } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { ProjectId } from '../projects/room.ts';
-import { userById } from '../users/room.ts';
+import { ProjectId } from '../projects/public.ts';
+import { userById } from '../users/public.ts';
 import { newestAccessOf } from './queries.ts';
 
 const grantsMax = 1000;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { environmentTypes } from '../../permissions.ts';
-import { projectById, ProjectId, type Project } from '../projects/room.ts';
+import { projectById, ProjectId, type Project } from '../projects/public.ts';
 
 interface EnvironmentTypeOf {
   id: string;

@@ -7,8 +7,8 @@
 import { sql } from 'kysely';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { joinOrganization } from '../organizations/room.ts';
-import { inOrder } from '../projects/room.ts';
+import { joinOrganization } from '../organizations/public.ts';
+import { inOrder } from '../projects/public.ts';
 
 export interface UserGrant {
   project_id: string;

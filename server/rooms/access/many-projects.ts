@@ -2,7 +2,7 @@
 import type { Page } from '../../kernel/paging.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Caller } from '../../platform.ts';
-import { effectivePermissions } from '../projects/room.ts';
+import { effectivePermissions } from '../projects/public.ts';
 import { refuseProjects } from './grant-access.ts';
 
 /** Absent, invisible and not theirs to manage are answered alike. */

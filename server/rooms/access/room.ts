@@ -9,9 +9,6 @@ import * as olderAccessLists from './operations/older-access-lists.ts';
 import * as teamAccess from './operations/team-access.ts';
 import * as userAccess from './operations/user-access.ts';
 
-export { grantMaker } from './grant-access.ts';
-export { projectIdsOf } from './queries.ts';
-
 export const access: Room = {
   name: 'Access',
   about: 'Who may do what in a project: people, teams, and what the two amount to.',

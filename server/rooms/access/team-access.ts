@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Time, Ulid } from '../../kernel/schema.ts';
-import { ProjectId } from '../projects/room.ts';
+import { ProjectId } from '../projects/public.ts';
 import { teamAccessOf, type TeamAccess } from './queries.ts';
 
 const params = { project_id: ProjectId, team_id: Ulid };

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Time, Ulid, Uuid } from '../../kernel/schema.ts';
-import { ProjectId, ProjectPermissions } from '../projects/room.ts';
+import { ProjectId, ProjectPermissions } from '../projects/public.ts';
 import { userAccessOf, type UserAccess } from './queries.ts';
 
 const params = { project_id: ProjectId, user_id: Uuid };

@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { displayName } from '../users/room.ts';
+import { displayName } from '../users/public.ts';
 
 export interface Actor {
   id: string;

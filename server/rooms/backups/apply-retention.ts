@@ -3,7 +3,7 @@
  * policy, not from the time: environments in which neither has changed are not looked at, however many backups they have.
  */
 import type { Db } from '../../kernel/sql.ts';
-import { retentionFor } from '../projects/room.ts';
+import { retentionFor } from '../projects/public.ts';
 import { changedEnvironments, keptBackups, letGo, noteApplied, tellExpiry, type ChangedEnvironment, type KeptRow } from './going.ts';
 import { retain } from './retention.ts';
 import { calendarOf } from './schedule.ts';

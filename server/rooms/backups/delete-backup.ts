@@ -7,8 +7,8 @@ import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
-import { environmentById, lockTree, shortly } from '../environments/room.ts';
+import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
+import { environmentById, lockTree, shortly } from '../environments/public.ts';
 import { markDeleting, noteDeletion, removeRows, type Backup } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 

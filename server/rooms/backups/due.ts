@@ -2,8 +2,8 @@
 import { Problem } from '../../kernel/problem.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
-import { actorById } from '../activities/room.ts';
-import { retentionFor } from '../projects/room.ts';
+import { actorById } from '../activities/public.ts';
+import { retentionFor } from '../projects/public.ts';
 import { calendarOf, slotAt } from './schedule.ts';
 import { candidates, claimSlot, type Candidate } from './slots.ts';
 import { startBackup } from './start-backup.ts';

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { isBeingMade } from '../environments/room.ts';
+import { isBeingMade } from '../environments/public.ts';
 
 const isOpen = (activityId: string) =>
   sql<boolean>`exists (select from activities where activities.id = ${sql.ref(activityId)}

@@ -7,8 +7,9 @@ import { ulid } from '../../kernel/id.ts';
 import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type TestPlatform } from '../../test-platform.ts';
 import { sampleProject } from '../../test-samples.ts';
-import type { Stack } from '../deployments/room.ts';
-import { adoptBackups, insertBackup, makeRestorable, manifestPart, sealedStack, type Manifest } from './room.ts';
+import type { Stack } from '../deployments/public.ts';
+import { insertBackup, makeRestorable, manifestPart, sealedStack, type Manifest } from './public.ts';
+import { adoptBackups } from './work.ts';
 import { tidyBackups } from './tidy.ts';
 
 let home: TestPlatform;

@@ -7,7 +7,7 @@ import { openTestDeployments, type TestDeployments } from '../../test-deployed-p
 import { deploySample } from '../../test-deployment.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { sampleProject } from '../../test-samples.ts';
-import { backupSnapshot } from '../deployments/room.ts';
+import { backupSnapshot } from '../deployments/public.ts';
 import { startDueBackups, startIfDue } from './due.ts';
 import { allBackups } from './listed.ts';
 import { insertBackup, makeRestorable, storedBefore } from './queries.ts';

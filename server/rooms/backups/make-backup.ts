@@ -13,15 +13,8 @@ import { Problem } from '../../kernel/problem.ts';
 import { nudge } from '../../kernel/reconciler.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
-import {
-  currentlyDeployed,
-  forgetSnapshots,
-  removeSnapshots,
-  snapshotStack,
-  wakeForWork,
-  type Deployed,
-  type Snapshots,
-} from '../deployments/room.ts';
+import { currentlyDeployed, type Deployed } from '../deployments/public.ts';
+import { forgetSnapshots, removeSnapshots, snapshotStack, wakeForWork, type Snapshots } from '../deployments/work.ts';
 import { manifestOf, manifestPart } from './manifest.ts';
 import { sizesOf, type BackupPart } from './parts.ts';
 import { abandonBackup, insertBackup, makeRestorable, storedBefore } from './queries.ts';

@@ -7,7 +7,7 @@ import { Time, Ulid } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { flawOf, oneOf, orNull } from '../../kernel/written-down.ts';
 import { environmentTypes } from '../../permissions.ts';
-import { backupSnapshot } from '../deployments/room.ts';
+import { backupSnapshot } from '../deployments/public.ts';
 import { BackupPart } from './parts.ts';
 import { Unfit } from './unfit.ts';
 

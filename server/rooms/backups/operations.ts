@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { array, deleted, one, operation, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
-import { actorOf, changed } from '../activities/room.ts';
-import { EnvironmentEntity } from '../environments/room.ts';
+import { actorOf, changed } from '../activities/public.ts';
+import { EnvironmentEntity } from '../environments/public.ts';
 import { BackupEntity } from './backup.ts';
 import { mayDelete, noDeletion, startDeletion } from './delete-backup.ts';
 import { backupsOf } from './queries.ts';

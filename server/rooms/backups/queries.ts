@@ -4,7 +4,7 @@ import type { Stored } from '../../drivers/blobs/blobs.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { parseStack, type Stack } from '../deployments/room.ts';
+import { parseStack, type Stack } from '../deployments/public.ts';
 import type { BackupPart } from './parts.ts';
 import { Unfit } from './unfit.ts';
 

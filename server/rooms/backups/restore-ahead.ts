@@ -4,8 +4,8 @@
  */
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { modelAhead, refuseRestoreAhead, type RestoredData, type RestorePlan } from '../deployments/room.ts';
-import { environmentById, type Environment } from '../environments/room.ts';
+import { modelAhead, refuseRestoreAhead, type RestoredData, type RestorePlan } from '../deployments/work.ts';
+import { environmentById, type Environment } from '../environments/public.ts';
 import { openedStack, type Backup } from './queries.ts';
 import { bytesWithoutHoles, titleOf } from './restore-backup.ts';
 import { restorableContent } from './restore-queries.ts';

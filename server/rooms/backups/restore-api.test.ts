@@ -5,8 +5,9 @@ import { sampleBackup } from '../../test-samples.ts';
 import { database, shop } from '../../test-stack.ts';
 import { openTestPlatform } from '../../test-platform.ts';
 import { commitFiles } from '../../test-repository.ts';
-import { setQuota } from '../deployments/room.ts';
-import { environments, machineName } from '../environments/room.ts';
+import { setQuota } from '../deployments/public.ts';
+import { machineName } from '../environments/public.ts';
+import { environments } from '../environments/room.ts';
 
 const home = await openTestPlatform();
 const { db } = home.platform;

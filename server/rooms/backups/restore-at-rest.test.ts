@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { deployments, forgetStack } from '../deployments/room.ts';
+import { forgetStack } from '../deployments/work.ts';
+import { deployments } from '../deployments/room.ts';
 import { newestBackup, startRecovery } from './recover-environments.ts';
 import { drillFiles, openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
 

@@ -9,9 +9,11 @@ import { activity, startActivity, type Activity, type Work } from '../../kernel/
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
-import { currentStack, deployEnvironment, restoreAtRest, type DeployRequest, type Restoring } from '../deployments/room.ts';
-import { environmentById, makeBranch, type Environment } from '../environments/room.ts';
+import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
+import { currentStack } from '../deployments/public.ts';
+import { deployEnvironment, restoreAtRest, type DeployRequest, type Restoring } from '../deployments/work.ts';
+import { environmentById, type Environment } from '../environments/public.ts';
+import { makeBranch } from '../environments/work.ts';
 import { noteUnrestorable } from './damage.ts';
 import type { BackupPart } from './parts.ts';
 import { openedStack, type Backup } from './queries.ts';

@@ -8,8 +8,9 @@ import { activityRow, eachStepTwice, workThrough } from '../../test-activities.t
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { commitFiles, git } from '../../test-repository.ts';
-import { deployments, wakeEnvironment } from '../deployments/room.ts';
-import { recordPush } from '../environments/room.ts';
+import { wakeEnvironment } from '../deployments/work.ts';
+import { deployments } from '../deployments/room.ts';
+import { recordPush } from '../environments/work.ts';
 import { fetchingOnce, openDrill, smallFiles, workOff, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { isBeingBackedUp } from '../environments/room.ts';
+import { isBeingBackedUp } from '../environments/public.ts';
 
 /** Of one that failed. After the last the next slot is waited for. */
 const attemptsMax = 3;

@@ -3,8 +3,8 @@ import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
-import { environment as named, person, sentence, type Actor } from '../activities/room.ts';
-import { environmentById, lockTree, shortly, type Environment } from '../environments/room.ts';
+import { environment as named, person, sentence, type Actor } from '../activities/public.ts';
+import { environmentById, lockTree, shortly, type Environment } from '../environments/public.ts';
 import { backupActivity } from './make-backup.ts';
 
 /**

@@ -8,7 +8,7 @@
 import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
-import { backupsWithSnapshots, removeSnapshots } from '../deployments/room.ts';
+import { backupsWithSnapshots, removeSnapshots } from '../deployments/work.ts';
 import { applyRetention } from './apply-retention.ts';
 import { projectsToReview } from './damage.ts';
 import { beingMade, goingBackups, hasBackups, letExpire, noteOrphans, settleForgotten, type GoingBackups } from './going.ts';

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Db } from '../../kernel/sql.ts';
-import { openProjectPlaces, type Asker } from '../projects/room.ts';
+import { openProjectPlaces, type Asker } from '../projects/public.ts';
 import { buildsMaxOf } from './queries.ts';
 
 const places = openProjectPlaces(Math.max(2, Math.floor(availableParallelism() / 2)));

@@ -4,7 +4,7 @@ import { titleOf, type Buildable } from './buildable.ts';
 import { appFolder, cacheFolder, cacheVariables, toolVariables, wordBytesMax } from './build-commands.ts';
 import { buildView } from './config/identity.ts';
 import type { Json } from './config/model.ts';
-import type { EffectiveVariable } from '../variables/room.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 
 export interface Told {
   project: { id: string; entropy: string };

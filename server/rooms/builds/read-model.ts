@@ -2,7 +2,7 @@
 import { catalogue } from '../../drivers/images/catalogue.ts';
 import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { cronSettingsOf, projectById, settingsOf } from '../projects/room.ts';
+import { cronSettingsOf, projectById, settingsOf } from '../projects/public.ts';
 import { isConfigured } from './config/families.ts';
 import { imagesOf } from './config/images.ts';
 import { printMessages } from './config/message.ts';

@@ -10,7 +10,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { environmentTypes, rolesIn } from '../../permissions.ts';
 import type { Platform } from '../../platform.ts';
-import { projectById } from '../projects/room.ts';
+import { projectById } from '../projects/public.ts';
 import { grantsIn } from './queries.ts';
 import { treeOfCommit } from './source-tree.ts';
 

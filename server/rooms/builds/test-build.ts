@@ -1,6 +1,6 @@
 /** What tests of builds start from: an application as a configuration would give it, and commits that hold its files. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EffectiveVariable } from '../variables/room.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 import type { App, ProjectModel } from './config/model.ts';
 import type { BuildWork } from './build-apps.ts';
 

@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import type { Cron } from '../builds/room.ts';
+import type { Cron } from '../builds/public.ts';
 
 type Row = Selectable<Database['crons']>;
 export type CronAddress = Pick<Row, 'project_id' | 'environment_id' | 'app' | 'name'>;

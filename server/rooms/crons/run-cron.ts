@@ -2,8 +2,9 @@
 import { Type, type Static } from 'typebox';
 import { activity, CommandFailed, type Work } from '../../kernel/activity.ts';
 import type { Platform } from '../../platform.ts';
-import { currentlyDeployed, runLasting, shellScript, type Deployed } from '../deployments/room.ts';
-import { environmentById } from '../environments/room.ts';
+import { currentlyDeployed, shellScript, type Deployed } from '../deployments/public.ts';
+import { runLasting } from '../deployments/work.ts';
+import { environmentById } from '../environments/public.ts';
 import { takeLeftOut } from './queries.ts';
 
 const Input = Type.Object({ environment: Type.String(), app: Type.String(), cron: Type.String() });

@@ -7,7 +7,7 @@
  * So that not all begin at the same second, each comes a little later, always by as much: `H` in its times has that said already.
  */
 import { createHash } from 'node:crypto';
-import { intervalMinutes, parseCron, type CronTimes } from '../builds/room.ts';
+import { intervalMinutes, parseCron, type CronTimes } from '../builds/public.ts';
 import { dayMilliseconds, minuteMilliseconds, momentOf, offsetAt, wallTime } from '../../kernel/wall-clock.ts';
 
 export interface Cadence {

@@ -6,10 +6,10 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { actorById, person, sentence, strong } from '../activities/room.ts';
-import type { Cron } from '../builds/room.ts';
-import { environmentById, shortly } from '../environments/room.ts';
-import { cronSettingsOf, projectById } from '../projects/room.ts';
+import { actorById, person, sentence, strong } from '../activities/public.ts';
+import type { Cron } from '../builds/public.ts';
+import { environmentById, shortly } from '../environments/public.ts';
+import { cronSettingsOf, projectById } from '../projects/public.ts';
 import {
   dueCrons,
   heedSlot,

@@ -5,7 +5,7 @@
 import { catalogue } from '../../drivers/images/catalogue.ts';
 import type { Access, Account } from '../../drivers/images/service.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
-import type { Service } from '../builds/room.ts';
+import type { Service } from '../builds/public.ts';
 import { nameOfType } from './sizes.ts';
 import type { StackSecrets } from './stack.ts';
 

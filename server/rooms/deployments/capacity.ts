@@ -12,7 +12,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { eachOther, inWords, kinds, names, type Amounts } from './amounts.ts';
 import { isWorker, runnablesOf } from './containers.ts';
 import type { Subject } from './queries.ts';

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { Problem } from '../../kernel/problem.ts';
 import { closed } from '../../kernel/schema.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { sizeGroups, type ChosenSizes } from './chosen-sizes.ts';
 import { containerProfiles, containersIn, minimum, nameOfType, profileOf, type Sized } from './sizes.ts';
 import type { Size, SizeGroup, Sizes } from './stack.ts';

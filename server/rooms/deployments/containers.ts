@@ -9,7 +9,7 @@ import { appUser, dataFolder, type Service } from '../../drivers/images/service.
 import { logFile } from '../../drivers/logs/log-folders.ts';
 import type { Container, Limits } from '../../drivers/runtime/runtime.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../builds/room.ts';
+import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../builds/public.ts';
 import { launchOf, listeningOf } from './launch.ts';
 import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
 import { outboundOf, type DomainAddresses } from './outbound.ts';

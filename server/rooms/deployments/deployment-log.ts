@@ -1,6 +1,6 @@
 /** What the log of an activity says of a deployment, in the layout that people know from pushes. */
 import { isStorage } from '../../drivers/images/catalogue.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { runnablesOf } from './containers.ts';
 import type { Deploying } from './deploying.ts';
 import type { DomainAddresses } from './outbound.ts';

@@ -7,7 +7,7 @@ import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
-import { Subscription } from '../projects/room.ts';
+import { Subscription } from '../projects/public.ts';
 import { loadDeployment, type Deployment } from './document.ts';
 import { HttpAccess, RouteFields } from './route.ts';
 

@@ -1,6 +1,6 @@
 /** Two things of one environment never share a container or a volume: where their names would, one of them has to be called otherwise. */
 import { Problem } from '../../kernel/problem.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { labelOf } from './names.ts';
 import { workersIn } from './workers.ts';
 

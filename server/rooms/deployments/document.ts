@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Platform } from '../../platform.ts';
-import type { App, Instance, Service, Task, WorkerDocument } from '../builds/room.ts';
-import { capabilities, projectById, settingsOf, subscriptionOf, type Project } from '../projects/room.ts';
+import type { App, Instance, Service, Task, WorkerDocument } from '../builds/public.ts';
+import { capabilities, projectById, settingsOf, subscriptionOf, type Project } from '../projects/public.ts';
 import { deployedById } from './queries.ts';
 import { clusterOf } from './relationships.ts';
 import {

@@ -7,7 +7,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { areSlugsKept } from '../builds/room.ts';
+import { areSlugsKept } from '../builds/public.ts';
 
 export interface EarlierDeployment {
   id: string;

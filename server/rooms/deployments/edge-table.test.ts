@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ResolvedRoute } from '../builds/room.ts';
+import type { ResolvedRoute } from '../builds/public.ts';
 import { edgeEnvironmentOf, type EdgeSituation } from './edge-table.ts';
 import { app, host, location, resolved, route, sampleStack, shop } from '../../test-stack.ts';
 

@@ -2,7 +2,7 @@
  * What the edge is told of an environment: its routes as resolved, as far as it has their hosts, and of each app how its requests and files are served.
  */
 import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance, Location, PathRedirect, Route, Upstream } from '../../../edge/table.ts';
-import type { App, Location as ConfiguredLocation, Redirects, ResolvedRoute } from '../builds/room.ts';
+import type { App, Location as ConfiguredLocation, Redirects, ResolvedRoute } from '../builds/public.ts';
 import { claimOf, type Claims } from './claim-hosts.ts';
 import { hostOf } from './host-names.ts';
 import { clusterOf } from './relationships.ts';

@@ -8,7 +8,7 @@ import { shortId } from '../../kernel/id.ts';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner, type Runner } from '../../kernel/runner.ts';
 import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
-import { serveSsh } from '../ssh/room.ts';
+import { serveSsh } from '../ssh/public.ts';
 import { openSshClient, type SshClient } from '../../test-ssh-client.ts';
 import { rooms } from '../../rooms.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';

@@ -9,7 +9,7 @@ import type { Work } from '../../kernel/activity.ts';
 import { commitOf, packedObject, packOf, treeOf, type PackedObject } from '../../drivers/git/test-packs.ts';
 import type { Machine } from '../../machine.ts';
 import { prepareImages } from './places.ts';
-import type { Stack } from './room.ts';
+import type { Stack } from './public.ts';
 import { rooms } from '../../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { sampleOrganization, sampleProject } from '../../test-samples.ts';

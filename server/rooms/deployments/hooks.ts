@@ -4,7 +4,8 @@
  */
 import { CommandFailed, type Work } from '../../kernel/activity.ts';
 import type { Machine } from '../../machine.ts';
-import { maskOf, openOutput, type App } from '../builds/room.ts';
+import type { App } from '../builds/public.ts';
+import { maskOf, openOutput } from '../builds/work.ts';
 import { addToLog, tellInLog } from './app-logs.ts';
 import { instancesOf, located, onceContainerOf, runnablesOf, userCommand, type Places } from './containers.ts';
 import { followInside } from './inside.ts';

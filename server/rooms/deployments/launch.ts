@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Container, Limits } from '../../drivers/runtime/runtime.ts';
-import type { App, PhpRuntime, WorkerDocument } from '../builds/room.ts';
+import type { App, PhpRuntime, WorkerDocument } from '../builds/public.ts';
 import { appPort } from './relationships.ts';
 import { appSocket } from './told-variables.ts';
 

@@ -1,7 +1,8 @@
 /** For the operator: how much of the machine is given out, to how many environments, and whose a volume is. Only looks. */
 import { sql } from 'kysely';
 import type { Db } from '../../kernel/sql.ts';
-import { buildVolumeKind, unneededSlugVolumes } from '../builds/room.ts';
+import { buildVolumeKind } from '../builds/public.ts';
+import { unneededSlugVolumes } from '../builds/work.ts';
 import type { Amounts } from './amounts.ts';
 import { amountsOfOthers } from './capacity.ts';
 import { notedAmounts } from './machine-amounts.ts';

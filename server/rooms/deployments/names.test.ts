@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { catalogue } from '../../drivers/images/catalogue.ts';
-import { isBranchName, machineName, readSshName } from '../environments/room.ts';
+import { isBranchName, machineName, readSshName } from '../environments/public.ts';
 import { app, database, shop } from '../../test-stack.ts';
 import { refuseNamesAlike } from './distinct-names.ts';
 import { generatedHost } from './host-names.ts';

@@ -4,7 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises';
 import type { OutboundRule } from '../../drivers/runtime/runtime.ts';
-import type { FirewallRule, ProjectModel } from '../builds/room.ts';
+import type { FirewallRule, ProjectModel } from '../builds/public.ts';
 import { workersIn } from './workers.ts';
 
 /** By domain; empty where it has none, or where nobody could be asked. */

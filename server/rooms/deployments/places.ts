@@ -4,7 +4,7 @@ import type { Images } from '../../drivers/images/images.ts';
 import type { Work } from '../../kernel/activity.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
-import { openProjectPlaces } from '../projects/room.ts';
+import { openProjectPlaces } from '../projects/public.ts';
 import { ensureAppLogs, stackLogs } from './app-logs.ts';
 import { logsPlace, volumesOf, type Places } from './containers.ts';
 import { addressesOf, domainsOf } from './outbound.ts';

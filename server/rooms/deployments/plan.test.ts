@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { app, cache, database, sampleStack, service, shop, task, worker } from '../../test-stack.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { planDeployment } from './plan.ts';
 import type { Deployed } from './queries.ts';
 import type { Stack } from './stack.ts';

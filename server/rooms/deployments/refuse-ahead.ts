@@ -4,7 +4,7 @@
  */
 import type { Platform } from '../../platform.ts';
 import type { Tx } from '../../kernel/sql.ts';
-import type { ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
 import { amountsOf, refuseMoreThanThereIs, refuseToRunAgain } from './capacity.ts';
 import { sizesFrom, sizesOf, type SizesRequest } from './deploying.ts';
 import { notedAmounts, notedFreeBytes } from './machine-amounts.ts';

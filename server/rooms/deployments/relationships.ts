@@ -7,7 +7,7 @@
  */
 import { catalogue } from '../../drivers/images/catalogue.ts';
 import { relationshipOf, type RelationshipShape } from '../../drivers/images/service.ts';
-import type { App, Relationship, Service, WorkerDocument } from '../builds/room.ts';
+import type { App, Relationship, Service, WorkerDocument } from '../builds/public.ts';
 import { nameOfType } from './sizes.ts';
 import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';

@@ -4,7 +4,7 @@ import { startActivity } from '../../kernel/activity.ts';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { commitFiles } from '../../test-repository.ts';
-import { pushActivity } from '../environments/room.ts';
+import { pushActivity } from '../environments/work.ts';
 import { noteMachineAmounts } from './machine-amounts.ts';
 import { keepStacksRunning } from './reconcilers.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../test-deployed-project.ts';

@@ -7,7 +7,7 @@ import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable } from '../../kernel/schema.ts';
 import type { Platform, Scope } from '../../platform.ts';
-import type { Route as ConfiguredRoute } from '../builds/room.ts';
+import type { Route as ConfiguredRoute } from '../builds/public.ts';
 import { currentStack } from './queries.ts';
 import type { Stack } from './stack.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Config } from '../../config.ts';
-import type { Task } from '../builds/room.ts';
+import type { Task } from '../builds/public.ts';
 import type { Amounts } from './amounts.ts';
 import { holdCapacity, refuseMoreThanThereIs } from './capacity.ts';
 import { subjectOf } from './queries.ts';

@@ -5,7 +5,7 @@
 import type { Config } from '../../config.ts';
 import { catalogue, isStorage } from '../../drivers/images/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
-import type { App, ContainerProfile, ProjectModel, Service, Task, WorkerDocument } from '../builds/room.ts';
+import type { App, ContainerProfile, ProjectModel, Service, Task, WorkerDocument } from '../builds/public.ts';
 import type { ChosenSizes } from './chosen-sizes.ts';
 import type { Size, SizeGroup, Sizes } from './stack.ts';
 import { workersIn } from './workers.ts';

@@ -10,7 +10,7 @@ import { eachStepTwice } from '../../test-activities.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import type { CollectLimits } from '../../drivers/images/images.ts';
 import { shortId } from '../../kernel/id.ts';
-import { machineName } from '../environments/room.ts';
+import { machineName } from '../environments/public.ts';
 import { collectUnused } from './image-upkeep.ts';
 import { currentlyDeployed, insertDeployment, makeCurrent, newDeployment } from './queries.ts';
 import { keepStacksRunning } from './reconcilers.ts';

@@ -7,7 +7,7 @@ import { Value } from 'typebox/value';
 import { ProjectId } from '../../ids.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { flawOf, mapBy, mapOf, oneOf, orNull } from '../../kernel/written-down.ts';
-import { HttpAccessSchema, namePattern, ProjectModelSchema, ResolvedRouteSchema, workersOf } from '../builds/room.ts';
+import { HttpAccessSchema, namePattern, ProjectModelSchema, ResolvedRouteSchema, workersOf } from '../builds/public.ts';
 import { containerProfiles, profileOf } from './sizes.ts';
 import type { Stack } from './stack.ts';
 

@@ -5,8 +5,8 @@
  * Everything that runs is derived from it by pure functions: containers (containers.ts), what applications are told (told-variables.ts), the
  * table of the edge (edge-table.ts), the document of the API (document.ts).
  */
-import type { ProjectModel } from '../builds/room.ts';
-import type { EffectiveVariable } from '../variables/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Account } from '../../drivers/images/service.ts';
 import type { HttpAccess } from '../../../edge/table.ts';
@@ -68,4 +68,4 @@ export interface StackSecrets {
 }
 
 export type ResolvedRoutes = Record<string, ResolvedRoute>;
-export type ResolvedRoute = import('../builds/room.ts').ResolvedRoute;
+export type ResolvedRoute = import('../builds/public.ts').ResolvedRoute;

@@ -4,7 +4,7 @@
  * the runtime's, who knows them.)
  */
 import type { Limits } from '../../drivers/runtime/runtime.ts';
-import { phpSettingsFolder, type Json } from '../builds/room.ts';
+import { phpSettingsFolder, type Json } from '../builds/public.ts';
 import type { Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
 import { appDocument, phpSettings, toldRoutes, toldVariables, type Listener } from './told-variables.ts';

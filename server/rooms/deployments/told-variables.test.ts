@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ProjectModel } from '../builds/room.ts';
-import type { EffectiveVariable } from '../variables/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 import { accessOf, accountsFor } from './accounts.ts';
 import { internalNamesOf, relationshipsOf, type Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';

@@ -3,8 +3,8 @@
  * project, variables of the configuration. (`.environment` of the app comes after all of them, in the container.)
  */
 import { Problem } from '../../kernel/problem.ts';
-import type { App, Json, ResolvedRoute, Task, WorkerDocument } from '../builds/room.ts';
-import type { EffectiveVariable } from '../variables/room.ts';
+import type { App, Json, ResolvedRoute, Task, WorkerDocument } from '../builds/public.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 import { appPort, type Endpoint, type Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
 

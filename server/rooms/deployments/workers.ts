@@ -1,4 +1,4 @@
-import { workersOf, type ProjectModel, type WorkerDocument } from '../builds/room.ts';
+import { workersOf, type ProjectModel, type WorkerDocument } from '../builds/public.ts';
 
 /** The workers of all apps, by `<app>--<worker>`. */
 export const workersIn = ({ applications }: Pick<ProjectModel, 'applications'>): Record<string, WorkerDocument> =>

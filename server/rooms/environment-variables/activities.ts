@@ -6,9 +6,9 @@ import { activity, startActivity, type Activity } from '../../kernel/activity.ts
 import type { Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Caller } from '../../platform.ts';
-import { actorOf, environment as named, person, sentence, variable as mention } from '../activities/room.ts';
-import { deployBranch } from '../environments/room.ts';
-import { VariableInput, variableSummary, type ToldVariable, type Verb } from '../variables/room.ts';
+import { actorOf, environment as named, person, sentence, variable as mention } from '../activities/public.ts';
+import { deployBranch } from '../environments/work.ts';
+import { VariableInput, variableSummary, type ToldVariable, type Verb } from '../variables/public.ts';
 
 const inEnvironment = (type: string) =>
   activity({

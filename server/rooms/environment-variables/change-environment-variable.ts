@@ -2,9 +2,9 @@
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { changed } from '../activities/room.ts';
-import type { Environment } from '../environments/room.ts';
-import { amendedColumns, columnsOf, refuseTooMuch, shown, takeVariables, type Change } from '../variables/room.ts';
+import { changed } from '../activities/public.ts';
+import type { Environment } from '../environments/public.ts';
+import { amendedColumns, columnsOf, refuseTooMuch, shown, takeVariables, type Change } from '../variables/public.ts';
 import { tellEnvironment, type NamedEnvironment } from './activities.ts';
 import { maySeeOrigin, type EnvironmentVariable } from './environment-variable.ts';
 import {

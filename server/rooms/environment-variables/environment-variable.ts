@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import type { Caller } from '../../platform.ts';
-import { shown, variableFields, VariableId } from '../variables/room.ts';
+import { shown, variableFields, VariableId } from '../variables/public.ts';
 import { environmentVariables, type StoredEnvironmentVariable } from './queries.ts';
 
 export type EnvironmentVariable = ReturnType<typeof shown<StoredEnvironmentVariable>>;

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { array, created, deleted, one, operation, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
-import { EnvironmentEntity } from '../environments/room.ts';
-import { nameAndValue, shown, variableInput } from '../variables/room.ts';
+import { EnvironmentEntity } from '../environments/public.ts';
+import { nameAndValue, shown, variableInput } from '../variables/public.ts';
 import { addEnvironmentVariable, changeEnvironmentVariable, removeEnvironmentVariable } from './change-environment-variable.ts';
 import { EnvironmentVariableEntity, seenBy } from './environment-variable.ts';
 import { environmentVariables } from './queries.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../../database.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { orProblem, type Db, type Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { lineOf, nameIsTaken, type Usage } from '../variables/room.ts';
+import { lineOf, nameIsTaken, type Usage } from '../variables/public.ts';
 
 type OwnEnvironmentVariable = Selectable<Database['environment_variables']>;
 

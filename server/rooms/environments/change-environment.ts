@@ -6,7 +6,7 @@ import type { Changed } from '../../kernel/operation.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence, type Actor } from '../activities/room.ts';
+import { actorOf, changed, environment as named, person, sentence, type Actor } from '../activities/public.ts';
 import { isIP } from 'node:net';
 import { updateHttpAccessActivity, updateRobotsActivity, updateSmtpActivity } from './activities.ts';
 import { compareWithParents } from './compare-with-parents.ts';

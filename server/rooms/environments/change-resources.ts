@@ -4,18 +4,10 @@ import { activity, startActivity } from '../../kernel/activity.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
-import {
-  checkedSizes,
-  chooseSizes,
-  currentSizes,
-  loadNextDeployment,
-  nextStackOf,
-  refuseAhead,
-  type Deployment,
-  type ResourcesChange,
-} from '../deployments/room.ts';
-import { capabilities } from '../projects/room.ts';
+import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
+import { checkedSizes, currentSizes, type Deployment, type ResourcesChange } from '../deployments/public.ts';
+import { chooseSizes, loadNextDeployment, nextStackOf, refuseAhead } from '../deployments/work.ts';
+import { capabilities } from '../projects/public.ts';
 import { concernedBy, deployBranch } from './deploy-branch.ts';
 import { environmentById, lockTree } from './queries.ts';
 import { shortly } from './record-push.ts';

@@ -4,7 +4,7 @@ import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence } from '../activities/room.ts';
+import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
 import { environmentById, lockTree, updateEnvironment, type Environment } from './queries.ts';
 import { shortly } from './record-push.ts';
 import { deployActivity } from './running-activities.ts';

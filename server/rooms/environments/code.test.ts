@@ -6,7 +6,7 @@ import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../t
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { commitFiles, git } from '../../test-repository.ts';
 import { sampleMember, sampleOrganization, sampleProject } from '../../test-samples.ts';
-import { projectById, type Project } from '../projects/room.ts';
+import { projectById, type Project } from '../projects/public.ts';
 import { createDefaultEnvironment } from './create-environment.ts';
 import { adoptBranchesOf, finishPushes } from './reconcilers.ts';
 import { announcePush, recordPush } from './record-push.ts';

@@ -5,7 +5,8 @@ import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { deployEnvironment, stageDeployment, stagesCode, usualInit, type DeployRequest } from '../deployments/room.ts';
+import { stagesCode, usualInit } from '../deployments/public.ts';
+import { deployEnvironment, stageDeployment, type DeployRequest } from '../deployments/work.ts';
 import type { Environment } from './queries.ts';
 
 /** How whoever set off a change wants it deployed. */

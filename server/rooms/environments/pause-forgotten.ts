@@ -4,7 +4,7 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
+import { actorById, environment as named, person, sentence, strong } from '../activities/public.ts';
 import { environmentById, lockTree } from './queries.ts';
 import { shortly } from './record-push.ts';
 import { pauseActivity } from './running-activities.ts';

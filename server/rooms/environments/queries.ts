@@ -2,7 +2,7 @@ import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable
 import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import { areSlugsKept } from '../builds/room.ts';
+import { areSlugsKept } from '../builds/public.ts';
 import { isBeingBackedUp } from './being-backed-up.ts';
 
 type Row = Omit<Selectable<Database['environments']>, 'type'> & { type: EnvironmentType };

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { actorById } from '../activities/room.ts';
-import { projectById } from '../projects/room.ts';
+import { actorById } from '../activities/public.ts';
+import { projectById } from '../projects/public.ts';
 import { deleteEnvironment, lockTree, unmadeEnvironments } from './queries.ts';
 import { recordPush, recordUpdate, type RecordedUpdate } from './record-push.ts';
 

@@ -1,7 +1,7 @@
 /** The durable work on what runs for environments. */
 import { Type } from 'typebox';
 import { activity } from '../../kernel/activity.ts';
-import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment } from '../deployments/room.ts';
+import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment } from '../deployments/work.ts';
 import { deployBranch, Deploying } from './deploy-branch.ts';
 import { stagedTexts } from './queries.ts';
 

@@ -1,6 +1,6 @@
 import { startActivity } from '../../kernel/activity.ts';
 import type { Tx } from '../../kernel/sql.ts';
-import { actorById, environment as named, person, sentence } from '../activities/room.ts';
+import { actorById, environment as named, person, sentence } from '../activities/public.ts';
 import { environmentById } from './queries.ts';
 import { shortly } from './record-push.ts';
 import { redeployActivity } from './running-activities.ts';

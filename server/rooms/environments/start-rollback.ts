@@ -2,8 +2,8 @@
 import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
-import { environment as named, person, sentence, strong, type Actor } from '../activities/room.ts';
-import { rollbackTarget } from '../deployments/room.ts';
+import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
+import { rollbackTarget } from '../deployments/public.ts';
 import { noRolling } from './deploy-branch.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
 import { shortly } from './record-push.ts';

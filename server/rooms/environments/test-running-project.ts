@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { activityRow, workThrough } from '../../test-activities.ts';
 import { commitFiles, git } from '../../test-repository.ts';
 import type { Content, TestDeployments } from '../../test-deployed-project.ts';
-import { projectById } from '../projects/room.ts';
+import { projectById } from '../projects/public.ts';
 import { recordUpdate } from './record-push.ts';
 
 /** Tells its version, what it is told, and what it finds in its store, where it has one. */

@@ -7,9 +7,9 @@ import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { permissions as permissionTable, rolesIn, type Grants } from '../../permissions.ts';
-import { joinOrganization, lackedOf, lockOrganization, memberAt } from '../organizations/room.ts';
-import { effectivePermissions } from '../projects/room.ts';
-import { userById } from '../users/room.ts';
+import { joinOrganization, lackedOf, lockOrganization, memberAt } from '../organizations/public.ts';
+import { effectivePermissions } from '../projects/public.ts';
+import { userById } from '../users/public.ts';
 import { finishInvitation, giveAccess, holdProject, isOfProject, openInvitation, type Invitation } from './queries.ts';
 
 export const invitationGone = () => new Problem('not-found', 'This invitation was used, cancelled or has expired.');

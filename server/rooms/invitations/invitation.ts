@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time, Ulid, Uuid } from '../../kernel/schema.ts';
 import { environmentTypes, organizationPermissions } from '../../permissions.ts';
-import { OrganizationAddress, organizationAt } from '../organizations/room.ts';
-import { ProjectId } from '../projects/room.ts';
+import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
+import { ProjectId } from '../projects/public.ts';
 import { invitationById, isOfProject, type Invitation, type ProjectInvitation } from './queries.ts';
 
 export const typeRoles = ['admin', 'viewer', 'contributor'];

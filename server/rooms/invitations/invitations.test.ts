@@ -4,8 +4,8 @@ import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import { openBrowser as openBrowserOf, password, password_hash } from '../../test-browser.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { setUsersMax } from '../organizations/room.ts';
-import { insertProject } from '../projects/room.ts';
+import { setUsersMax } from '../organizations/public.ts';
+import { insertProject } from '../projects/public.ts';
 
 let home: TestPlatform;
 let ada: Person;

@@ -6,9 +6,9 @@ import { invalidField, Problem } from '../../kernel/problem.ts';
 import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { lockOrganization, refuseWithoutRoom } from '../organizations/room.ts';
-import { countAttempts } from '../sign-in/room.ts';
-import { isEmail } from '../users/room.ts';
+import { lockOrganization, refuseWithoutRoom } from '../organizations/public.ts';
+import { countAttempts } from '../sign-in/public.ts';
+import { isEmail } from '../users/public.ts';
 import { daysValid, invitationLetter } from './letter.ts';
 import {
   closeFormer,

@@ -1,4 +1,4 @@
-import { displayName, type User } from '../users/room.ts';
+import { displayName, type User } from '../users/public.ts';
 
 export const daysValid = 14;
 export const acceptPath = '/accept-invitation';

@@ -3,8 +3,8 @@ import { created, deleted, one, operation, page } from '../../kernel/operation.t
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import { closed } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
-import { keptPermissions, OrganizationEntity, OrganizationPermissions, refuseGrantingMore } from '../organizations/room.ts';
-import { inOrder, projectById, ProjectEntity } from '../projects/room.ts';
+import { keptPermissions, OrganizationEntity, OrganizationPermissions, refuseGrantingMore } from '../organizations/public.ts';
+import { inOrder, projectById, ProjectEntity } from '../projects/public.ts';
 import { detailed, OrganizationInvitationEntity, ProjectInvitationEntity, typeRoles } from './invitation.ts';
 import { invite } from './invite.ts';
 import {

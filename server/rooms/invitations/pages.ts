@@ -1,7 +1,7 @@
 /** What an invited person sees. */
 import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
 import { html, type Html } from '../../kernel/html.ts';
-import { alert, layout } from '../sign-in/room.ts';
+import { alert, layout } from '../sign-in/public.ts';
 
 export interface Shown {
   /** Who invites, to what, and whom. */

@@ -2,7 +2,7 @@ import { sql, type Insertable } from 'kysely';
 import type { Database } from '../../database.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import { orConflict, type Db, type Tx } from '../../kernel/sql.ts';
-import { displayName } from '../users/room.ts';
+import { displayName } from '../users/public.ts';
 
 /** One that expired counts as failed from that moment on; no row is touched for it. */
 const isExpired = sql<boolean>`invitations.state = 'pending' and invitations.expires_at <= now()`;

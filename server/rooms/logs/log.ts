@@ -9,7 +9,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Time } from '../../kernel/schema.ts';
 import { logsFolder } from '../../machine.ts';
 import type { Permission, Platform, Scope } from '../../platform.ts';
-import { environmentById, sshPermission, type Environment } from '../environments/room.ts';
+import { environmentById, sshPermission, type Environment } from '../environments/public.ts';
 
 const nameCharactersMax = 200;
 

@@ -11,7 +11,7 @@ import { logsFolder } from '../../machine.ts';
 import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { fill, sampleLog } from '../../test-samples.ts';
-import { machineName } from '../environments/room.ts';
+import { machineName } from '../environments/public.ts';
 import { collectLogs } from './reconcilers.ts';
 
 let home: TestPlatform;

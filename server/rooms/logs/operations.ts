@@ -1,6 +1,6 @@
 import { array, operation, stream } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { EnvironmentEntity } from '../environments/room.ts';
+import { EnvironmentEntity } from '../environments/public.ts';
 import { LogEntity, logsOfEnvironment } from './log.ts';
 import { followed, LogQuery, told } from './tell-log.ts';
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { operation, plain, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
-import { DeploymentEntity } from '../deployments/room.ts';
-import { EnvironmentEntity } from '../environments/room.ts';
-import { GivenVariables } from '../variables/room.ts';
+import { DeploymentEntity } from '../deployments/public.ts';
+import { EnvironmentEntity } from '../environments/public.ts';
+import { GivenVariables } from '../variables/public.ts';
 import { SourceOperation, sourceOperations } from './source-operations.ts';
 import { notLive, startRuntimeOperation } from './start-runtime-operation.ts';
 import { startSourceOperation } from './start-source-operation.ts';

@@ -8,8 +8,9 @@ import { activity, CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
-import { workersOf, type Operation, type ProjectModel } from '../builds/room.ts';
-import { currentlyDeployed, runLasting, shellScript, wakeBeside, type Deployed } from '../deployments/room.ts';
+import { workersOf, type Operation, type ProjectModel } from '../builds/public.ts';
+import { currentlyDeployed, shellScript, type Deployed } from '../deployments/public.ts';
+import { runLasting, wakeBeside } from '../deployments/work.ts';
 
 const Input = Type.Object({
   environment: Type.String(),

@@ -8,12 +8,13 @@ import { Type, type Static } from 'typebox';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { fetchSubmodules, readModel, removeSourceRuns, runOnSource, type ProjectModel } from '../builds/room.ts';
-import { ensureEntropy } from '../deployments/room.ts';
-import { pushCommits } from '../environments/room.ts';
-import { projectById } from '../projects/room.ts';
-import { pushBytesMax } from '../source/room.ts';
-import { effectiveVariables, openGiven, withGiven } from '../variables/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
+import { fetchSubmodules, readModel, removeSourceRuns, runOnSource } from '../builds/work.ts';
+import { ensureEntropy } from '../deployments/work.ts';
+import { pushCommits } from '../environments/work.ts';
+import { projectById } from '../projects/public.ts';
+import { pushBytesMax } from '../source/public.ts';
+import { effectiveVariables, openGiven, withGiven } from '../variables/public.ts';
 
 const Input = Type.Object({
   environment: Type.String(),

@@ -2,7 +2,8 @@
 import { Type, type Static } from 'typebox';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { readModel, type ProjectModel } from '../builds/room.ts';
+import type { ProjectModel } from '../builds/public.ts';
+import { readModel } from '../builds/work.ts';
 
 export const SourceOperation = Type.Object({
   id: Type.String(),

@@ -2,10 +2,10 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Caller, Permission, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
-import type { Operation, Role } from '../builds/room.ts';
-import { DeploymentEntity, type Deployment } from '../deployments/room.ts';
-import { environmentById, shortly } from '../environments/room.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
+import type { Operation, Role } from '../builds/public.ts';
+import { DeploymentEntity, type Deployment } from '../deployments/public.ts';
+import { environmentById, shortly } from '../environments/public.ts';
 import { runtimeOperationActivity, sealParameters } from './runtime-operation.ts';
 
 interface Wanted {

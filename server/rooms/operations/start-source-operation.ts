@@ -2,10 +2,10 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { invalidField } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
-import { shortly, type Environment } from '../environments/room.ts';
-import { displayName } from '../users/room.ts';
-import { checkedVariables, sealGiven, type GivenVariables } from '../variables/room.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
+import { shortly, type Environment } from '../environments/public.ts';
+import { displayName } from '../users/public.ts';
+import { checkedVariables, sealGiven, type GivenVariables } from '../variables/public.ts';
 import { runOn, sourceOperationActivity } from './source-operation.ts';
 import { sourceOperations } from './source-operations.ts';
 

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
 import { organizationPermissions } from '../../permissions.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { insertProject } from '../projects/room.ts';
-import { setUsersMax } from './room.ts';
+import { insertProject } from '../projects/public.ts';
+import { setUsersMax } from './public.ts';
 
 let home: TestPlatform;
 let ada: Person;

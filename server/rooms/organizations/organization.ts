@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Line, Time, Ulid, unlessEmpty, Uuid } from '../../kernel/schema.ts';
-import { CountryInAnyCase } from '../users/room.ts';
+import { CountryInAnyCase } from '../users/public.ts';
 import { organizationAt, type Organization } from './queries.ts';
 
 export const organizationNamePattern = '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { shortId, ulid } from '../../kernel/id.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { insertProject } from '../projects/room.ts';
+import { insertProject } from '../projects/public.ts';
 
 let home: TestPlatform;
 let ada: Person;

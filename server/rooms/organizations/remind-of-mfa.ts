@@ -1,7 +1,7 @@
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { countAttempts } from '../sign-in/room.ts';
-import { displayName } from '../users/room.ts';
+import { countAttempts } from '../sign-in/public.ts';
+import { displayName } from '../users/public.ts';
 import { membersWithAddress, type Organization } from './queries.ts';
 
 interface Outcome {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Line, unlessEmpty, Uuid } from '../../kernel/schema.ts';
-import { profile as userFields } from '../users/room.ts';
+import { profile as userFields } from '../users/public.ts';
 import { addressOf, type Address } from './queries.ts';
 
 export const addressFields = {

@@ -1,7 +1,7 @@
 import type { Caller, Platform } from '../../platform.ts';
-import { tellPasswordChanged } from '../security/room.ts';
-import { newPasswordHash, signOutElsewhere } from '../sign-in/room.ts';
-import { changeUser, userById } from '../users/room.ts';
+import { tellPasswordChanged } from '../security/public.ts';
+import { newPasswordHash, signOutElsewhere } from '../sign-in/public.ts';
+import { changeUser, userById } from '../users/public.ts';
 import { changeProfile, profileOf, type Profile } from './queries.ts';
 
 interface Changes {

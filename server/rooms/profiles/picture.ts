@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Uuid } from '../../kernel/schema.ts';
-import { userById, type User } from '../users/room.ts';
+import { userById, type User } from '../users/public.ts';
 
 /** The picture of a person, under the one path where the published API says `profile` in the singular. */
 export const PictureEntity = entity({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Line, Time, unlessEmpty, Uuid } from '../../kernel/schema.ts';
-import { profile as userFields } from '../users/room.ts';
+import { profile as userFields } from '../users/public.ts';
 import { profileOf, type Profile } from './queries.ts';
 
 const colorSchemes = ['light', 'dark'];

@@ -2,7 +2,7 @@ import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import type { Database } from '../../database.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { displayName, type User } from '../users/room.ts';
+import { displayName, type User } from '../users/public.ts';
 
 type Details = Omit<Selectable<Database['profiles']>, 'user_id' | 'updated_at'>;
 export type AddressFields = Omit<Selectable<Database['addresses']>, 'user_id'>;

@@ -1,6 +1,6 @@
 import { startActivity } from '../../kernel/activity.ts';
 import { array, one, operation, plain, updated } from '../../kernel/operation.ts';
-import { ActivityEntity, ActivityQuery, actorOf, changed, listActivities, person, sentence } from '../activities/room.ts';
+import { ActivityEntity, ActivityQuery, actorOf, changed, listActivities, person, sentence } from '../activities/public.ts';
 import { clearBuildCacheActivity } from './activities.ts';
 import { Capabilities, capabilities } from './capabilities.ts';
 import { ProjectEntity } from './project.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { sampleOrganization, sampleProject } from '../../test-samples.ts';
-import { openProjectPlaces } from './room.ts';
+import { openProjectPlaces } from './public.ts';
 
 let home: TestPlatform;
 beforeAll(async () => {

@@ -8,9 +8,10 @@ import { deploySample } from '../../test-deployment.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { sampleProject } from '../../test-samples.ts';
 import { app, shop } from '../../test-stack.ts';
-import { allBackups, insertBackup, makeRestorable, manifestPart, type Manifest } from '../backups/room.ts';
-import { partsOfStack, type Stack } from '../deployments/room.ts';
-import { machineName } from '../environments/room.ts';
+import { allBackups, insertBackup, makeRestorable, manifestPart, type Manifest } from '../backups/public.ts';
+import type { Stack } from '../deployments/public.ts';
+import { partsOfStack } from '../deployments/work.ts';
+import { machineName } from '../environments/public.ts';
 import { settleRestored } from './settle-restored.ts';
 
 let home: TestPlatform;

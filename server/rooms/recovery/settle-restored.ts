@@ -10,17 +10,12 @@ import type { Config } from '../../config.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { adoptBackups, newestBackup, startRecovery, type Adopted, type NewestBackup } from '../backups/room.ts';
-import {
-  adoptHosts,
-  changeStatus,
-  currentlyDeployed,
-  forgetStack,
-  partsOfStack,
-  releaseHosts,
-  stackOfVolume,
-} from '../deployments/room.ts';
-import { isBeingMade, startRebuild } from '../environments/room.ts';
+import { newestBackup, type NewestBackup } from '../backups/public.ts';
+import { adoptBackups, startRecovery, type Adopted } from '../backups/work.ts';
+import { currentlyDeployed, stackOfVolume } from '../deployments/public.ts';
+import { adoptHosts, changeStatus, forgetStack, partsOfStack, releaseHosts } from '../deployments/work.ts';
+import { isBeingMade } from '../environments/public.ts';
+import { startRebuild } from '../environments/work.ts';
 
 export interface Restored {
   db: Db;

@@ -8,9 +8,9 @@ import { operation, plain } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { inMilliseconds, nullable, Time, Ulid, Uuid } from '../../kernel/schema.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { ProjectId } from '../projects/room.ts';
-import { regionFields, regionsOf } from '../regions/room.ts';
-import { teamFields, teamsById } from '../teams/room.ts';
+import { ProjectId } from '../projects/public.ts';
+import { regionFields, regionsOf } from '../regions/public.ts';
+import { teamFields, teamsById } from '../teams/public.ts';
 import { installedAt, organizationReferences, projectReferences, userReferences } from './queries.ts';
 
 const inCharactersMax = 10_000;

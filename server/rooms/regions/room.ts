@@ -2,8 +2,6 @@
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 
-export { RegionEntity, regionFields, regionsOf } from './region.ts';
-
 export const regions: Room = {
   name: 'Regions',
   about: 'Where projects can run.',

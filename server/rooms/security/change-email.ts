@@ -1,7 +1,7 @@
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { countAttempts } from '../sign-in/room.ts';
-import { changeUser, isEmail, userByEmail, type User } from '../users/room.ts';
+import { countAttempts } from '../sign-in/public.ts';
+import { changeUser, isEmail, userByEmail, type User } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { confirmEmailLetter, emailChangedLetter, tell } from './messages.ts';
 

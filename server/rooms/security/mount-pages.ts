@@ -12,7 +12,7 @@ import {
   networkOf,
   pageHeaders,
   rememberBrowser,
-} from '../sign-in/room.ts';
+} from '../sign-in/public.ts';
 import { confirmEmail } from './change-email.ts';
 import { linkOf, pathOf } from './mailed-link.ts';
 import {

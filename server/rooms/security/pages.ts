@@ -1,7 +1,7 @@
 /** The pages that mailed links lead to, and the one for a forgotten password. Showing a page changes nothing; sending its form does. */
 import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
 import { html, type Html } from '../../kernel/html.ts';
-import { alert, fieldCharactersMax, layout } from '../sign-in/room.ts';
+import { alert, fieldCharactersMax, layout } from '../sign-in/public.ts';
 
 export const changeEmailPage = ({
   username,

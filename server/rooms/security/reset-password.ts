@@ -1,6 +1,6 @@
 import type { Platform } from '../../platform.ts';
-import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/room.ts';
-import { changeUser, isEmail, userByEmail, type User } from '../users/room.ts';
+import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/public.ts';
+import { changeUser, isEmail, userByEmail, type User } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { resetPasswordLetter, tellPasswordChanged } from './messages.ts';
 

@@ -6,9 +6,6 @@ import * as emailAndPassword from './operations/e-mail-and-password.ts';
 import * as phone from './operations/phone.ts';
 import * as secondFactor from './operations/second-factor.ts';
 
-/** For whoever changes a password. */
-export { tellPasswordChanged } from './messages.ts';
-
 export const security: Room = {
   name: 'Account security',
   about: 'How people keep an account theirs: a new e-mail address, a new password, a second factor, a verified phone number.',

@@ -7,8 +7,8 @@ import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { PhoneChannel } from '../../drivers/phone/phone.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
-import { countAttempts } from '../sign-in/room.ts';
-import type { User } from '../users/room.ts';
+import { countAttempts } from '../sign-in/public.ts';
+import type { User } from '../users/public.ts';
 import { finishPhoneVerification, ownerOfNumber, putPhoneVerification, takePhoneAttempt, type PhoneVerification } from './queries.ts';
 
 const minutes = 10;

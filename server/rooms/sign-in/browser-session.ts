@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../kernel/problem.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
-import type { User } from '../users/room.ts';
+import type { User } from '../users/public.ts';
 import { pagesClientId, signedInPath } from './clients.ts';
 import { answerPageError } from './layout.ts';
 import { openProvider } from './provider.ts';

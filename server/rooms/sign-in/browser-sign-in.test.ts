@@ -14,7 +14,7 @@ import {
   type Browser,
 } from '../../test-browser.ts';
 import { openTestPlatform, type Reply } from '../../test-platform.ts';
-import { hashPassword, signOutEverywhere } from './room.ts';
+import { hashPassword, signOutEverywhere } from './public.ts';
 
 const home = await openTestPlatform();
 const { platform, http, person, send, logLines } = home;

@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isPassword } from './room.ts';
+import { isPassword } from './public.ts';
 
 const flood = 50;
 const password = 'the one and only passphrase';

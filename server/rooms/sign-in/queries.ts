@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import type { User } from '../users/room.ts';
+import type { User } from '../users/public.ts';
 import type { Membership } from '../../permissions.ts';
 import { isViaGrant } from './access-token.ts';
 

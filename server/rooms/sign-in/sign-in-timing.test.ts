@@ -7,7 +7,7 @@ import { serveApi } from '../../kernel/http.ts';
 import { rooms } from '../../rooms.ts';
 import { authorizeUrl, freshVerifier, openBrowser } from '../../test-browser.ts';
 import { openTestPlatform } from '../../test-platform.ts';
-import { hashPassword } from './room.ts';
+import { hashPassword } from './public.ts';
 
 const home = await openTestPlatform();
 const { person, platform } = home;

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors, type Interaction, type InteractionResults, type Provider } from 'oidc-provider';
 import type { Html } from '../../kernel/html.ts';
 import type { Platform } from '../../platform.ts';
-import { displayName } from '../users/room.ts';
+import { displayName } from '../users/public.ts';
 import { countPasscode, countPassword, forgetPasscodes, forgetPasswords, networkOf, type Claimant } from './attempts.ts';
 import { clientName } from './clients.ts';
 import { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';

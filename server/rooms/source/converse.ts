@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import type { Conversation, Served } from '../../drivers/git/git.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { partiesOf, projectById, settingsOf, type Project } from '../projects/room.ts';
+import { partiesOf, projectById, settingsOf, type Project } from '../projects/public.ts';
 import { pushHooks } from './push.ts';
 import { hiddenRefs, mayPushSomewhere, mayReadSomething, visibilityFor } from './visibility.ts';
 

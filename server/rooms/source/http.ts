@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { Problem } from '../../kernel/problem.ts';
 import { leaveBodiesUnread } from '../../kernel/upload.ts';
 import type { Platform } from '../../platform.ts';
-import { countToken } from '../sign-in/room.ts';
+import { countToken } from '../sign-in/public.ts';
 import { admit, converse, pushBytesMax, type Partner, type Talk } from './converse.ts';
 
 type Service = 'upload-pack' | 'receive-pack';

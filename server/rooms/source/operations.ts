@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { array, one, operation, plain } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { ProjectEntity } from '../projects/room.ts';
+import { ProjectEntity } from '../projects/public.ts';
 import { BlobEntity, CommitEntity, commitOf, Diff, refRow, RefEntity, TreeEntity } from './repository.ts';
 import { isShown, mayReadSomething, requireCommit, visibilityFor } from './visibility.ts';
 

@@ -6,8 +6,9 @@ import type { Pushed, PushHooks, RefUpdate } from '../../drivers/git/git.ts';
 import type { Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { announcePush, isBranchName, recordPush, type BranchUpdate } from '../environments/room.ts';
-import type { Project } from '../projects/room.ts';
+import { isBranchName, type BranchUpdate } from '../environments/public.ts';
+import { announcePush, recordPush } from '../environments/work.ts';
+import type { Project } from '../projects/public.ts';
 import { visibilityFor } from './visibility.ts';
 
 export interface Pushing {

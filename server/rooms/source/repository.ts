@@ -5,7 +5,7 @@ import { ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import type { Platform } from '../../platform.ts';
-import { projectById, type Project } from '../projects/room.ts';
+import { projectById, type Project } from '../projects/public.ts';
 
 const ObjectId = Type.String({ pattern: '^[0-9a-f]{40}$' });
 

@@ -3,9 +3,6 @@ import type { Room } from '../../kernel/room.ts';
 import { mountGit } from './http.ts';
 import * as operations from './operations.ts';
 
-export { pushBytesMax } from './converse.ts';
-export { gitVariables, receiveGit } from './ssh.ts';
-
 export const source: Room = {
   name: 'Repository',
   about:

@@ -2,7 +2,7 @@
 import type { Asked, Guest, Visitor } from '../../drivers/ssh/ssh-server.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import type { Credential } from '../sign-in/room.ts';
+import type { Credential } from '../sign-in/public.ts';
 import { admit, converse } from './converse.ts';
 
 const noShell =

@@ -6,7 +6,7 @@
 import { Problem } from '../../kernel/problem.ts';
 import { environmentTypes } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import type { Project } from '../projects/room.ts';
+import type { Project } from '../projects/public.ts';
 import { branchTypes } from './queries.ts';
 
 export type Visibility = { isWhole: true } | { isWhole: false; visible: string[]; hidden: string[] };

@@ -1,7 +1,8 @@
 /** Who may get into what: the caller as they are now, the environment as it is now, and the container that the name leads to. */
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { currentlyDeployed, instanceName, wakeEnvironment, type Deployed } from '../deployments/room.ts';
+import { currentlyDeployed, instanceName, type Deployed } from '../deployments/public.ts';
+import { wakeEnvironment } from '../deployments/work.ts';
 import {
   environmentByMachineName,
   EnvironmentEntity,
@@ -10,9 +11,9 @@ import {
   sshPermission,
   type Environment,
   type SshDestination,
-} from '../environments/room.ts';
-import type { Credential } from '../sign-in/room.ts';
-import { displayName } from '../users/room.ts';
+} from '../environments/public.ts';
+import type { Credential } from '../sign-in/public.ts';
+import { displayName } from '../users/public.ts';
 
 export interface Admission extends SshDestination {
   caller: Caller;

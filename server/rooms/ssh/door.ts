@@ -7,9 +7,9 @@ import { hostKeyLine, newHostKey, openSshPrivateKey } from '../../drivers/ssh/ho
 import { publicKeyLine, readPublicKey } from '../../drivers/ssh/public-key.ts';
 import { openSshServer, type OfferedKey } from '../../drivers/ssh/ssh-server.ts';
 import type { Platform } from '../../platform.ts';
-import { readSshName } from '../environments/room.ts';
-import { proofOfCertificate, type Credential } from '../sign-in/room.ts';
-import { gitVariables, receiveGit } from '../source/room.ts';
+import { readSshName } from '../environments/public.ts';
+import { proofOfCertificate, type Credential } from '../sign-in/public.ts';
+import { gitVariables, receiveGit } from '../source/public.ts';
 import { openGateway } from './gateway.ts';
 import { sshKeyByLine } from './queries.ts';
 

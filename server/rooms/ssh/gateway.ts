@@ -7,8 +7,9 @@ import type { Execution } from '../../drivers/runtime/runtime.ts';
 import type { Asked, Guest, Terminal, Visitor, Want } from '../../drivers/ssh/ssh-server.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { endpointsFrom, fileTransferCommand, shellCommand, typedCommand, wakeEnvironment } from '../deployments/room.ts';
-import type { Credential } from '../sign-in/room.ts';
+import { endpointsFrom, fileTransferCommand, shellCommand, typedCommand } from '../deployments/public.ts';
+import { wakeEnvironment } from '../deployments/work.ts';
+import type { Credential } from '../sign-in/public.ts';
 import { admit, notRunning, placeOf, type Admission } from './admission.ts';
 import { openSessionBook, type Session } from './sessions.ts';
 

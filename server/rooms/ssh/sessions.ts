@@ -6,7 +6,7 @@ import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import type { Visitor } from '../../drivers/ssh/ssh-server.ts';
-import type { Credential } from '../sign-in/room.ts';
+import type { Credential } from '../sign-in/public.ts';
 import { admit, type Admission } from './admission.ts';
 import { deleteSession, forgetLostSessions, insertSession, noteSeen, type Full } from './queries.ts';
 

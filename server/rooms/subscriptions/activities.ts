@@ -5,10 +5,11 @@ import { activity, startActivity } from '../../kernel/activity.ts';
 import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { actorById, environment as named, person, sentence, strong } from '../activities/room.ts';
-import { removeAllStacks } from '../deployments/room.ts';
-import { createDefaultEnvironment, environmentById, initializeActivity, shortly } from '../environments/room.ts';
-import { projectById, type Project } from '../projects/room.ts';
+import { actorById, environment as named, person, sentence, strong } from '../activities/public.ts';
+import { removeAllStacks } from '../deployments/work.ts';
+import { environmentById, shortly } from '../environments/public.ts';
+import { createDefaultEnvironment, initializeActivity } from '../environments/work.ts';
+import { projectById, type Project } from '../projects/public.ts';
 import { endCreation, forgetProject, isPushUnderWay, openActivitiesBeside } from './queries.ts';
 import { keepTombstone } from './tombstone.ts';
 

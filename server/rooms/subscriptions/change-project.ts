@@ -3,9 +3,9 @@ import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, person, sentence, strong } from '../activities/room.ts';
-import { changeDefaultBranch } from '../environments/room.ts';
-import { changeProject, projectById, type Project } from '../projects/room.ts';
+import { actorOf, person, sentence, strong } from '../activities/public.ts';
+import { changeDefaultBranch } from '../environments/work.ts';
+import { changeProject, projectById, type Project } from '../projects/public.ts';
 import { moveDefaultBranchActivity, renameProjectActivity } from './activities.ts';
 
 export interface ProjectChange {

@@ -1,8 +1,8 @@
 /** The end of a project: recorded at once, carried out by an activity. Asking again while that is under way changes nothing; asking again after it failed tries again. */
 import { startActivity, type Activity } from '../../kernel/activity.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, person, sentence, strong } from '../activities/room.ts';
-import { lockProject } from '../projects/room.ts';
+import { actorOf, person, sentence, strong } from '../activities/public.ts';
+import { lockProject } from '../projects/public.ts';
 import { deleteProjectActivity } from './activities.ts';
 import { beginDeletion, openActivityOf } from './queries.ts';
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Config } from '../../config.ts';
 import { nullable } from '../../kernel/schema.ts';
-import { regionsOf } from '../regions/room.ts';
+import { regionsOf } from '../regions/public.ts';
 
 /** The one plan that is offered. */
 export const planOffered = 'flexible';

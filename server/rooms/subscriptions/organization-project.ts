@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { Time, Ulid, unlessEmpty } from '../../kernel/schema.ts';
-import { OrganizationAddress, organizationAt } from '../organizations/room.ts';
+import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
 import { SetupOptions, setupOptions } from './options.ts';
 import { contractOf, type Contract } from './queries.ts';
 import { projectLink } from './subscription.ts';

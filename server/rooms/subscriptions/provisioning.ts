@@ -1,7 +1,7 @@
 /** How the projects of an organization that are being made come along, a JSON object per line; it ends when all of them have ended. */
 import type { LogHub } from '../../kernel/activity-log.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { projectById } from '../projects/room.ts';
+import { projectById } from '../projects/public.ts';
 import { creationsIn } from './queries.ts';
 
 export const provisioningType = 'application/x-ndjson';

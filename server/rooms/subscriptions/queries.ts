@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Activity } from '../../kernel/activity.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { environmentsAllowed } from '../projects/room.ts';
+import { environmentsAllowed } from '../projects/public.ts';
 
 /** A project in the words of its contract. */
 export interface Contract {

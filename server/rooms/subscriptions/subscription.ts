@@ -5,10 +5,10 @@ import { entity } from '../../kernel/operation.ts';
 import { Time, Uuid } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { OrganizationAddress, organizationAt } from '../organizations/room.ts';
-import { effectivePermissions } from '../projects/room.ts';
-import { regionsOf } from '../regions/room.ts';
-import { displayName } from '../users/room.ts';
+import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
+import { effectivePermissions } from '../projects/public.ts';
+import { regionsOf } from '../regions/public.ts';
+import { displayName } from '../users/public.ts';
 import { ProjectOptions, projectOptions } from './options.ts';
 import { contractById, type Contract } from './queries.ts';
 

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerState, Runtime } from '../../drivers/runtime/runtime.ts';
 import { Interrupted } from '../../kernel/activity-run.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { taskContainer, type TaskRun } from '../deployments/room.ts';
+import { taskContainer } from '../deployments/public.ts';
+import type { TaskRun } from '../deployments/work.ts';
 import { openTaskOutput, type Part, type Speaking } from './task-output.ts';
 
 export interface Outcome {

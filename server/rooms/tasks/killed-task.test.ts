@@ -8,7 +8,7 @@ import { beginPush, loadRunner, makeMachine, openRunning, removeMachine, type As
 import { openTestPlatform } from '../../test-platform.ts';
 import { commitFiles } from '../../test-repository.ts';
 import { sampleProject } from '../../test-samples.ts';
-import { sealGiven } from '../variables/room.ts';
+import { sealGiven } from '../variables/public.ts';
 import { runOf, runTaskActivity } from './run-task.ts';
 
 const files = {

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { array, one, operation, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
-import { EnvironmentEntity } from '../environments/room.ts';
-import { GivenVariables } from '../variables/room.ts';
+import { EnvironmentEntity } from '../environments/public.ts';
+import { GivenVariables } from '../variables/public.ts';
 import { startTask } from './start-task.ts';
 import { TaskEntity, tasksOf } from './task.ts';
 

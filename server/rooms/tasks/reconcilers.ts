@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { activityOfTask } from '../deployments/room.ts';
+import { activityOfTask } from '../deployments/public.ts';
 
 export const removeEndedTasks: Reconciler = {
   name: 'remove what ended tasks left',

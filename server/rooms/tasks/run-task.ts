@@ -12,20 +12,11 @@ import { activity, CommandFailed, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
-import {
-  amountsThere,
-  containerForTask,
-  currentStack,
-  releaseTask,
-  reserveForTask,
-  taskContainer,
-  taskStopSeconds,
-  wakeBeside,
-  type TaskRun,
-} from '../deployments/room.ts';
-import { environmentById } from '../environments/room.ts';
-import { projectById } from '../projects/room.ts';
-import { openGiven, withGiven } from '../variables/room.ts';
+import { amountsThere, currentStack, taskContainer } from '../deployments/public.ts';
+import { containerForTask, releaseTask, reserveForTask, taskStopSeconds, wakeBeside, type TaskRun } from '../deployments/work.ts';
+import { environmentById } from '../environments/public.ts';
+import { projectById } from '../projects/public.ts';
+import { openGiven, withGiven } from '../variables/public.ts';
 import { followTask, type Outcome } from './follow-task.ts';
 import { isThere, markOf } from './task-output.ts';
 

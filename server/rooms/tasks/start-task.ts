@@ -3,9 +3,9 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/room.ts';
-import { environmentById, shortly } from '../environments/room.ts';
-import { checkedVariables, sealGiven, type GivenVariables } from '../variables/room.ts';
+import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
+import { environmentById, shortly } from '../environments/public.ts';
+import { checkedVariables, sealGiven, type GivenVariables } from '../variables/public.ts';
 import { runTaskActivity, runOf } from './run-task.ts';
 import type { Task } from './task.ts';
 

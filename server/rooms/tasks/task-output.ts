@@ -7,8 +7,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LogLine } from '../../drivers/runtime/runtime.ts';
 import type { Work } from '../../kernel/activity.ts';
-import { maskOf, openBounded, shownLine } from '../builds/room.ts';
-import { sensitiveValues, type TaskRun } from '../deployments/room.ts';
+import { maskOf, openBounded, shownLine } from '../builds/work.ts';
+import { sensitiveValues } from '../deployments/public.ts';
+import type { TaskRun } from '../deployments/work.ts';
 
 export type Speaking = Pick<Work<unknown>, 'activity' | 'log' | 'command' | 'tell'>;
 

@@ -4,9 +4,9 @@ import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable } from '../../kernel/schema.ts';
 import type { Platform, Scope } from '../../platform.ts';
-import type { Task as ConfiguredTask } from '../builds/room.ts';
-import { currentStack } from '../deployments/room.ts';
-import { environmentById, type Environment } from '../environments/room.ts';
+import type { Task as ConfiguredTask } from '../builds/public.ts';
+import { currentStack } from '../deployments/public.ts';
+import { environmentById, type Environment } from '../environments/public.ts';
 
 const text = Type.String();
 const nullableText = nullable(text);

@@ -6,7 +6,7 @@ import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import { rooms } from '../../rooms.ts';
 import { activityRow, eachStepTwice, workThrough } from '../../test-activities.ts';
-import { setQuota } from '../deployments/room.ts';
+import { setQuota } from '../deployments/public.ts';
 import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
 import { canRunContainers, whyNoContainers } from '../../test-images.ts';
 import { filesWith, openTasks, type Tasks } from './test-tasks.ts';

@@ -4,7 +4,7 @@ import { startActivity } from '../../kernel/activity.ts';
 import { activityRow, workThrough } from '../../test-activities.ts';
 import { commitFiles, git } from '../../test-repository.ts';
 import type { Content, TestDeployments } from '../../test-deployed-project.ts';
-import { pushActivity } from '../environments/room.ts';
+import { pushActivity } from '../environments/work.ts';
 
 const server = `require('node:http').createServer((request, reply) => reply.end(String(performance.timeOrigin))).listen(process.env.PORT, '0.0.0.0');`;
 

@@ -5,7 +5,7 @@
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Caller } from '../../platform.ts';
-import { covers, inOrder } from '../projects/room.ts';
+import { covers, inOrder } from '../projects/public.ts';
 import { lockTeam, opensMoreThan, updateTeam, type Team } from './queries.ts';
 
 interface Changes {

@@ -2,9 +2,6 @@
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 
-export { teamsById, type Team } from './queries.ts';
-export { TeamEntity, teamFields } from './team.ts';
-
 export const teams: Room = {
   name: 'Teams',
   about: "Groups of an organization's people that are let into projects together.",

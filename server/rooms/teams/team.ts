@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Line, Time, Ulid } from '../../kernel/schema.ts';
-import { ProjectPermissions } from '../projects/room.ts';
+import { ProjectPermissions } from '../projects/public.ts';
 import { teamById, type Team } from './queries.ts';
 
 export const TeamLabel = Line(200, { charactersMin: 1 });

@@ -4,12 +4,6 @@ import * as apiTokens from './operations/api-tokens.ts';
 import * as sshKeys from './operations/ssh-keys.ts';
 import * as userOperations from './operations/users.ts';
 
-export { CountryInAnyCase } from './countries.ts';
-export { createApiToken } from './create-api-token.ts';
-export { changeUser, insertUser, sshKeysOf, userByEmail, userById, userByUsername, usersByAge } from './queries.ts';
-export { sshKeyFields } from './ssh-key.ts';
-export { displayName, isEmail, isUsername, profile, UserEntity, type User } from './user.ts';
-
 export const users: Room = {
   name: 'Users',
   about: 'People, the API tokens that sign their programs in, and the SSH keys that sign them in to Git and to containers.',

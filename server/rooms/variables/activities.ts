@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller } from '../../platform.ts';
-import { actorOf, person, sentence, variable as mention } from '../activities/room.ts';
+import { actorOf, person, sentence, variable as mention } from '../activities/public.ts';
 import type { Stored } from './variable.ts';
 
 /** What an activity is told: which variable, never its value. */

@@ -1,8 +1,8 @@
 /** Changes to the variables of a project, each with its activity in one transaction. */
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { changed } from '../activities/room.ts';
-import type { Project } from '../projects/room.ts';
+import { changed } from '../activities/public.ts';
+import type { Project } from '../projects/public.ts';
 import { tellProject } from './activities.ts';
 import { refuseTooMuch } from './limits.ts';
 import type { ProjectVariable } from './project-variable.ts';

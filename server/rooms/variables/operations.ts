@@ -1,6 +1,6 @@
 import { array, created, deleted, one, operation, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
-import { ProjectEntity } from '../projects/room.ts';
+import { ProjectEntity } from '../projects/public.ts';
 import { addProjectVariable, changeProjectVariable, removeProjectVariable } from './change-project-variable.ts';
 import { ProjectVariableEntity } from './project-variable.ts';
 import { projectVariables } from './queries.ts';

@@ -5,9 +5,9 @@ import { startRunner } from '../../kernel/runner.ts';
 import { rooms } from '../../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
 import { sampleProject } from '../../test-samples.ts';
-import { machineName } from '../environments/room.ts';
+import { machineName } from '../environments/public.ts';
 import { variablesMax } from './limits.ts';
-import { effectiveVariables } from './room.ts';
+import { effectiveVariables } from './public.ts';
 
 let home: TestPlatform;
 let ada: Person;

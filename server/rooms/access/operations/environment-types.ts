@@ -1,5 +1,5 @@
 import { array, one, operation } from '../../../kernel/operation.ts';
-import { ProjectEntity } from '../../projects/room.ts';
+import { ProjectEntity } from '../../projects/public.ts';
 import { EnvironmentTypeEntity, environmentTypesOf } from '../environment-type.ts';
 
 export const listEnvironmentTypes = operation({

@@ -1,5 +1,5 @@
 import { one, operation, page } from '../../../kernel/operation.ts';
-import { UserEntity } from '../../users/room.ts';
+import { UserEntity } from '../../users/public.ts';
 import { AccessDocumentEntity } from '../access-document.ts';
 import { ExtendedAccessEntity } from '../extended-access.ts';
 import { extendedAccessOf } from '../queries.ts';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { operation, plain } from '../../../kernel/operation.ts';
 import { Uuid } from '../../../kernel/schema.ts';
-import { ProjectEntity, ProjectId } from '../../projects/room.ts';
+import { ProjectEntity, ProjectId } from '../../projects/public.ts';
 import { EnvironmentTypeEntity } from '../environment-type.ts';
 import { peopleIn, type PersonInProject } from '../queries.ts';
 

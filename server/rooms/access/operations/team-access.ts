@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { deleted, nothing, one, operation, page } from '../../../kernel/operation.ts';
 import { closed, Ulid } from '../../../kernel/schema.ts';
-import { projectById, ProjectEntity, ProjectId } from '../../projects/room.ts';
-import { TeamEntity } from '../../teams/room.ts';
+import { projectById, ProjectEntity, ProjectId } from '../../projects/public.ts';
+import { TeamEntity } from '../../teams/public.ts';
 import { grantTeams, refuseRepeated } from '../grant-access.ts';
 import { mustManageAll, withGrants } from '../many-projects.ts';
 import { deleteTeamAccess, projectsOfTeam, projectsOfTeamShownTo, teamsInProject } from '../queries.ts';

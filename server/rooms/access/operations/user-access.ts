@@ -3,8 +3,8 @@ import { deleted, nothing, one, operation, page } from '../../../kernel/operatio
 import { Problem } from '../../../kernel/problem.ts';
 import { closed, isUuid, Uuid } from '../../../kernel/schema.ts';
 import type { Db } from '../../../kernel/sql.ts';
-import { inOrder, projectById, ProjectEntity, ProjectId, SomeProjectPermissions } from '../../projects/room.ts';
-import { UserEntity } from '../../users/room.ts';
+import { inOrder, projectById, ProjectEntity, ProjectId, SomeProjectPermissions } from '../../projects/public.ts';
+import { UserEntity } from '../../users/public.ts';
 import { grantUsers, refuseRepeated } from '../grant-access.ts';
 import { mustManageAll, withGrants } from '../many-projects.ts';
 import { deleteUserAccess, projectsOfUser, updateUserAccess, usersIn, type UserAccess } from '../queries.ts';

@@ -11,7 +11,7 @@ import {
   LogQuery,
   logType,
   type ListedActivity,
-} from '../../activities/room.ts';
+} from '../../activities/public.ts';
 import { EnvironmentEntity } from '../environment.ts';
 
 export const listEnvironmentsActivities = operation({

@@ -1,6 +1,7 @@
 /** What runs for an environment. One deployment, one route: in the room of deployments. */
 import { array, operation, updated } from '../../../kernel/operation.ts';
-import { DeploymentEntity, loadDeployment, NextDeploymentEntity, ResourcesChange, RouteEntity, routesOf } from '../../deployments/room.ts';
+import { DeploymentEntity, loadDeployment, ResourcesChange, RouteEntity, routesOf } from '../../deployments/public.ts';
+import { NextDeploymentEntity } from '../../deployments/work.ts';
 import { changeResources } from '../change-resources.ts';
 import { EnvironmentEntity } from '../environment.ts';
 

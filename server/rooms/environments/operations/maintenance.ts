@@ -1,7 +1,7 @@
 /** Taking up newer images: of one environment, or of all of a project. */
 import { operation, updated } from '../../../kernel/operation.ts';
-import { changed } from '../../activities/room.ts';
-import { ProjectEntity } from '../../projects/room.ts';
+import { changed } from '../../activities/public.ts';
+import { ProjectEntity } from '../../projects/public.ts';
 import { EnvironmentEntity } from '../environment.ts';
 import type { Environment } from '../queries.ts';
 import { maintainActivity } from '../running-activities.ts';

@@ -10,7 +10,7 @@ import {
   SettingsEntity,
   settingsOf,
   type ProjectSettings,
-} from '../../projects/room.ts';
+} from '../../projects/public.ts';
 import { environmentById } from '../queries.ts';
 import { startInitialize } from '../start-initialize.ts';
 

@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { array, one, operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
-import { actorOf, changed } from '../../activities/room.ts';
-import { EarlierDeploymentEntity, earlierDeployments } from '../../deployments/room.ts';
+import { actorOf, changed } from '../../activities/public.ts';
+import { EarlierDeploymentEntity, earlierDeployments } from '../../deployments/public.ts';
 import { EnvironmentEntity } from '../environment.ts';
 import { mayRollBack, noRollback, startRollback } from '../start-rollback.ts';
 

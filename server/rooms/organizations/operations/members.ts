@@ -3,7 +3,7 @@ import { created, deleted, one, operation, page, updated } from '../../../kernel
 import { Problem } from '../../../kernel/problem.ts';
 import { closed, Uuid } from '../../../kernel/schema.ts';
 import type { Caller } from '../../../platform.ts';
-import { userById } from '../../users/room.ts';
+import { userById } from '../../users/public.ts';
 import { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from '../granting.ts';
 import { MemberEntity } from '../member.ts';
 import { refuseWithoutRoom } from '../membership.ts';

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { created, deleted, one, operation, page, updated } from '../../../kernel/operation.ts';
 import { invalidField, Problem } from '../../../kernel/problem.ts';
 import { closed, Uuid } from '../../../kernel/schema.ts';
-import { UserEntity, userById } from '../../users/room.ts';
+import { UserEntity, userById } from '../../users/public.ts';
 import { createOrganization, normalised } from '../create-organization.ts';
 import { BillingProfileId, organizationFields, OrganizationEntity, organizationTypes } from '../organization.ts';
 import { changeOrganization, deleteOrganization, organizationsPage, organizationsPageOf, transferOrganization } from '../queries.ts';

@@ -1,6 +1,6 @@
 import { array, deleted, one, operation } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
-import { UserEntity } from '../../users/room.ts';
+import { UserEntity } from '../../users/public.ts';
 import { ConnectionEntity } from '../connection.ts';
 import { connectionsOf, deleteConnection } from '../queries.ts';
 

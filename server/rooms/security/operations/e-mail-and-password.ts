@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { nothing, operation } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
-import { UserEntity } from '../../users/room.ts';
+import { UserEntity } from '../../users/public.ts';
 import { askToChangeEmail } from '../change-email.ts';
 import { mailPasswordReset } from '../reset-password.ts';
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { phoneChannels, type PhoneChannel } from '../../../drivers/phone/phone.ts';
 import { emptyOk, operation, plain } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
-import { UserEntity } from '../../users/room.ts';
+import { UserEntity } from '../../users/public.ts';
 import { PhoneVerificationEntity } from '../phone-verification.ts';
 import { finishVerification, startPhoneVerification } from '../verify-phone.ts';
 

@@ -11,8 +11,8 @@ import {
   removeSecondFactor,
   replaceRecoveryCodes,
   stepOf,
-} from '../../sign-in/room.ts';
-import { UserEntity, type User } from '../../users/room.ts';
+} from '../../sign-in/public.ts';
+import { UserEntity, type User } from '../../users/public.ts';
 import { tellSecondFactor } from '../messages.ts';
 import { authenticatorQrCode } from '../qr-code.ts';
 import { SecondFactorEntity } from '../second-factor.ts';

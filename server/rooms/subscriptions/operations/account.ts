@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import type { Config } from '../../../config.ts';
 import { one, operation, page, plain } from '../../../kernel/operation.ts';
 import { inMilliseconds, Time, Uuid } from '../../../kernel/schema.ts';
-import { projectIdsOf } from '../../access/room.ts';
-import { OrganizationEntity } from '../../organizations/room.ts';
-import { RegionEntity, regionsOf } from '../../regions/room.ts';
-import { displayName, sshKeyFields, sshKeysOf } from '../../users/room.ts';
+import { projectIdsOf } from '../../access/public.ts';
+import { OrganizationEntity } from '../../organizations/public.ts';
+import { RegionEntity, regionsOf } from '../../regions/public.ts';
+import { displayName, sshKeyFields, sshKeysOf } from '../../users/public.ts';
 import { allContractsIn, contractsIn, type Contract } from '../queries.ts';
 import { findSubscriptionById, learnProjects, SubscriptionEntity, subscriptionOf } from '../subscription.ts';
 

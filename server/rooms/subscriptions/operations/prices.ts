@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { emptyOk, operation, plain } from '../../../kernel/operation.ts';
 import { closed, nullable } from '../../../kernel/schema.ts';
-import { noFurtherProject } from '../../deployments/room.ts';
-import { OrganizationEntity } from '../../organizations/room.ts';
+import { noFurtherProject } from '../../deployments/public.ts';
+import { OrganizationEntity } from '../../organizations/public.ts';
 import { environmentsDefault, Plan, planOffered, SetupOptions, setupOptions, storageMibDefault } from '../options.ts';
 import { findSubscription, findSubscriptionById, SubscriptionEntity } from '../subscription.ts';
 import { NoUsage, noUsage, usageGroups } from '../usage.ts';

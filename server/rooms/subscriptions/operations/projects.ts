@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { deleted, operation, updated } from '../../../kernel/operation.ts';
 import { nullable } from '../../../kernel/schema.ts';
-import { changed } from '../../activities/room.ts';
-import { ProjectEntity, projectById, projectFields, shown } from '../../projects/room.ts';
+import { changed } from '../../activities/public.ts';
+import { ProjectEntity, projectById, projectFields, shown } from '../../projects/public.ts';
 import { updateProject } from '../change-project.ts';
 import { deleteProject } from '../delete-project.ts';
 

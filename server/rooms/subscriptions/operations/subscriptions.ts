@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { created, deleted, one, operation, page, updated } from '../../../kernel/operation.ts';
 import { closed, nullable } from '../../../kernel/schema.ts';
 import type { Platform } from '../../../platform.ts';
-import { OrganizationEntity } from '../../organizations/room.ts';
+import { OrganizationEntity } from '../../organizations/public.ts';
 import { updateProject } from '../change-project.ts';
 import { createProject } from '../create-project.ts';
 import { deleteProject } from '../delete-project.ts';

@@ -1,0 +1,8 @@
+/** What other rooms may know of environments: the entity, lookups, and names. */
+export { EnvironmentEntity } from './environment.ts';
+export { isBeingBackedUp, isBeingMade } from './being-backed-up.ts';
+export { concernedBy } from './deploy-branch.ts';
+export { isBranchName, machineName } from './names.ts';
+export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';
+export { readSshName, sshDestinations, sshPermission, type SshDestination } from './ssh-names.ts';
+export { shortly, type AnnouncedPush, type BranchUpdate } from './record-push.ts';

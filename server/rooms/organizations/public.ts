@@ -1,0 +1,6 @@
+/** What other rooms may use of organizations: lookups, membership, and who may grant what. */
+/** For whoever lets people in: by invitation, or with access to a project. */
+export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
+export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';
+export { OrganizationAddress, OrganizationEntity } from './organization.ts';
+export { lockOrganization, memberAt, organizationAt, setUsersMax, type Organization } from './queries.ts';

@@ -1,0 +1,3 @@
+/** What other rooms may use of account security. */
+/** For whoever changes a password. */
+export { tellPasswordChanged } from './messages.ts';
