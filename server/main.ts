@@ -20,7 +20,7 @@ import { startRunner } from './kernel/runner.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
 import { lazyMachine } from './machine.ts';
-import { openPlatform } from './platform.ts';
+import { openPlatform } from './open-platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';

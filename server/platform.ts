@@ -1,23 +1,22 @@
 /**
- * All that a handler may touch, built once in main.ts, and the product's words that the kernel's types speak of.
+ * All that a handler may touch, opened once by main.ts (open-platform.ts), and the product's words that the kernel's types speak of.
  */
 import type { Config } from './config.ts';
 import type { Blobs } from './drivers/blobs/blobs.ts';
 import type { Git } from './drivers/git/git.ts';
-import { openLogFollowers, type LogFollowers } from './drivers/logs/follow-logs.ts';
+import type { LogFollowers } from './drivers/logs/follow-logs.ts';
+import type { Credential, Keys, User } from './identity.ts';
 import type { Inside, Machine } from './machine.ts';
 import type { Mail } from './drivers/mail/mail.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
-import { openLogHub, type LogHub } from './kernel/activity-log.ts';
+import type { LogHub } from './kernel/activity-log.ts';
 import type { Log } from './kernel/log.ts';
 import type { Notices } from './kernel/notices.ts';
 import type { Db } from './kernel/sql.ts';
 import type { Requirement } from './kernel/access.ts';
 import type { Problem } from './kernel/problem.ts';
 import type { Grants, Permission, Scope } from './permissions.ts';
-import { createCallerOf, openKeys, type Credential, type Keys } from './rooms/sign-in/public.ts';
-import type { User } from './rooms/users/public.ts';
 
 export type { Permission, Scope } from './permissions.ts';
 
@@ -67,13 +66,4 @@ export interface Caller {
   learn(projects: readonly { id: string; permissions: readonly string[] }[]): void;
   /** What the caller has to do first to act in this scope: sign in more strongly, where an organization or the caller's own second factor demands it. */
   hindrance(scope: Scope, permission?: Requirement): Problem | undefined;
-}
-
-type Parts = Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | 'inside'> & Partial<Pick<Platform, 'inside'>>;
-
-export async function openPlatform(parts: Parts): Promise<Platform> {
-  const keys = await openKeys(parts.db, parts.secrets);
-  const logs = openLogHub(parts.db, parts.notices);
-  const inside = async () => (await parts.machine()).runtime;
-  return { inside, ...parts, keys, logs, logFollowers: openLogFollowers(), ...createCallerOf({ ...parts, keys }) };
 }

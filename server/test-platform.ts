@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, inject } from 'vitest';
+import type { User } from './identity.ts';
 import { readConfig } from './config.ts';
 import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { openGit } from './drivers/git/open-git.ts';
@@ -20,10 +21,11 @@ import type { Rooms } from './kernel/room.ts';
 import { Problem } from './kernel/problem.ts';
 import { fingerprint, openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
-import { openPlatform, type Platform } from './platform.ts';
+import { openPlatform } from './open-platform.ts';
+import type { Platform } from './platform.ts';
 import { rooms as allRooms } from './rooms.ts';
 import { createKeys } from './rooms/sign-in/public.ts';
-import { createApiToken, insertUser, type User } from './rooms/users/public.ts';
+import { createApiToken, insertUser } from './rooms/users/public.ts';
 
 export interface Reply {
   status: number;

@@ -15,7 +15,7 @@ import { migrate } from '../../server/kernel/migrate.ts';
 import { openNotices } from '../../server/kernel/notices.ts';
 import { openSecrets } from '../../server/kernel/secrets.ts';
 import { openDatabase, openPool } from '../../server/kernel/sql.ts';
-import { openPlatform } from '../../server/platform.ts';
+import { openPlatform } from '../../server/open-platform.ts';
 import { rooms } from '../../server/rooms.ts';
 import { createKeys } from '../../server/rooms/sign-in/public.ts';
 import { createApiToken, insertUser } from '../../server/rooms/users/public.ts';

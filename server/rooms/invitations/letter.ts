@@ -1,4 +1,5 @@
-import { displayName, type User } from '../users/public.ts';
+import type { User } from '../../identity.ts';
+import { displayName } from '../users/public.ts';
 
 export const daysValid = 14;
 export const acceptPath = '/accept-invitation';

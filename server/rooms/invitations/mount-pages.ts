@@ -3,6 +3,7 @@
  * mail programs open links, too; sending its form does. Holding the link proves that one reads the mail of that address.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../identity.ts';
 import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
 import type { Html } from '../../kernel/html.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -11,7 +12,7 @@ import type { Platform } from '../../platform.ts';
 import { organizationAt } from '../organizations/public.ts';
 import { projectById } from '../projects/public.ts';
 import { answerPageError, countLink, formBytesMax, formOf, hashPassword, openBrowserSession, pageHeaders } from '../sign-in/public.ts';
-import { insertUser, isUsername, userByEmail, type User } from '../users/public.ts';
+import { insertUser, isUsername, userByEmail } from '../users/public.ts';
 import { acceptInvitation, invitationGone } from './accept.ts';
 import { acceptPath, oneLine } from './letter.ts';
 import { acceptedPage, acceptPage, goneInvitationPage, newAccountPage, signInFirstPage, type NewAccount, type Shown } from './pages.ts';

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Insertable } from 'kysely';
+import type { User } from '../../identity.ts';
 import type { Database } from '../../database.ts';
 import { ulid } from '../../kernel/id.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { isEmail, type User } from '../users/public.ts';
+import { isEmail } from '../users/public.ts';
 import { insertMember, insertOrganization, nameTaken, ownedCount, type Organization } from './queries.ts';
 
 type Asked = Pick<Insertable<Database['organizations']>, 'label' | 'type' | 'country' | 'security_contact'> & { name?: string };

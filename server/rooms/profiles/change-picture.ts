@@ -1,7 +1,8 @@
+import type { User } from '../../identity.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { changeUser, type User } from '../users/public.ts';
+import { changeUser } from '../users/public.ts';
 import { encodePicture, pictureType } from './encode-picture.ts';
 import { deletePicture, putPicture } from './queries.ts';
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
+import type { User } from '../../identity.ts';
 import { entity } from '../../kernel/operation.ts';
 import { Uuid } from '../../kernel/schema.ts';
-import { userById, type User } from '../users/public.ts';
+import { userById } from '../users/public.ts';
 
 /** The picture of a person, under the one path where the published API says `profile` in the singular. */
 export const PictureEntity = entity({

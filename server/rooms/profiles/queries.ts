@@ -1,8 +1,9 @@
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
+import type { User } from '../../identity.ts';
 import type { Database } from '../../database.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { displayName, type User } from '../users/public.ts';
+import { displayName } from '../users/public.ts';
 
 type Details = Omit<Selectable<Database['profiles']>, 'user_id' | 'updated_at'>;
 export type AddressFields = Omit<Selectable<Database['addresses']>, 'user_id'>;

@@ -1,7 +1,8 @@
+import type { User } from '../../identity.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { countAttempts } from '../sign-in/public.ts';
-import { changeUser, isEmail, userByEmail, type User } from '../users/public.ts';
+import { changeUser, isEmail, userByEmail } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { confirmEmailLetter, emailChangedLetter, tell } from './messages.ts';
 

@@ -1,6 +1,7 @@
+import type { User } from '../../identity.ts';
 import type { Platform } from '../../platform.ts';
 import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/public.ts';
-import { changeUser, isEmail, userByEmail, type User } from '../users/public.ts';
+import { changeUser, isEmail, userByEmail } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { resetPasswordLetter, tellPasswordChanged } from './messages.ts';
 

@@ -3,12 +3,12 @@
  * replaces it. What is kept of it is a signature: six digits would be found from a hash in no time.
  */
 import { randomInt } from 'node:crypto';
+import type { User } from '../../identity.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { PhoneChannel } from '../../drivers/phone/phone.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { countAttempts } from '../sign-in/public.ts';
-import type { User } from '../users/public.ts';
 import { finishPhoneVerification, ownerOfNumber, putPhoneVerification, takePhoneAttempt, type PhoneVerification } from './queries.ts';
 
 const minutes = 10;

@@ -4,19 +4,14 @@
  * Verifying one twice costs no cryptography: what was verified is remembered, and only its expiry is checked anew.
  */
 import { createLocalJWKSet, jwtVerify, type JWK } from 'jose';
+import type { Keys, Proof } from '../../identity.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
-import type { Keys } from './keys.ts';
 
 export const accessTokenSeconds = 900;
 const accessTokenType = 'at+jwt';
 
-export interface Claims {
-  sub: string;
-  via: string;
-  generation: number;
+export interface Claims extends Proof {
   client_id: string;
-  /** How the person proved who they are: `pwd`, and `mfa` with a second factor. */
-  amr?: readonly string[];
   exp: number;
 }
 

@@ -4,10 +4,10 @@
  * is signed, so that no link from elsewhere makes us send people to another page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../identity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { randomSecret } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
-import type { User } from '../users/public.ts';
 import { pagesClientId, signedInPath } from './clients.ts';
 import { answerPageError } from './layout.ts';
 import { openProvider } from './provider.ts';

@@ -2,6 +2,7 @@
  * Who is asking: from an access token to a person and what they may do. The person, the credential and the grants are read afresh for every
  * request, in one query that requests of the same moment share, so whatever was taken away is gone on the next request.
  */
+import type { Proof } from '../../identity.ts';
 import { batched } from '../../kernel/batched.ts';
 import { bearerChallenge } from '../../kernel/errors.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -9,14 +10,8 @@ import { permissions, rolesIn, type Grants, type Scope } from '../../permissions
 import type { Caller, Platform } from '../../platform.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
-import { isViaGrant, openAccessTokens, type Claims } from './access-token.ts';
+import { isViaGrant, openAccessTokens } from './access-token.ts';
 import { askedFor, holderOfKey, holdersOf, useApiToken, type Holder } from './queries.ts';
-
-/** What an access token says, and an SSH certificate too. */
-export type Proof = Pick<Claims, 'sub' | 'via' | 'generation' | 'amr'>;
-
-/** Other ways than an access token to prove who one is. Each has been verified but for whether it is still honoured. */
-export type Credential = { certified: Proof } | { sshKey: number } | { apiToken: string };
 
 export function createCallerOf({ db, keys, config }: Pick<Platform, 'db' | 'keys' | 'config'>): Pick<Platform, 'callerOf' | 'callerBy'> {
   const claimsOf = openAccessTokens(keys, config.url);
@@ -58,7 +53,7 @@ async function proofOfApiToken(db: Db, apiToken: string): Promise<Proof | undefi
   );
 }
 
-function callerFor(holder: Holder, claims: Pick<Claims, 'via' | 'amr'>): Caller {
+function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
   const projects = projectsOf(holder);
   /** Whoever turned the second factor off has none, whatever an older token says. */
   const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);

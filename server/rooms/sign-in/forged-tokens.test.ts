@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, importJWK, SignJWT, type JWTHeaderParameter
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { serveApi } from '../../kernel/http.ts';
 import { openDatabase, openPool } from '../../kernel/sql.ts';
-import { openPlatform } from '../../platform.ts';
+import { openPlatform } from '../../open-platform.ts';
 import { rooms } from '../../rooms.ts';
 import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password_hash } from '../../test-browser.ts';
 import { openTestPlatform, type TestPlatform } from '../../test-platform.ts';

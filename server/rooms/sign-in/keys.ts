@@ -2,18 +2,11 @@
  * The keys that every process of the installation shares: what signs access tokens, cookies and SSH certificates. They are made once,
  * kept sealed, and never leave the server. Tokens and cookies have lists, newest first: the first signs, every one verifies.
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { Keys } from '../../identity.ts';
 import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-
-export interface Keys {
-  /** Private keys for ES256, each with its `kid`. */
-  accessTokens: JWK[];
-  cookies: string[];
-  /** Ed25519: the authority that SSH certificates are trusted by. */
-  sshAuthority: KeyObject;
-}
 
 const makers = {
   'access-tokens': async () => JSON.stringify([await makeAccessTokenKey()]),

@@ -1,6 +1,6 @@
+import type { User } from '../../identity.ts';
 import { invalidField } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
-import type { User } from '../users/public.ts';
 import { countAttempts, forgetAttempts } from './attempts.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 

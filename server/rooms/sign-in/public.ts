@@ -1,8 +1,8 @@
 /** What other rooms and other doors than the API's may use of signing in. */
 /** Main makes the missing keys on the first start, in a transaction, and opens them on every start. */
-export { createKeys, openKeys, type Keys } from './keys.ts';
+export { createKeys, openKeys } from './keys.ts';
 /** Turns access tokens into callers, for the platform. */
-export { createCallerOf, type Credential, type Proof } from './caller.ts';
+export { createCallerOf } from './caller.ts';
 /** For other doors than the API's. */
 export { certify, proofOfCertificate } from './ssh-certificate.ts';
 /** For whoever sets or checks a password. */

@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from 'kysely';
+import type { User } from '../../identity.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import type { User } from '../users/public.ts';
 import type { Membership } from '../../permissions.ts';
 import { isViaGrant } from './access-token.ts';
 

@@ -6,10 +6,10 @@
 import { createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import type { Proof } from '../../identity.ts';
 import { readCertificate } from '../../drivers/ssh/certificate.ts';
 import { publicKeyLine, type PublicKey } from '../../drivers/ssh/public-key.ts';
 import { string, uint32, uint64 } from '../../drivers/ssh/wire.ts';
-import type { Proof } from './caller.ts';
 
 const validSeconds = 3600;
 /** Clocks differ a little. */

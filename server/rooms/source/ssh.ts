@@ -1,8 +1,8 @@
 /** Git over SSH: `<project>@git.<domain>:<project>.git`. */
+import type { Credential } from '../../identity.ts';
 import type { Asked, Guest, Visitor } from '../../drivers/ssh/ssh-server.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import type { Credential } from '../sign-in/public.ts';
 import { admit, converse } from './converse.ts';
 
 const noShell =

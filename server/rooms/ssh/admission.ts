@@ -1,4 +1,5 @@
 /** Who may get into what: the caller as they are now, the environment as it is now, and the container that the name leads to. */
+import type { Credential } from '../../identity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { currentlyDeployed, instanceName, type Deployed } from '../deployments/public.ts';
@@ -12,7 +13,6 @@ import {
   type Environment,
   type SshDestination,
 } from '../environments/public.ts';
-import type { Credential } from '../sign-in/public.ts';
 import { displayName } from '../users/public.ts';
 
 export interface Admission extends SshDestination {

@@ -3,12 +3,13 @@
  * `<project>-<environment>--<app>` into a running app, anything else to Git.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto';
+import type { Credential } from '../../identity.ts';
 import { hostKeyLine, newHostKey, openSshPrivateKey } from '../../drivers/ssh/host-key.ts';
 import { publicKeyLine, readPublicKey } from '../../drivers/ssh/public-key.ts';
 import { openSshServer, type OfferedKey } from '../../drivers/ssh/ssh-server.ts';
 import type { Platform } from '../../platform.ts';
 import { readSshName } from '../environments/public.ts';
-import { proofOfCertificate, type Credential } from '../sign-in/public.ts';
+import { proofOfCertificate } from '../sign-in/public.ts';
 import { gitVariables, receiveGit } from '../source/public.ts';
 import { openGateway } from './gateway.ts';
 import { sshKeyByLine } from './queries.ts';

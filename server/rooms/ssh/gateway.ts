@@ -3,13 +3,13 @@
  * about anew, and the container looked for anew: a connection may outlive many deployments.
  */
 import { connect, type Socket } from 'node:net';
+import type { Credential } from '../../identity.ts';
 import type { Execution } from '../../drivers/runtime/runtime.ts';
 import type { Asked, Guest, Terminal, Visitor, Want } from '../../drivers/ssh/ssh-server.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { endpointsFrom, fileTransferCommand, shellCommand, typedCommand } from '../deployments/public.ts';
 import { wakeEnvironment } from '../deployments/work.ts';
-import type { Credential } from '../sign-in/public.ts';
 import { admit, notRunning, placeOf, type Admission } from './admission.ts';
 import { openSessionBook, type Session } from './sessions.ts';
 

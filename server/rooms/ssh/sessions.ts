@@ -2,11 +2,11 @@
  * The connections into apps that this process has. Each is written down, for the operator to see and to be counted; each is asked about again every
  * other second, and closed when whoever came may no longer be there.
  */
+import type { Credential } from '../../identity.ts';
 import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import type { Visitor } from '../../drivers/ssh/ssh-server.ts';
-import type { Credential } from '../sign-in/public.ts';
 import { admit, type Admission } from './admission.ts';
 import { deleteSession, forgetLostSessions, insertSession, noteSeen, type Full } from './queries.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { User } from '../../identity.ts';
 import { parsePublicKey } from '../../drivers/ssh/public-key.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { insertSshKey, sshKeysOf, type SshKey } from './queries.ts';
-import type { User } from './user.ts';
 
 const sshKeysMax = 100;
 const titleCharactersMax = 200;

@@ -1,8 +1,8 @@
+import type { User } from '../../identity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { apiTokensOf, insertApiToken, type ApiToken } from './queries.ts';
-import type { User } from './user.ts';
 
 const apiTokensMax = 100;
 

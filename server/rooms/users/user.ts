@@ -1,13 +1,9 @@
 import { Type } from 'typebox';
-import type { Selectable } from 'kysely';
-import type { Database } from '../../database.ts';
+import type { User } from '../../identity.ts';
 import { entity } from '../../kernel/operation.ts';
 import { Line, Time, unlessEmpty, Uuid } from '../../kernel/schema.ts';
 import { Country } from './countries.ts';
 import { userById } from './queries.ts';
-
-/** A person: the row as the database keeps it, password hash included; the schema below decides what leaves. */
-export type User = Selectable<Database['users']>;
 
 const usernamePattern = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$';
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { User } from '../../../identity.ts';
 import { deleted, operation, plain } from '../../../kernel/operation.ts';
 import { invalidField, Problem } from '../../../kernel/problem.ts';
 import { closed } from '../../../kernel/schema.ts';
@@ -12,7 +13,7 @@ import {
   replaceRecoveryCodes,
   stepOf,
 } from '../../sign-in/public.ts';
-import { UserEntity, type User } from '../../users/public.ts';
+import { UserEntity } from '../../users/public.ts';
 import { tellSecondFactor } from '../messages.ts';
 import { authenticatorQrCode } from '../qr-code.ts';
 import { SecondFactorEntity } from '../second-factor.ts';
