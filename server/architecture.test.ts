@@ -1,27 +1,78 @@
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { reconcilersOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
 
-const root = import.meta.dirname;
-const imports = globSync('**/*.ts', { cwd: root }).flatMap((file) =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export)[^;]*? from '(\.[^']+)'/gms)].map(([statement, to = '']) => ({
-    file,
-    to: normalize(join(dirname(file), to)),
-    typesOnly: /^(import|export) type/.test(statement),
-  })),
+const root = join(import.meta.dirname, '..');
+
+interface Import {
+  file: string;
+  to: string;
+  typesOnly: boolean;
+}
+
+/** All that files of this repository import of one another. Paths begin at its root. */
+const everyImport: Import[] = globSync('{server,edge,cli,bench,e2e}/**/*.ts', { cwd: root }).flatMap((file) =>
+  [...readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export)[^;]*? from '(\.[^']+)'|import\('(\.[^']+)'\)/gms)].map(
+    ([statement, from, inline]) => ({
+      file,
+      to: normalize(join(dirname(file), from ?? inline ?? '')),
+      typesOnly: from === undefined || /^(import|export) type/.test(statement) || !/[{,]\s*(?!type )\w|\*|^import \w/.test(statement),
+    }),
+  ),
 );
+/** Those of the server, with paths that begin there. */
+const imports = everyImport
+  .filter(({ file }) => file.startsWith('server/'))
+  .map((each) => ({ ...each, file: relative('server', each.file), to: relative('server', each.to) }));
 
 const roomOf = (path: string) => path.match(/^rooms\/([^/]+)\//)?.[1];
 const isTest = (file: string) => /\.test\.ts$|(^|\/)(test-[^/]+|conformance)\.ts$/.test(file);
 
-test('a room is entered through its front door', () => {
+test('a room is entered through the doors that are for others: public.ts and work.ts', () => {
   const trespassing = imports.filter(({ file, to }) => {
     const into = roomOf(to);
-    return into && into !== roomOf(file) && !to.endsWith('/room.ts');
+    return into && into !== roomOf(file) && !/\/(public|work|room)\.ts$/.test(to);
   });
   expect(trespassing).toEqual([]);
+});
+
+test('room.ts is for rooms.ts alone', () => {
+  const registering = everyImport.filter(({ file, to }) => /\/rooms\/[^/]+\/room\.ts$/.test(to) && !isTest(file));
+  expect(registering.length).toBe(rooms.length);
+  expect(registering.filter(({ file }) => file !== 'server/rooms.ts')).toEqual([]);
+});
+
+test('a room uses only rooms above it in the list of rooms.ts, also of their types', () => {
+  const text = readFileSync(join(root, 'server/rooms.ts'), 'utf8');
+  const folderOf = new Map(
+    [...text.matchAll(/import \{ (\w+) \} from '\.\/rooms\/([^/]+)\//g)].map(([, name = '', folder = '']) => [name, folder]),
+  );
+  const order = [...text.matchAll(/^ {2}(\w+),$/gm)].map(([, name = '']) => folderOf.get(name));
+  expect(order.length).toBe(rooms.length);
+  const standing = imports.filter(({ file, to }) => !isTest(file) && roomOf(file) && roomOf(to) && roomOf(file) !== roomOf(to));
+  expect(standing.length).toBeGreaterThan(100);
+  expect(standing.filter(({ file, to }) => order.indexOf(roomOf(to)) >= order.indexOf(roomOf(file)))).toEqual([]);
+});
+
+test('no file needs itself: what a file loads never leads back to it', () => {
+  const loads = Map.groupBy(
+    everyImport.filter(({ typesOnly }) => !typesOnly),
+    ({ file }) => file,
+  );
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, way: readonly string[]) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' -> '));
+    else if (!done.has(file)) {
+      for (const { to } of loads.get(file) ?? []) walk(to, [...way, file]);
+      done.add(file);
+    }
+  };
+  for (const file of loads.keys()) walk(file, []);
+  expect(loads.size).toBeGreaterThan(500);
+  expect(circles).toEqual([]);
 });
 
 /** The edge's rules for connections and addresses hold at the platform's own doors too. */
@@ -46,7 +97,7 @@ test('a driver knows neither rooms nor the platform; of the edge it knows types,
 });
 
 test('the edge stands by itself: it imports its own files and Node, so that its version is that of its folder', () => {
-  const edge = join(root, '../edge');
+  const edge = join(root, 'edge');
   const files = globSync('*.ts', { cwd: edge }).filter((file) => !isTest(file));
   const imported = files.flatMap((file) =>
     [...readFileSync(join(edge, file), 'utf8').matchAll(/ from '([^']+)'/g)].map(([, to = '']) => to),
@@ -60,8 +111,8 @@ test('nothing but tests imports test code', () => {
 });
 
 test('the environment is handed to config.ts once, by main.ts', () => {
-  const readers = globSync('**/*.ts', { cwd: root }).filter(
-    (file) => !isTest(file) && /process\.env\b/.test(readFileSync(join(root, file), 'utf8')),
+  const readers = globSync('**/*.ts', { cwd: join(root, 'server') }).filter(
+    (file) => !isTest(file) && /process\.env\b/.test(readFileSync(join(root, 'server', file), 'utf8')),
   );
   expect(readers).toEqual(['main.ts']);
 });

@@ -20,36 +20,39 @@ import { regions } from './rooms/regions/room.ts';
 import { security } from './rooms/security/room.ts';
 import { signIn } from './rooms/sign-in/room.ts';
 import { source } from './rooms/source/room.ts';
+import { ssh } from './rooms/ssh/room.ts';
 import { subscriptions } from './rooms/subscriptions/room.ts';
 import { tasks } from './rooms/tasks/room.ts';
 import { teams } from './rooms/teams/room.ts';
 import { users } from './rooms/users/room.ts';
 import { variables } from './rooms/variables/room.ts';
 
+/** In the order in which they stand on each other: a room may use those above it in this list, by what their public.ts and work.ts offer, and none below. */
 export const rooms: Rooms = [
-  signIn,
   users,
-  profiles,
+  signIn,
   security,
+  profiles,
   organizations,
+  activities,
+  projects,
   teams,
   access,
   invitations,
-  references,
   regions,
-  projects,
-  subscriptions,
-  activities,
-  environments,
+  references,
+  variables,
   builds,
   deployments,
+  environments,
+  environmentVariables,
+  subscriptions,
+  source,
   crons,
   tasks,
   definedOperations,
   backups,
   recovery,
   logs,
-  source,
-  variables,
-  environmentVariables,
+  ssh,
 ];

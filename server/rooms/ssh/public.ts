@@ -1,3 +1,3 @@
-/** The door for SSH, and what is behind it: Git, and running apps. It has no operations in the API; `./offshoot sessions` lists who is inside. */
+/** What the composition root and commands may use of the door for SSH. */
 export { serveSsh, sshHostKeyLine } from './door.ts';
 export { openSessions, type SshSession } from './queries.ts';
