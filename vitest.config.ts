@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Most of their time they wait for other programs, so also the smallest machine has three at work. */
 const unit = {
   include: ['server/**/*.test.ts', 'edge/**/*.test.ts', 'cli/**/*.test.ts'],
-  globalSetup: ['server/test-database.ts'],
+  globalSetup: ['server/testing/database.ts'],
   maxWorkers: 3,
   sequence: { groupOrder: 0 },
 };

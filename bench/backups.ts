@@ -11,7 +11,7 @@ import { eventually } from '../e2e/eventually.ts';
 import { createInstallation } from '../e2e/installation.ts';
 import { firstPerson, openProject, read, type Project } from '../e2e/open-project.ts';
 import { visit } from '../e2e/visit.ts';
-import { startLoad } from '../edge/test-load.ts';
+import { startLoad } from '../edge/testing/load.ts';
 import { fillsFor, fullFiles } from './harness/measured-stack.ts';
 import { note, printTable, timed } from './harness/verdicts.ts';
 

@@ -9,7 +9,7 @@ import { processesOfStack, stacksIn } from '../e2e/containers.ts';
 import { createInstallation } from '../e2e/installation.ts';
 import { firstPerson, openProject, read, successful, type Project } from '../e2e/open-project.ts';
 import { visit } from '../e2e/visit.ts';
-import { startLoad } from '../edge/test-load.ts';
+import { startLoad } from '../edge/testing/load.ts';
 import { fillsFor, fullFiles, smallFiles } from './harness/measured-stack.ts';
 import { median } from './harness/platform.ts';
 import { note, printTable, timed } from './harness/verdicts.ts';

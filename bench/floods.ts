@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../edge/test-ports.ts';
-import { environmentWith, startRunningEdge, type RunningEdge } from '../edge/test-running-edge.ts';
+import { freePort } from '../edge/testing/ports.ts';
+import { environmentWith, startRunningEdge, type RunningEdge } from '../edge/testing/running-edge.ts';
 import { median } from './harness/platform.ts';
 import { note, printTable } from './harness/verdicts.ts';
 

@@ -13,7 +13,7 @@ import { treeOf } from '../e2e/processes.ts';
 import { visit } from '../e2e/visit.ts';
 import { catalogue, entryOf } from '../server/drivers/images/catalogue.ts';
 import { dataFolder } from '../server/drivers/images/service.ts';
-import { openTestContainers } from '../server/test-images.ts';
+import { openTestContainers } from '../server/testing/images.ts';
 import { median } from './harness/platform.ts';
 
 const sleeping = 50;

@@ -16,7 +16,7 @@ import { markName } from '../server/drivers/blobs/places.ts';
 import { ulid } from '../server/kernel/id.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
-import { flawOf } from '../server/kernel/written-down.ts';
+import { flawOf } from '../server/kernel/stored-json.ts';
 import {
   allBackups,
   backupContent,

@@ -11,7 +11,7 @@ import { type Config, ConfigError, readConfig } from '../server/config.ts';
 import { openPlace } from '../server/drivers/blobs/places.ts';
 import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
 import { aheadFinding } from './images-ahead.ts';
-import { takenLines } from './taken.ts';
+import { diskUsageLines } from './disk-usage.ts';
 
 /** Needed to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
@@ -306,7 +306,7 @@ async function examine(config: Config): Promise<boolean> {
     if (verdict === 'missing') missing++;
     console.log(`${verdict.padEnd(8)} ${what.padEnd(20)} ${found}${ok ? '' : `: ${remedy}`}`);
   }
-  for (const line of await takenLines(config)) console.log(line);
+  for (const line of await diskUsageLines(config)) console.log(line);
   console.log(missing === 0 ? '\nThe platform can run here.' : '\nThe platform cannot run here until what is missing is remedied.');
   return missing === 0;
 }

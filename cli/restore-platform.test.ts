@@ -11,7 +11,7 @@ import { openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import { openSecrets } from '../server/kernel/secrets.ts';
 import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
 import { backUpPlatform } from '../server/rooms/recovery/public.ts';
-import { cloneDatabase, openTestPlatform, type TestPlatform } from '../server/test-platform.ts';
+import { cloneDatabase, openTestPlatform, type TestPlatform } from '../server/testing/platform.ts';
 import { restorePlatform } from './restore-platform.ts';
 import { killedBefore, withSettings, type Settings } from './test-command.ts';
 

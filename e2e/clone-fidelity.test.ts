@@ -1,6 +1,6 @@
 /** A branch holds what its parent held at one moment, however busy that is: nothing that was acknowledged is missing, and nothing is torn. */
 import { expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
+import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { createInstallation } from './installation.ts';
 import { journalFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read } from './open-project.ts';

@@ -12,7 +12,7 @@ interface Process {
  * outlive who started it.
  */
 export function treeOf(root: number): number[] {
-  const living = processes().filter(({ pid }) => !titleOf(pid).includes('/edge/launch.pl '));
+  const living = processes().filter(({ pid }) => !titleOf(pid).includes('/edge/process/launch.pl '));
   const tree = living.filter(({ pid }) => pid === root).map(({ pid }) => pid);
   for (const pid of tree) tree.push(...living.filter(({ parent }) => parent === pid).map((child) => child.pid));
   return tree;

@@ -1,5 +1,5 @@
 /** Asks for everything of an environment that the published API has, and holds it to the published schemas. */
-import { mismatchesWithPublished, publishedPaths } from '../server/test-published-replies.ts';
+import { mismatchesWithPublished, publishedPaths } from '../server/testing/published-replies.ts';
 import { send } from './api.ts';
 import type { Person } from './open-project.ts';
 

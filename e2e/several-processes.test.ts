@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { freePort } from '../edge/test-ports.ts';
+import { freePort } from '../edge/testing/ports.ts';
 import { accessToken, send } from './api.ts';
 import { eventually } from './eventually.ts';
 import { createInstallation } from './installation.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../server/test-images.ts';
+import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { processesIn, processesOfStack, stacksIn } from './containers.ts';
 import { eventually } from './eventually.ts';
 import { createInstallation, repository, type Installation } from './installation.ts';

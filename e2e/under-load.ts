@@ -1,7 +1,7 @@
 /** The edge under constant load: somebody asks for the same page all the time, with and without kept connections, while something happens. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type LoadResult, startLoad } from '../edge/test-load.ts';
+import { type LoadResult, startLoad } from '../edge/testing/load.ts';
 import { eventually } from './eventually.ts';
 
 export const clients = 8;

@@ -38,7 +38,7 @@ async function newerVersion() {
   await cp(repository, folder, { recursive: true, filter: (path) => path === repository || !left.has(basename(path)) });
   await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
   await writeFile(join(folder, 'server', 'migrations', newerMigration), 'create table of_a_newer_version (id integer);\n');
-  await appendFile(join(folder, 'edge', 'process.ts'), '\n// of a newer version\n');
+  await appendFile(join(folder, 'edge', 'process', 'process.ts'), '\n// of a newer version\n');
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 

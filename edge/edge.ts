@@ -2,12 +2,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { standardLimits, type EdgeLimits } from './limits.ts';
-import { Clients } from './listener.ts';
-import type { LastVisits } from './last-visits.ts';
-import { isPublicAddress } from './public-address.ts';
-import { ReadingTurns } from './reading-turns.ts';
-import type { RequestRecord } from './request-record.ts';
-import type { Table } from './routing.ts';
+import { Clients } from './client/listener.ts';
+import type { LastVisits } from './routing/last-visits.ts';
+import { isPublicAddress } from './upstream/public-address.ts';
+import { ReadingTurns } from './client/reading-turns.ts';
+import type { RequestRecord } from './logs/request-record.ts';
+import type { Table } from './routing/routing.ts';
 import { Serving } from './serve.ts';
 
 export interface EdgeOptions {
@@ -68,7 +68,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     trustedProxies,
     serve: (visit) => serving.serve(visit),
     onRecord(visit, record) {
-      if (visit.countedFor !== undefined) serving.crowd.leave(visit.address, visit.countedFor);
+      if (visit.countedFor !== undefined) serving.concurrency.leave(visit.address, visit.countedFor);
       if (visit.notedFor !== undefined) serving.visits.end(visit.notedFor);
       onRecord(record);
     },
@@ -86,7 +86,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     server,
     accept: (socket, scheme) => clients.accept(socket, scheme),
     drain: (cluster, instance, secondsMax) => serving.instances.find(cluster, instance)?.drained(secondsMax) ?? Promise.resolve(0),
-    outstanding: () => serving.crowd.requests,
+    outstanding: () => serving.concurrency.requests,
     visits: () => serving.visits.told(),
     awaited: () => serving.hold.clusters,
     async close(secondsMax) {

@@ -1,17 +1,17 @@
 /** What the edge answers by itself: pages, redirects, files, what the cache kept. */
 import { STATUS_CODES } from 'node:http';
-import { borrowBuffer, giveBack } from './buffers.ts';
-import type { EdgeWords } from './edge-words.ts';
+import { borrowBuffer, giveBack } from './client/buffers.ts';
+import type { EdgeHeaders } from './edge-headers.ts';
 import type { FilePart, Reply } from './exchange.ts';
-import { headerName } from './header-names.ts';
-import { unsentBytesMax } from './outgoing.ts';
-import type { Attendant, Visit } from './visit.ts';
+import { headerName } from './client/header-names.ts';
+import { unsentBytesMax } from './client/outgoing.ts';
+import type { Attendant, Visit } from './client/visit.ts';
 
 const [noContent, notModified] = [204, 304];
 const pieceBytes = 64 * 1024;
 
 /** Also in files and in what was kept, owners of a site say headers; they frame nothing, and speak for nobody but themselves. */
-export function sendReply(visit: Visit, { status, headers, body }: Reply, { lines, dropped }: EdgeWords, idleSeconds: number) {
+export function sendReply(visit: Visit, { status, headers, body }: Reply, { lines, dropped }: EdgeHeaders, idleSeconds: number) {
   let head = `Date: ${httpDate()}\r\n`;
   for (const [name, value] of headers) {
     const { lower, inReply } = headerName(name);

@@ -2,29 +2,29 @@
  * The life of a request, from top to bottom: which environment and route it is for; whether there is room for it and whether it may enter; whether a
  * redirect answers it, or it must wait; and then a file, the cache, an instance or a place elsewhere.
  */
-import { openCache, type EdgeCache, type Lookup, type Store } from './cache.ts';
-import { httpConversation } from './conversation.ts';
-import { Crowd } from './crowd.ts';
-import { Delivery, type Failure, type Order } from './delivery.ts';
-import { sizeBytes } from './durations-and-sizes.ts';
-import { elsewhereOf, isLoop, loopLine } from './elsewhere.ts';
+import { openCache, type EdgeCache, type Lookup, type Store } from './cache/cache.ts';
+import { httpRequestWriter } from './upstream/request-writer.ts';
+import { ConcurrencyLimits } from './client/concurrency-limits.ts';
+import { Delivery, type Failure, type Order } from './upstream/delivery.ts';
+import { sizeBytes } from './routing/durations-and-sizes.ts';
+import { proxyTargetOf, isLoop, loopLine } from './upstream/proxy-target.ts';
 import type { Reply } from './exchange.ts';
-import { startScript } from './fastcgi-order.ts';
-import { Hold, mustWait } from './hold.ts';
-import { mayEnter, refusal } from './http-access.ts';
-import { Instances } from './instances.ts';
-import { VisitsNoted } from './last-visits.ts';
+import { startScript } from './upstream/fastcgi-order.ts';
+import { Hold, mustWait } from './routing/hold.ts';
+import { mayEnter, refusal } from './routing/http-access.ts';
+import { Instances } from './upstream/instances.ts';
+import { VisitsNoted } from './routing/last-visits.ts';
 import type { EdgeLimits } from './limits.ts';
 import { page, type PageKind } from './pages.ts';
-import { redirectFor } from './redirects.ts';
-import { edgeWords } from './edge-words.ts';
-import type { ReadingTurns } from './reading-turns.ts';
-import type { Table } from './routing.ts';
+import { redirectFor } from './routing/redirects.ts';
+import { edgeHeaders } from './edge-headers.ts';
+import type { ReadingTurns } from './client/reading-turns.ts';
+import type { Table } from './routing/routing.ts';
 import { sendReply } from './send-reply.ts';
-import { answerFromFiles, locationOf, type FileAnswer } from './static-files.ts';
-import type { EdgeEnvironment, Location, Route, Upstream } from './table.ts';
-import { Turns, type Shares } from './turns.ts';
-import type { Visit } from './visit.ts';
+import { answerFromFiles, locationOf, type FileAnswer } from './files/static-files.ts';
+import type { EdgeEnvironment, Location, Route, Upstream } from './routing/table.ts';
+import { Turns, type Shares } from './client/turns.ts';
+import type { Visit } from './client/visit.ts';
 
 export interface ServeOptions {
   table: Table;
@@ -44,7 +44,7 @@ type ProxyRoute = Extract<Route, { type: 'proxy' }>;
 
 export class Serving {
   readonly instances: Instances;
-  readonly crowd: Crowd;
+  readonly concurrency: ConcurrencyLimits;
   readonly hold: Hold;
   readonly visits: VisitsNoted;
   readonly #turns = new Turns(requestShares);
@@ -55,7 +55,7 @@ export class Serving {
     const { table, limits, readingTurns, onWake } = options;
     this.#options = options;
     this.instances = new Instances(limits, readingTurns);
-    this.crowd = new Crowd(limits);
+    this.concurrency = new ConcurrencyLimits(limits);
     this.visits = new VisitsNoted(table);
     this.#cache = openCache({ bytesMax: limits.cacheBytesMax });
     this.hold = new Hold({
@@ -77,7 +77,7 @@ export class Serving {
     if (visit.path === '*') return this.#answer(visit, { status: 204, headers: [], body: undefined });
     const cluster = this.#options.table.find(visit.scheme, visit.host, visit.path)?.environment.cluster;
     if (cluster === undefined) return this.#show(visit, 'missing');
-    if (!this.crowd.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
+    if (!this.concurrency.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
     visit.countedFor = cluster;
     // Through a proxy come requests for several, and none waits for another's; a WebSocket stays with one.
     if (!visit.connection.isTrusted || visit.upgrade !== undefined) visit.connection.belongTo(cluster);
@@ -161,8 +161,8 @@ export class Serving {
       bodyBytesMax,
       store,
       limits,
-      words: edgeWords(visit, environment, this.#options.routerName),
-      converse: (sink) => httpConversation(visit, place, sink, limits),
+      edgeHeaders: edgeHeaders(visit, environment, this.#options.routerName),
+      converse: (sink) => httpRequestWriter(visit, place, sink, limits),
       onFailure: (failure, note, isUnsent) => this.#onFailure(visit, failure, note, isUnsent),
     };
     if (upstream.protocol === 'http') new Delivery(visit, order).start();
@@ -177,7 +177,7 @@ export class Serving {
   #deliverElsewhere(visit: Visit, environment: EdgeEnvironment, route: ProxyRoute) {
     const { limits, mayProxyTo, routerName } = this.#options;
     if (isLoop(visit.headers)) return this.#show(visit, 'loop');
-    const target = elsewhereOf(route, visit.path, mayProxyTo);
+    const target = proxyTargetOf(route, visit.path, mayProxyTo);
     if (!target) return this.#show(visit, 'unavailable');
     const { host, port, secure, authority, path } = target;
     new Delivery(visit, {
@@ -186,8 +186,8 @@ export class Serving {
       bodyBytesMax: bodyBytesMaxOf(undefined),
       store: undefined,
       limits,
-      words: edgeWords(visit, environment, routerName),
-      converse: (sink) => httpConversation(visit, { authority, path, moreLines: loopLine }, sink, limits),
+      edgeHeaders: edgeHeaders(visit, environment, routerName),
+      converse: (sink) => httpRequestWriter(visit, { authority, path, moreLines: loopLine }, sink, limits),
       onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
     }).start();
   }
@@ -217,7 +217,7 @@ export class Serving {
   }
 
   #answer(visit: Visit, reply: Reply) {
-    sendReply(visit, reply, edgeWords(visit, visit.environment, this.#options.routerName), this.#options.limits.idleSeconds);
+    sendReply(visit, reply, edgeHeaders(visit, visit.environment, this.#options.routerName), this.#options.limits.idleSeconds);
   }
 }
 

@@ -28,7 +28,7 @@ const imports = everyImport
   .map((each) => ({ ...each, file: relative('server', each.file), to: relative('server', each.to) }));
 
 const roomOf = (path: string) => path.match(/^rooms\/([^/]+)\//)?.[1];
-const isTest = (file: string) => /\.test\.ts$|(^|\/)(test-[^/]+|conformance)\.ts$/.test(file);
+const isTest = (file: string) => /\.test\.ts$|(^|\/)testing\/|(^|\/)(test-[^/]+|conformance)\.ts$/.test(file);
 
 test('a room is entered through the doors that are for others: public.ts and work.ts', () => {
   const trespassing = imports.filter(({ file, to }) => {
@@ -76,7 +76,7 @@ test('no file needs itself: what a file loads never leads back to it', () => {
 });
 
 /** The edge's rules for connections and addresses hold at the platform's own doors too. */
-const rulesOfEdge = ['../edge/addresses.ts', '../edge/connection-places.ts', '../edge/public-address.ts'];
+const rulesOfEdge = ['../edge/client/addresses.ts', '../edge/client/connection-places.ts', '../edge/upstream/public-address.ts'];
 
 test('the kernel knows no room, no driver, and of the product only types', () => {
   const inside = imports.filter(({ file }) => file.startsWith('kernel/') && !isTest(file));
@@ -89,21 +89,22 @@ test('the kernel knows no room, no driver, and of the product only types', () =>
   ).toEqual([]);
 });
 
-test('a driver knows neither rooms nor the platform; of the edge it knows types, its rules for connections and addresses, how to connect to a socket, and how logs are put aside', () => {
+test('a driver knows neither rooms nor the platform; of the edge it knows types, its rules for connections and addresses, how to connect to a socket, and how logs are rotated', () => {
   const inside = imports.filter(({ file }) => file.startsWith('drivers/') && !isTest(file));
   const isOfEdge = (to: string, typesOnly: boolean) =>
-    (typesOnly && to.startsWith('../edge/')) || [...rulesOfEdge, '../edge/put-aside.ts', '../edge/unix-socket.ts'].includes(to);
+    (typesOnly && to.startsWith('../edge/')) ||
+    [...rulesOfEdge, '../edge/logs/rotate-log.ts', '../edge/upstream/unix-socket.ts'].includes(to);
   expect(inside.filter(({ to, typesOnly }) => !/^(drivers|kernel)\//.test(to) && !isOfEdge(to, typesOnly))).toEqual([]);
 });
 
 test('the edge stands by itself: it imports its own files and Node, so that its version is that of its folder', () => {
-  const edge = join(root, 'edge');
-  const files = globSync('*.ts', { cwd: edge }).filter((file) => !isTest(file));
-  const imported = files.flatMap((file) =>
-    [...readFileSync(join(edge, file), 'utf8').matchAll(/ from '([^']+)'/g)].map(([, to = '']) => to),
-  );
-  expect(imported.length).toBeGreaterThan(100);
-  expect(imported.filter((to) => !/^(?:\.\/[^/]+\.ts|node:.*)$/.test(to))).toEqual([]);
+  const own = everyImport.filter(({ file }) => file.startsWith('edge/') && !isTest(file));
+  expect(own.length).toBeGreaterThan(100);
+  expect(own.filter(({ to }) => !to.startsWith('edge/'))).toEqual([]);
+  const packages = globSync('edge/**/*.ts', { cwd: root })
+    .filter((file) => !isTest(file))
+    .flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(/ from '([^.'][^']*)'/g)].map(([, name = '']) => name));
+  expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
 });
 
 test('nothing but tests imports test code', () => {

@@ -8,8 +8,8 @@ import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
 import { permissions, type Permission } from './permissions.ts';
-import { openTestPlatform, type Person, type Reply, type TestPlatform } from './test-platform.ts';
-import { absentAddress, fill, sampleAddress, sampleBody } from './test-samples.ts';
+import { openTestPlatform, type Person, type Reply, type TestPlatform } from './testing/platform.ts';
+import { absentAddress, fill, sampleAddress, sampleBody } from './testing/samples.ts';
 
 const operations = operationsOf(rooms);
 const guarded = operations.filter(({ permission }) => permission !== 'public');

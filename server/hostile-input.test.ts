@@ -5,8 +5,8 @@ import { pathParameters } from './kernel/openapi.ts';
 import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
-import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
-import { fill, sampleAddress, sampleBody } from './test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
+import { fill, sampleAddress, sampleBody } from './testing/samples.ts';
 
 const runsPerOperation = 60;
 

@@ -2,8 +2,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
-import { openTestPlatform, type Person } from './test-platform.ts';
-import { fill, sampleEntity } from './test-samples.ts';
+import { openTestPlatform, type Person } from './testing/platform.ts';
+import { fill, sampleEntity } from './testing/samples.ts';
 
 const lookedFor: Record<string, string[]> = {
   user: ['update', 'organizations', 'teams', 'project-access', 'extended-access'],

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { freePort } from '../edge/test-ports.ts';
+import { freePort } from '../edge/testing/ports.ts';
 import { readConfig } from './config.ts';
 import { stopEdgeIn } from './drivers/edge/open-edge.ts';
 import { removeRunFolder } from './drivers/runtime/runc/places.ts';
 import { openVolumes } from './drivers/volumes/open-volumes.ts';
 import { openLog } from './kernel/log.ts';
 import { lazyMachine } from './machine.ts';
-import { canRunContainers, testImagesFolder, whyNoContainers } from './test-images.ts';
+import { canRunContainers, testImagesFolder, whyNoContainers } from './testing/images.ts';
 
 const openMillisecondsMax = 90_000;
 

@@ -3,10 +3,10 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
-import { deploySample } from './test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
-import { isPublished, mismatchesWithPublished } from './test-published-replies.ts';
-import { fill, sampleAddress, sampleEntity, sampleProject, sampleTeam } from './test-samples.ts';
+import { deploySample } from './testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
+import { isPublished, mismatchesWithPublished } from './testing/published-replies.ts';
+import { fill, sampleAddress, sampleEntity, sampleProject, sampleTeam } from './testing/samples.ts';
 
 const published = operationsOf(rooms).filter(({ method, path }) => method === 'GET' && isPublished(path));
 

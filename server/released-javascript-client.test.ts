@@ -3,9 +3,9 @@
  * are few, and written down.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deploySample } from './test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
-import { sampleEnvironment, sampleMember } from './test-samples.ts';
+import { deploySample } from './testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
+import { sampleEnvironment, sampleMember } from './testing/samples.ts';
 
 let home: TestPlatform;
 let owner: Person;

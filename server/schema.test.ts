@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { describeDatabase } from './kernel/describe-database.ts';
 import { openPool } from './kernel/sql.ts';
-import { cloneDatabase } from './test-platform.ts';
+import { cloneDatabase } from './testing/platform.ts';
 
 const database = await cloneDatabase();
 const pool = openPool(database.url);

@@ -6,9 +6,9 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
-import { enrol, openCast, organizationRoles, parts, projectRoles, teamRoles, type Cast, type Part } from './test-cast.ts';
-import { openTestPlatform, type Person, type TestPlatform } from './test-platform.ts';
-import { fill, sampleAddress, sampleBody } from './test-samples.ts';
+import { enrol, openCast, organizationRoles, parts, projectRoles, teamRoles, type Cast, type Part } from './testing/cast.ts';
+import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
+import { fill, sampleAddress, sampleBody } from './testing/samples.ts';
 
 type StagingRole = 'admin' | 'contributor' | 'viewer';
 

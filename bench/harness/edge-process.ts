@@ -2,10 +2,10 @@
 import { mkdirSync } from 'node:fs';
 
 import { openEdge } from '../../edge/edge.ts';
-import { openEnvironmentLogs } from '../../edge/environment-logs.ts';
-import { openTable } from '../../edge/routing.ts';
-import { openAppsByCluster } from '../../edge/served-apps.ts';
-import type { EdgeEnvironment } from '../../edge/table.ts';
+import { openEnvironmentLogs } from '../../edge/logs/environment-logs.ts';
+import { openTable } from '../../edge/routing/routing.ts';
+import { openAppsByCluster } from '../../edge/routing/served-apps.ts';
+import type { EdgeEnvironment } from '../../edge/routing/table.ts';
 
 const [port = '', logs = '', ...upstreams] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 /** Floods one host of an edge in one way until it is killed: `node flooder.ts <way> <port> <host>`. Says `ready` when the flood is on. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startLoad } from '../../edge/test-load.ts';
+import { startLoad } from '../../edge/testing/load.ts';
 
 const [way = '', portText = '', host = ''] = process.argv.slice(2);
 const port = Number(portText);

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../../server/test-images.ts';
+import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
 import { createInstallation, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Project } from '../open-project.ts';
 import { visit } from '../visit.ts';

@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../../server/test-images.ts';
+import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
 import { createInstallation, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Project } from '../open-project.ts';
 import type { RunningPlatform } from '../running-platform.ts';

@@ -3,7 +3,7 @@
  * cancelled is gone at once.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../../server/test-images.ts';
+import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
 import { accessToken, send } from '../api.ts';
 import { eventually } from '../eventually.ts';
 import { createInstallation, type Installation } from '../installation.ts';

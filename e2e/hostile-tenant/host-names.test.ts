@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EdgeStatus } from '../../edge/control.ts';
+import type { EdgeStatus } from '../../edge/process/control.ts';
 import { openControlClient } from '../../server/drivers/edge/control-client.ts';
 import { createInstallation, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Person, type Project } from '../open-project.ts';

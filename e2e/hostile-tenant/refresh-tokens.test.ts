@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { expect, test } from 'vitest';
-import { freePort } from '../../edge/test-ports.ts';
+import { freePort } from '../../edge/testing/ports.ts';
 import { sharedPostgresUrl } from '../../server/drivers/postgres/embedded.ts';
 import { openPool } from '../../server/kernel/sql.ts';
-import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram } from '../../server/test-browser.ts';
+import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram } from '../../server/testing/browser.ts';
 import { createInstallation, type Installation } from '../installation.ts';
 
 const startMilliseconds = 400_000;

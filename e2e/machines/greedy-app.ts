@@ -1,5 +1,5 @@
 /** An app that takes as much as it can get, of whatever it is asked to, and tells how far it came. */
-import { stepOf } from '../../server/rooms/deployments/sizes.ts';
+import { stepOf } from '../../server/rooms/deployments/sizes/sizes.ts';
 import { type Project, read, successful } from '../open-project.ts';
 
 const profile = 'HIGH_MEMORY';

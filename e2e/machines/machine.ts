@@ -10,7 +10,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../edge/test-ports.ts';
+import { freePort } from '../../edge/testing/ports.ts';
 import { eventually } from '../eventually.ts';
 import { runProgram } from '../program.ts';
 import { architecture, processorOf } from './architectures.ts';

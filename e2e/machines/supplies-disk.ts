@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { layersFolder } from '../../server/drivers/images/layer-cache.ts';
 import type { Image } from '../../server/drivers/images/images.ts';
-import { openTestImages } from '../../server/test-images.ts';
+import { openTestImages } from '../../server/testing/images.ts';
 import { repository } from '../installation.ts';
 import { formatDisk } from './format-disk.ts';
 import { keptFolder } from './kept-folder.ts';

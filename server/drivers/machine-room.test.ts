@@ -1,7 +1,7 @@
 /** Containers, images and copy-on-write volumes together: a database under load is cloned into another network, and stays within its limits. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../test-images.ts';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
 import { catalogue, entryOf } from './images/catalogue.ts';
 import { dataFolder, type Service } from './images/service.ts';
 

@@ -5,10 +5,10 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Platform } from '../platform.ts';
-import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../test-activities.ts';
-import { openTestPlatform } from '../test-platform.ts';
-import { stormy } from '../test-runner.ts';
-import { sampleOrganization } from '../test-samples.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../testing/activities.ts';
+import { openTestPlatform } from '../testing/platform.ts';
+import { stormy } from '../testing/runner.ts';
+import { sampleOrganization } from '../testing/samples.ts';
 import { activity, CommandFailed, startActivity, type ActivityDefinition, type Start } from './activity.ts';
 import { askToCancel, claim, releaseStaged } from './activity-queries.ts';
 import { Problem } from './problem.ts';
@@ -484,7 +484,7 @@ describe('a storm', () => {
   const recoveryMillisecondsMax = 15_000;
 
   const launch = async () => {
-    const runner = fork(join(import.meta.dirname, '..', 'test-runner.ts'), [databaseUrl], {
+    const runner = fork(join(import.meta.dirname, '..', 'testing', 'runner.ts'), [databaseUrl], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     await once(runner, 'message');

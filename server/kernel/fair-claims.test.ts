@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Platform } from '../platform.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
-import { sampleOrganization } from '../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../testing/platform.ts';
+import { sampleOrganization } from '../testing/samples.ts';
 import { activity, startActivity, type Activity, type ActivityDefinition } from './activity.ts';
 import { claim } from './activity-queries.ts';
 import { startRunner, type Runner } from './runner.ts';

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../testing/platform.ts';
 import { rooms } from '../rooms.ts';
 import { isSignedReference } from './hal.ts';
 import { array, created, deleted, entity, one, operation, page, updated } from './operation.ts';

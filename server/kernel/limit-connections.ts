@@ -1,11 +1,11 @@
 /**
  * How many connections the API has at once. Whoever finds no place is told so; connections that have asked for something keep theirs, and those that
- * only hold one give it up (edge/connection-places.ts).
+ * only hold one give it up (edge/client/connection-places.ts).
  */
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
-import { countedAs, isWithin, readAddress, readNetwork } from '../../edge/addresses.ts';
-import { ConnectionPlaces, crowdedReply, endWith, type PlaceLimits } from '../../edge/connection-places.ts';
+import { countedAs, isWithin, readAddress, readNetwork } from '../../edge/client/addresses.ts';
+import { ConnectionPlaces, crowdedReply, endWith, type PlaceLimits } from '../../edge/client/connection-places.ts';
 
 export const apiConnections: PlaceLimits = { connectionsMax: 10_000, connectionsPerAddressMax: 1000 };
 

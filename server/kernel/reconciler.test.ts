@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { openTestPlatform } from '../test-platform.ts';
+import { openTestPlatform } from '../testing/platform.ts';
 import { startReconcilers, type Reconciler } from './reconciler.ts';
 
 const looksMilliseconds = 30_000;

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../platform.ts';
 import { rooms } from '../rooms.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../test-platform.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../testing/platform.ts';
 import { operation, plain } from './operation.ts';
 import { openRequestPlaces } from './request-places.ts';
 import type { Room } from './room.ts';

@@ -1,4 +1,4 @@
-/** The other end of edge/control.ts. */
+/** The other end of edge/process/control.ts. */
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { createInterface } from 'node:readline';
 import { json as jsonOf } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
 /**
- * What the edge gets to see of the machine (edge/sandbox.pl), and whether one that runs sees it. Those who are not root can have no sandbox; then the
+ * What the edge gets to see of the machine (edge/process/sandbox.pl), and whether one that runs sees it. Those who are not root can have no sandbox; then the
  * edge is a program like any other of theirs.
  */
 import { createHash } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface Sandbox {
 }
 
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
-const script = join(edgeFolder, 'sandbox.pl');
+const script = join(edgeFolder, 'process/sandbox.pl');
 /** The first that exists; otherwise root stays root, with as few rights. */
 const systemUsers = 'offshoot-edge,offshoot';
 

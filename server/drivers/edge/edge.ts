@@ -2,10 +2,10 @@
  * The edge, as the rest of the platform sees it: told what to serve, in a process of its own that outlives ours. Everything may be asked twice. A
  * request waits for an edge that is just being started or upgraded, and throws `unavailable` when none comes back.
  */
-import type { EdgeStatus } from '../../../edge/control.ts';
-import type { LastVisits } from '../../../edge/last-visits.ts';
-import type { RecordLine } from '../../../edge/records.ts';
-import type { EdgeEnvironment } from '../../../edge/table.ts';
+import type { EdgeStatus } from '../../../edge/process/control.ts';
+import type { LastVisits } from '../../../edge/routing/last-visits.ts';
+import type { RecordLine } from '../../../edge/logs/records.ts';
+import type { EdgeEnvironment } from '../../../edge/routing/table.ts';
 
 export type { EdgeEnvironment, EdgeStatus, LastVisits, RecordLine };
 

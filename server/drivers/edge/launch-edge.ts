@@ -9,8 +9,8 @@ import { closeSync, constants, globSync, mkdirSync, openSync, readdirSync, readF
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EdgeStatus } from '../../../edge/control.ts';
-import type { EdgeSettings } from '../../../edge/settings.ts';
+import type { EdgeStatus } from '../../../edge/process/control.ts';
+import type { EdgeSettings } from '../../../edge/process/settings.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
 import { removeEdgeCgroup, wordsToJoin } from './edge-cgroup.ts';
@@ -33,9 +33,9 @@ export interface EdgeOptions {
 }
 
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
-const main = join(edgeFolder, 'main.ts');
-const launcher = join(edgeFolder, 'launch.pl');
-/** Two programs one after the other (edge/processes.ts), on a small or busy machine. */
+const main = join(edgeFolder, 'process/main.ts');
+const launcher = join(edgeFolder, 'process/launch.pl');
+/** Two programs one after the other (edge/process/processes.ts), on a small or busy machine. */
 const startSecondsMax = 180;
 const stuckSecondsMax = 20;
 /** A port may be in use for a moment, by what a killed edge left. */
@@ -98,8 +98,8 @@ function settingsOf({ folder, logs, listeners, processes, trustedProxies, router
     router_name: routerName,
   };
   const hash = createHash('sha256').update(process.version).update(process.execPath).update(JSON.stringify(settings));
-  for (const name of globSync('*.{ts,pl}', { cwd: edgeFolder }).toSorted()) {
-    if (!name.endsWith('.test.ts') && !name.startsWith('test-')) hash.update(`\0${name}\0`).update(readFileSync(join(edgeFolder, name)));
+  for (const name of globSync('**/*.{ts,pl}', { cwd: edgeFolder }).toSorted()) {
+    if (!name.endsWith('.test.ts') && !name.startsWith('testing/')) hash.update(`\0${name}\0`).update(readFileSync(join(edgeFolder, name)));
   }
   return { version: hash.digest('hex').slice(0, 16), ...settings };
 }

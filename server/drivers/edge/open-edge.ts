@@ -1,4 +1,4 @@
-/** The edge in processes of its own (edge/main.ts), adopted when it runs, started when it does not, and brought back when it is gone. */
+/** The edge in processes of its own (edge/process/main.ts), adopted when it runs, started when it does not, and brought back when it is gone. */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
@@ -74,7 +74,7 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
 
 /**
  * For whoever has no use for the edge in that folder any more, whether it runs or not, nor for what it leads to: what it knows of instances is not
- * believed any more (edge/table-folder.ts).
+ * believed any more (edge/routing/table-folder.ts).
  */
 export async function stopEdgeIn(folder: string, secondsMax: number): Promise<void> {
   const control = openControlClient(controlSocketIn(folder));

@@ -4,7 +4,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { blockListOf, isPublicAddress } from '../../../edge/public-address.ts';
+import { blockListOf, isPublicAddress } from '../../../edge/upstream/public-address.ts';
 import { Problem } from '../../kernel/problem.ts';
 
 export type Lookup = (host: string) => Promise<{ address: string }[]>;

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectWithin, millisecondsOf } from '../../test-promised-time.ts';
+import { expectWithin, millisecondsOf } from '../../testing/promised-time.ts';
 import type { Git } from './git.ts';
 import { openGit } from './open-git.ts';
 

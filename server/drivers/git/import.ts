@@ -13,7 +13,7 @@ import { gitText, GitFailed, runGit } from './command.ts';
 import type { ImportSource, Signature } from './git.ts';
 import { refuseLargeObjects } from './push-size.ts';
 import { refuseLarge } from './tree-size.ts';
-import { decoded, fetchFromWeb, parseWebAddress, TooLarge, whyNot, type WebAddress } from './visit.ts';
+import { decoded, fetchFromWeb, parseWebAddress, TooLarge, whyNot, type WebAddress } from './fetch-remote.ts';
 
 export interface ImportLimits {
   allowPrivateAddresses: readonly string[];

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { commitFiles, git } from '../../test-repository.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
 import { putBackRefs, refsIn } from './kept-refs.ts';
 
 test('names that are newer than the objects of a copy are set back to what they were', async () => {

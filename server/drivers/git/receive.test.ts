@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../config.ts';
-import { commitFiles, git as inRepository } from '../../test-repository.ts';
+import { commitFiles, git as inRepository } from '../../testing/repository.ts';
 import type { Git } from './git.ts';
 import { beginningOf, packOf as writtenPack } from './test-packs.ts';
 import { openGit } from './open-git.ts';

@@ -3,7 +3,7 @@
  * lead from where the repository around it is.
  */
 import { Problem } from '../../kernel/problem.ts';
-import { parseWebAddress, type WebAddress } from './visit.ts';
+import { parseWebAddress, type WebAddress } from './fetch-remote.ts';
 
 export type SubmoduleOrigin =
   | ({ kind: 'web' } & WebAddress)

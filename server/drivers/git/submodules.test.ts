@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Problem } from '../../kernel/problem.ts';
-import { commitFiles, git } from '../../test-repository.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
 import type { Git, SubmoduleFetching } from './git.ts';
 import { openGit } from './open-git.ts';
 import { declaredIn, originOf, type SubmoduleOrigin } from './submodule-origin.ts';

@@ -16,7 +16,7 @@ import type { Submodule, SubmoduleFetching } from './git.ts';
 import type { ImportLimits } from './import.ts';
 import { declaredIn, originOf, titleOf, type SubmoduleOrigin } from './submodule-origin.ts';
 import { refuseLarge, refuseLargeTree, sizeOfTree, togetherOf } from './tree-size.ts';
-import { fetchFromFolder, fetchFromWeb, sizeOfObjects, TooLarge, whyNot } from './visit.ts';
+import { fetchFromFolder, fetchFromWeb, sizeOfObjects, TooLarge, whyNot } from './fetch-remote.ts';
 
 const submodulesMax = 50;
 /** Submodules of submodules. */

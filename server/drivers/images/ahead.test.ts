@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { canRunContainers, testImagesFolder, whyNoContainers } from '../../test-images.ts';
+import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
 import { withFileLock } from '../file-lock.ts';
 import { bringAhead, isBringing, readAhead } from './ahead.ts';
 import { openImages } from './cached-images.ts';

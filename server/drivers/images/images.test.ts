@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { canRunContainers, testImagesFolder, whyNoContainers } from '../../test-images.ts';
+import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
 import { openImages } from './cached-images.ts';
 import { catalogue, recipesOf, typesOf } from './catalogue.ts';
 import type { Progress } from './images.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, uti
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, testImagesFolder, whyNoContainers } from '../../test-images.ts';
+import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
 import { openImages } from './cached-images.ts';
 import { type Catalogue, catalogue, recipesOf } from './catalogue.ts';
 import type { Image, Images } from './images.ts';

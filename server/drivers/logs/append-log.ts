@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
-import { logBytesMax, putAside, timesOf } from '../../../edge/put-aside.ts';
+import { logBytesMax, rotateLog, timesOf } from '../../../edge/logs/rotate-log.ts';
 import { Turns } from '../runtime/runc/turns.ts';
 
 /** Lines are known to have been written within so much after the time that stands before them. */
@@ -24,7 +24,7 @@ export function appendLog(log: string, text: string | Buffer, before?: (bytes: n
     try {
       let { size } = await file.stat();
       if (size > 0 && size + Buffer.byteLength(text) > logBytesMax) {
-        await putAside(log);
+        await rotateLog(log);
         size = 0;
       }
       if (size === 0) await file.chmod(0o644);

@@ -3,7 +3,7 @@
  * does not take it in time is told so and left behind: nobody waits for them, and nothing piles up.
  */
 import { open, stat, type FileHandle } from 'node:fs/promises';
-import { asideOf } from '../../../edge/put-aside.ts';
+import { rotatedLogOf } from '../../../edge/logs/rotate-log.ts';
 import { keepLooking, type Looking } from './keep-looking.ts';
 import { asideMark, readLog, wholeCharacters, type LogExtent, type LogPosition } from './read-log.ts';
 
@@ -176,7 +176,7 @@ async function readNews(log: string, handle: FileHandle, before: LogPosition): P
 /** What was put aside before it was read. Undefined: it is not yet cut, and would be read twice. */
 async function readRest(log: string, before: LogPosition, size: number): Promise<string[] | undefined> {
   const isOnce = (await asideMark(log, 2)) === before.aside;
-  const file = await open(asideOf(log, 1)).catch(() => undefined);
+  const file = await open(rotatedLogOf(log, 1)).catch(() => undefined);
   if (!file) return [linesMissing];
   try {
     const { size: sizeAside } = await file.stat();

@@ -1,13 +1,13 @@
 /**
  * Where the logs of environments are, for all who write and read them: `<folder>/<environment>/<app>/<name>.log`, a folder for each app and worker,
- * which it sees as `/var/log` and cannot write to. Of every log a bounded number of bytes is kept (edge/put-aside.ts), and there are so many
+ * which it sees as `/var/log` and cannot write to. Of every log a bounded number of bytes is kept (edge/logs/rotate-log.ts), and there are so many
  * names and no more, so that an environment's logs are bounded, too.
  *
  * `access` and `error` are written by the edge, the others by the process that has the machine.
  */
 import { chmod, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asideOf, logBytesMax, logsAsideMax } from '../../../edge/put-aside.ts';
+import { rotatedLogOf, logBytesMax, rotatedLogsMax } from '../../../edge/logs/rotate-log.ts';
 
 /** What an app finds in `/var/log` from its first moment on. */
 export const usualLogs = ['access', 'app', 'cron', 'deploy', 'error', 'post_deploy'] as const;
@@ -17,7 +17,7 @@ export type LogName = (typeof usualLogs)[number] | (typeof rareLogs)[number];
 
 const allLogs: readonly string[] = [...usualLogs, ...rareLogs];
 /** Of one app or worker: each log, what was put aside of it, and the copy while it is. */
-export const appLogsBytesMax = allLogs.length * (logsAsideMax + 2) * logBytesMax;
+export const appLogsBytesMax = allLogs.length * (rotatedLogsMax + 2) * logBytesMax;
 
 /** As the configuration lets apps and workers be called, and what the edge calls what is of no app. */
 const folderName = /^@?[a-z0-9][a-z0-9_-]{0,199}$/;
@@ -67,7 +67,7 @@ const isLogName = (name: string): name is LogName => allLogs.includes(name);
 /** Undefined: there is none. */
 export async function findLog(logs: string, app: string, name: string): Promise<FoundLog | undefined> {
   if (!folderName.test(app) || !isLogName(name)) return undefined;
-  const ages = Array.from({ length: logsAsideMax + 1 }, (_, age) => asideOf(logFile(logs, app, name), age));
+  const ages = Array.from({ length: rotatedLogsMax + 1 }, (_, age) => rotatedLogOf(logFile(logs, app, name), age));
   const [first, ...aside] = await Promise.all(ages.map((file) => stat(file).catch(ignoreMissing)));
   if (!first?.isFile()) return undefined;
   const bytes = [first, ...aside].reduce((sum, file) => sum + (file?.size ?? 0), 0);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { logBytesMax, logsAsideMax, putAside, timesOf } from '../../../edge/put-aside.ts';
-import { expectWithin, millisecondsOf } from '../../test-promised-time.ts';
+import { logBytesMax, rotatedLogsMax, rotateLog, timesOf } from '../../../edge/logs/rotate-log.ts';
+import { expectWithin, millisecondsOf } from '../../testing/promised-time.ts';
 import { appendLog } from './append-log.ts';
 import { openLogFollowers } from './follow-logs.ts';
 import { appLogsBytesMax, ensureLogs, findLog, listLogs, logFile, removeLogs, usualLogs } from './log-folders.ts';
@@ -36,7 +36,7 @@ describe('the folder of an app', () => {
 
   test('is listed with what was put aside; names that are none lead nowhere', async () => {
     await appendLog(log, 'one\n');
-    await putAside(log);
+    await rotateLog(log);
     await appendLog(log, 'two\n');
     expect(await findLog(logs, 'app', 'app')).toMatchObject({ app: 'app', name: 'app', bytes: 8, changedAt: expect.any(Date) });
     expect(await listLogs(logs)).toHaveLength(2 * usualLogs.length);
@@ -76,7 +76,7 @@ describe('a log that grows', () => {
     const files = readdirSync(join(logs, 'app')).filter((name) => name.startsWith('app.log'));
     expect(files.toSorted()).toEqual(['app.log', 'app.log.1', 'app.log.2']);
     const bytes = files.reduce((sum, name) => sum + statSync(join(logs, 'app', name)).size, 0);
-    expect(bytes).toBeLessThanOrEqual((1 + logsAsideMax) * logBytesMax);
+    expect(bytes).toBeLessThanOrEqual((1 + rotatedLogsMax) * logBytesMax);
     expect(bytes).toBeLessThan(appLogsBytesMax);
   });
 
@@ -90,9 +90,9 @@ describe('a log that grows', () => {
 describe('a log that is read', () => {
   test('gives its last lines, over what was put aside', async () => {
     await appendLog(log, numbered(0, 10));
-    await putAside(log);
+    await rotateLog(log);
     await appendLog(log, numbered(10, 20));
-    await putAside(log);
+    await rotateLog(log);
     await appendLog(log, numbered(20, 25));
     expect(await read({ tail: 3 })).toBe(numbered(22, 25));
     expect(await read({ tail: 12 })).toBe(numbered(13, 25));
@@ -125,7 +125,7 @@ describe('a log that is read', () => {
     expect(await read({ since: between })).toBe('late\n');
     expect(await read({ until: between - 1 })).toBe('early\n');
     expect(await read({ since: between - 10_000, until: between + 10_000, tail: 1 })).toBe('late\n');
-    await putAside(log);
+    await rotateLog(log);
     await appendLog(log, 'latest\n');
     expect(await read({ since: between })).toBe('late\nlatest\n');
     expect(await read({ since: Date.now() + 5000 })).toBe('');
@@ -182,7 +182,7 @@ describe('a log that is followed', () => {
     let number = 0;
     for (let round = 0; round < 4; round++) {
       for (const until = number + 50; number < until; number++) await appendLog(log, `line ${number}\n`);
-      await putAside(log);
+      await rotateLog(log);
       await appendLog(log, `line ${number++}\n`);
       await sleep(round % 2 === 0 ? 0 : 300);
       await expect.poll(() => following.text.length).toBe(`before\n${numbered(0, number)}`.length);

@@ -4,7 +4,7 @@
  */
 import { open, readFile, stat, type FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asideOf, logsAsideMax, timesOf } from '../../../edge/put-aside.ts';
+import { rotatedLogOf, rotatedLogsMax, timesOf } from '../../../edge/logs/rotate-log.ts';
 import { timesMilliseconds } from './append-log.ts';
 
 export interface LogExtent {
@@ -30,7 +30,7 @@ const attemptMilliseconds = 50;
 
 /** Of what was put aside the last time, or the time before that: another one each time. */
 export async function asideMark(log: string, age: number): Promise<string> {
-  const found = await stat(asideOf(log, age), { bigint: true }).catch(() => undefined);
+  const found = await stat(rotatedLogOf(log, age), { bigint: true }).catch(() => undefined);
   return found ? `${found.ino}-${found.birthtimeNs}-${found.size}` : '';
 }
 
@@ -87,8 +87,8 @@ interface LogPart {
 /** The one that grows first; as far as they are there. */
 async function openAll(log: string): Promise<LogPart[]> {
   const parts: LogPart[] = [];
-  for (let age = 0; age <= logsAsideMax; age++) {
-    const path = asideOf(log, age);
+  for (let age = 0; age <= rotatedLogsMax; age++) {
+    const path = rotatedLogOf(log, age);
     const handle = await open(path).catch(() => undefined);
     if (!handle) break;
     parts.push({ handle, path, bytes: (await handle.stat()).size });

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { connectToSocketAt } from '../../../edge/unix-socket.ts';
-import { expectWithin, millisecondsOf } from '../../test-promised-time.ts';
+import { connectToSocketAt } from '../../../edge/upstream/unix-socket.ts';
+import { expectWithin, millisecondsOf } from '../../testing/promised-time.ts';
 import type { Command, Container, LogLine, Runtime } from './runtime.ts';
 
 export interface OpenedRuntime {

@@ -6,8 +6,8 @@
 import type { KeyObject } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
-import { countedAs } from '../../../edge/addresses.ts';
-import { ConnectionPlaces, crowdedSentence, endWith, type PlaceLimits } from '../../../edge/connection-places.ts';
+import { countedAs } from '../../../edge/client/addresses.ts';
+import { ConnectionPlaces, crowdedSentence, endWith, type PlaceLimits } from '../../../edge/client/connection-places.ts';
 import type { Log } from '../../kernel/log.ts';
 import { carry } from './forward.ts';
 import { isSignature, isWholeSignature } from './signature.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { absentAddress, sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { absentAddress, sampleOrganization, sampleProject } from '../../testing/samples.ts';
 
 let home: TestPlatform;
 let owner: Person;

@@ -5,9 +5,9 @@ import { Type } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { activity, startActivity, type Activity } from '../../kernel/activity.ts';
 import { startRunner } from '../../kernel/runner.ts';
-import { workThrough } from '../../test-activities.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { sampleOrganization } from '../../test-samples.ts';
+import { workThrough } from '../../testing/activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { sampleOrganization } from '../../testing/samples.ts';
 import { environment, person, sentence, strong } from './sentence.ts';
 
 let home: TestPlatform;

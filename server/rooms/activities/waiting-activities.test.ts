@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { changeQuota, quotaLines } from '../../../cli/quota.ts';
 import { shortId } from '../../kernel/id.ts';
-import { commit, git, good, openSource } from '../../test-git.ts';
-import { sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { commit, git, good, openSource } from '../../testing/git.ts';
+import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
 
 const { home, owner, filledProject } = await openSource();
 const { db } = home.platform;

@@ -4,7 +4,15 @@
  */
 import type { Db } from '../../kernel/sql.ts';
 import { retentionFor } from '../projects/public.ts';
-import { changedEnvironments, keptBackups, letGo, noteApplied, tellExpiry, type ChangedEnvironment, type KeptRow } from './going.ts';
+import {
+  changedEnvironments,
+  keptBackups,
+  letGo,
+  noteApplied,
+  tellExpiry,
+  type ChangedEnvironment,
+  type KeptRow,
+} from './retention-queries.ts';
 import { retain } from './retention.ts';
 import { calendarOf } from './schedule.ts';
 

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
-import type { TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import type { Person } from '../../test-platform.ts';
-import { sampleBackup } from '../../test-samples.ts';
+import { eachStepTwice, failAtEachStep, workThrough } from '../../testing/activities.ts';
+import type { TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import type { Person } from '../../testing/platform.ts';
+import { sampleBackup } from '../../testing/samples.ts';
 import { backupContent } from './queries.ts';
 import { openBackedUp, type BackedUp } from './test-backed-up.ts';
 

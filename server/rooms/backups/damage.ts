@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Blobs, Copy, Stored } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { orphanDays } from './going.ts';
+import { orphanDays } from './retention-queries.ts';
 
 const damagedDays = 14;
 

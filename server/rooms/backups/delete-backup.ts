@@ -8,7 +8,7 @@ import { activity, startActivity, type Activity } from '../../kernel/activity.ts
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
-import { environmentById, lockTree, shortly } from '../environments/public.ts';
+import { environmentById, lockTree, environmentSummary } from '../environments/public.ts';
 import { markDeleting, noteDeletion, removeRows, type Backup } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 
@@ -58,7 +58,7 @@ export const startDeletion = (
       isOwed: true,
       input: { backup: id },
       parameters: { user: actor.id, environment, backup: id },
-      payload: { user: actor, environment: shortly(owner), backup_name: id },
+      payload: { user: actor, environment: environmentSummary(owner), backup_name: id },
       sentence: sentence`${person(actor)} deleted backup ${strong(id)} of ${named(owner)}`,
     });
     await noteDeletion(tx, id, deletion.id);

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { type Blobs, type Copy, Damage } from '../../drivers/blobs/blobs.ts';
 import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { deploySample } from '../../test-deployment.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { backupSnapshot } from '../deployments/public.ts';
 import { startDueBackups, startIfDue } from './due.ts';
 import { allBackups } from './listed.ts';

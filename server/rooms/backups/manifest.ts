@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { Time, Ulid } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { flawOf, oneOf, orNull } from '../../kernel/written-down.ts';
+import { flawOf, oneOf, orNull } from '../../kernel/stored-json.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { backupSnapshot } from '../deployments/public.ts';
 import { BackupPart } from './parts.ts';

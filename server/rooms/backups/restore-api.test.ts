@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { activityRow } from '../../test-activities.ts';
-import { deploySample } from '../../test-deployment.ts';
-import { sampleBackup } from '../../test-samples.ts';
-import { database, shop } from '../../test-stack.ts';
-import { openTestPlatform } from '../../test-platform.ts';
-import { commitFiles } from '../../test-repository.ts';
+import { activityRow } from '../../testing/activities.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { sampleBackup } from '../../testing/samples.ts';
+import { database, shop } from '../../testing/stack.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
+import { commitFiles } from '../../testing/repository.ts';
 import { setQuota } from '../deployments/public.ts';
 import { machineName } from '../environments/public.ts';
 import { environments } from '../environments/room.ts';

@@ -1,9 +1,9 @@
 /** What was paused or asleep when its machine was lost, on a real machine. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { eachStepTwice, failAtEachStep } from '../../testing/activities.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import { forgetStack } from '../deployments/work.ts';
 import { deployments } from '../deployments/room.ts';
 import { newestBackup, startRecovery } from './recover-environments.ts';

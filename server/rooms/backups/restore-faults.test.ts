@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { eachStepTwice, failAtEachStep, workThrough } from '../../testing/activities.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import { fetchingOnce, openDrill, smallFiles, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;

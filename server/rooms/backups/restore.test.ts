@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startRunningEdge, type RunningEdge } from '../../../edge/test-running-edge.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { startRunningEdge, type RunningEdge } from '../../../edge/testing/running-edge.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
 import { drillFiles, drillTypes, entriesOf, fill, openDrill, stateOf, type DrilledProject } from './test-drill.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { ulid } from '../../kernel/id.ts';
 import type { Db } from '../../kernel/sql.ts';
-import { openTestPlatform, type Person } from '../../test-platform.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type Person } from '../../testing/platform.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { applyRetention } from './apply-retention.ts';
-import { changedEnvironments } from './going.ts';
+import { changedEnvironments } from './retention-queries.ts';
 
 const branches = ['main', 'one', 'two'];
 const millisecondsPerDay = 86_400_000;

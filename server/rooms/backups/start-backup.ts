@@ -4,7 +4,7 @@ import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { environment as named, person, sentence, type Actor } from '../activities/public.ts';
-import { environmentById, lockTree, shortly, type Environment } from '../environments/public.ts';
+import { environmentById, lockTree, environmentSummary, type Environment } from '../environments/public.ts';
 import { backupActivity } from './make-backup.ts';
 
 /**
@@ -39,7 +39,7 @@ export async function startBackup(
     isOwed: slot !== null,
     input: { environment: id, backup, safe, slot },
     parameters: { user: actor.id, environment: id, safe },
-    payload: { user: actor, environment: shortly(target), backup_name: backup },
+    payload: { user: actor, environment: environmentSummary(target), backup_name: backup },
     sentence: sentence`${person(actor)} created a backup of ${named(target)}`,
   });
   return { target, activity };

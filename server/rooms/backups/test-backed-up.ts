@@ -1,7 +1,7 @@
 /** A project that runs, with a database and files, whose backups are made and looked at through the API, while people visit it. */
-import { type RunningEdge, startRunningEdge } from '../../../edge/test-running-edge.ts';
+import { type RunningEdge, startRunningEdge } from '../../../edge/testing/running-edge.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
-import { openTestDeployments } from '../../test-deployed-project.ts';
+import { openTestDeployments } from '../../testing/deployed-project.ts';
 import { openDrill, smallFiles } from './test-drill.ts';
 import { tidyBackups } from './tidy.ts';
 

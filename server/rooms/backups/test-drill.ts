@@ -26,9 +26,9 @@ import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import type { Platform } from '../../platform.ts';
 import { rooms } from '../../rooms.ts';
-import { activityRow } from '../../test-activities.ts';
-import type { Content, TestDeployments } from '../../test-deployed-project.ts';
-import { commitFiles, git } from '../../test-repository.ts';
+import { activityRow } from '../../testing/activities.ts';
+import type { Content, TestDeployments } from '../../testing/deployed-project.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
 import { sql } from 'kysely';
 
 export const drillTypes = ['nodejs:22', 'postgresql:17', 'mariadb:10.11', 'redis-persistent:7.0'];

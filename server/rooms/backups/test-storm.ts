@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Person } from '../../test-platform.ts';
+import type { Person } from '../../testing/platform.ts';
 
 /** `POST /?n=` writes an entry to the database and then a file; `/entries` tells of both. */
 export const stormFiles = {

@@ -11,7 +11,7 @@ import type { Platform } from '../../platform.ts';
 import { backupsWithSnapshots, removeSnapshots } from '../deployments/work.ts';
 import { applyRetention } from './apply-retention.ts';
 import { projectsToReview } from './damage.ts';
-import { beingMade, goingBackups, hasBackups, letExpire, noteOrphans, settleForgotten, type GoingBackups } from './going.ts';
+import { beingMade, goingBackups, hasBackups, letExpire, noteOrphans, settleForgotten, type GoingBackups } from './retention-queries.ts';
 import { removeRows } from './queries.ts';
 import { repairStore, reviewDamaged } from './repair-store.ts';
 

@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { expectWithin, millisecondsOf } from '../../test-promised-time.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { expectWithin, millisecondsOf } from '../../testing/promised-time.ts';
+import { commitFiles } from '../../testing/repository.ts';
+import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
 import type { BuildParts } from './build-app.ts';
 import { buildApps } from './build-apps.ts';
 import { hooksOf, modelOf, testApp, testWork, type TestWork } from './test-build.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
-import { deploySample } from '../../test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { fill, sampleEnvironment } from '../../test-samples.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { fill, sampleEnvironment } from '../../testing/samples.ts';
 import { deployments } from '../deployments/room.ts';
 import { forgetOldSlugs } from './queries.ts';
 import type { Slug } from './slugs.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { Problem } from '../../kernel/problem.ts';
-import { openTestPlatform, type TestPlatform } from '../../test-platform.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
+import { commitFiles } from '../../testing/repository.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { readModel } from './read-model.ts';
 
 let home: TestPlatform;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import { sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
 import { readModel } from './read-model.ts';
 import { fetchSubmodules, projectAt } from './submodules.ts';
 

@@ -5,7 +5,7 @@ import { openGit } from '../../drivers/git/open-git.ts';
 import { openRuncRuntime } from '../../drivers/runtime/runc/runc.ts';
 import { openPoolVolumes } from '../../drivers/volumes/btrfs/btrfs.ts';
 import { openDatabase, openPool } from '../../kernel/sql.ts';
-import { openTestImages, testEnvironment } from '../../test-images.ts';
+import { openTestImages, testEnvironment } from '../../testing/images.ts';
 import { buildApps } from './build-apps.ts';
 import { hooksOf, modelOf, testApp, testWork } from './test-build.ts';
 

@@ -7,9 +7,9 @@ import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { rooms } from '../../rooms.ts';
-import { activityRow, eachStepTwice, workThrough } from '../../test-activities.ts';
-import { definitions as deploying, openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { activityRow, eachStepTwice, workThrough } from '../../testing/activities.ts';
+import { definitions as deploying, openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import { startCronsAt } from './start-crons.ts';
 
 const imagesMillisecondsMax = 600_000;

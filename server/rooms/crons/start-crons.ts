@@ -8,7 +8,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { actorById, person, sentence, strong } from '../activities/public.ts';
 import type { Cron } from '../builds/public.ts';
-import { environmentById, shortly } from '../environments/public.ts';
+import { environmentById, environmentSummary } from '../environments/public.ts';
 import { cronSettingsOf, projectById } from '../projects/public.ts';
 import {
   dueCrons,
@@ -155,7 +155,7 @@ async function start(tx: Tx, { config }: Platform, cron: DueCron, definition: Cr
       cron: name,
       spec: { spec, commands, shutdown_timeout, timeout },
     },
-    payload: { user: actor, project: { id: project.id, title: project.title }, environment: shortly(target), cron: name },
+    payload: { user: actor, project: { id: project.id, title: project.title }, environment: environmentSummary(target), cron: name },
     sentence: sentence`${person(actor)} ran cron ${strong(name)}`,
   });
   const { productionDays, otherDays } = cronSettingsOf(cron.settings);

@@ -8,7 +8,7 @@ import { entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { Subscription } from '../projects/public.ts';
-import { loadDeployment, type Deployment } from './document.ts';
+import { loadDeployment, type Deployment } from './stack/document.ts';
 import { HttpAccess, RouteFields } from './route.ts';
 
 const text = Type.String();

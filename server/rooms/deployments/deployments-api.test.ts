@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deploySample } from '../../test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { fill, sampleEnvironment } from '../../test-samples.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleStack } from '../../test-stack.ts';
-import { amountsOf, amountsOfOthers } from './capacity.ts';
-import type { Stack } from './stack.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { fill, sampleEnvironment } from '../../testing/samples.ts';
+import { commitFiles } from '../../testing/repository.ts';
+import { sampleStack } from '../../testing/stack.ts';
+import { amountsOf, amountsOfOthers } from './sizes/capacity.ts';
+import type { Stack } from './stack/stack.ts';
 
 let platform: TestPlatform;
 let owner: Person;

@@ -2,8 +2,8 @@
 import { EnvironmentId, ProjectId } from '../../ids.ts';
 import { entity } from '../../kernel/operation.ts';
 import { DeploymentEntity } from './deployment.ts';
-import type { Deployment } from './document.ts';
-import { loadNextDeployment } from './next-stack.ts';
+import type { Deployment } from './stack/document.ts';
+import { loadNextDeployment } from './deploy/next-stack.ts';
 
 export const NextDeploymentEntity = entity({
   name: 'next deployment',

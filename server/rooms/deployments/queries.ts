@@ -6,11 +6,11 @@ import { Problem } from '../../kernel/problem.ts';
 import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
-import type { HttpAccess } from '../../../edge/table.ts';
-import { amountsOf } from './capacity.ts';
-import { settleSizes } from './chosen-sizes.ts';
-import { claimsOfEnvironment, settleHosts, type Claims } from './claim-hosts.ts';
-import type { Sizes, Stack } from './stack.ts';
+import type { HttpAccess } from '../../../edge/routing/table.ts';
+import { amountsOf } from './sizes/capacity.ts';
+import { settleSizes } from './sizes/chosen-sizes.ts';
+import { claimsOfEnvironment, settleHosts, type Claims } from './deploy/claim-hosts.ts';
+import type { Sizes, Stack } from './stack/stack.ts';
 
 /** By app and worker: the number of the deployment that its containers were started for. */
 export type Generations = Record<string, number>;

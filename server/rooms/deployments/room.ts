@@ -3,11 +3,11 @@
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
-import { bringImages } from './bring-images.ts';
-import { collectImages, updateImages } from './image-upkeep.ts';
-import { noteMachineAmounts } from './machine-amounts.ts';
-import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './reconcilers.ts';
-import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
+import { bringImages } from './running/bring-images.ts';
+import { collectImages, updateImages } from './running/image-upkeep.ts';
+import { noteMachineAmounts } from './sizes/machine-amounts.ts';
+import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './running/reconcilers.ts';
+import { sendIdleToSleep, wakeWhenVisited } from './running/sleep.ts';
 
 export const deployments: Room = {
   name: 'Deployments',

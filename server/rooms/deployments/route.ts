@@ -9,7 +9,7 @@ import { nullable } from '../../kernel/schema.ts';
 import type { Platform, Scope } from '../../platform.ts';
 import type { Route as ConfiguredRoute } from '../builds/public.ts';
 import { currentStack } from './queries.ts';
-import type { Stack } from './stack.ts';
+import type { Stack } from './stack/stack.ts';
 
 const text = Type.String();
 const flag = Type.Boolean();

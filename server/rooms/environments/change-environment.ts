@@ -12,7 +12,7 @@ import { updateHttpAccessActivity, updateRobotsActivity, updateSmtpActivity } fr
 import { compareWithParents } from './compare-with-parents.ts';
 import { typeRule } from './create-environment.ts';
 import { environmentById, hasDedicated, isBelow, lockTree, updateEnvironment, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 import { allowedTypes } from './types.ts';
 
 const rulesMax = 200;
@@ -164,7 +164,7 @@ async function followUp(tx: Tx, before: Environment, change: Change, actor: Acto
         environments: [before],
         input: { environment: before.id },
         parameters: { user: actor.id, environment: before.id },
-        payload: { user: actor, environment: shortly(before) },
+        payload: { user: actor, environment: environmentSummary(before) },
         sentence: sentence`${person(actor)} updated ${{ tag: 'strong', name: words }} settings on environment ${named(before)}`,
       }),
     );

@@ -10,7 +10,7 @@ import { chooseSizes, loadNextDeployment, nextStackOf, refuseAhead } from '../de
 import { capabilities } from '../projects/public.ts';
 import { concernedBy, deployBranch } from './deploy-branch.ts';
 import { environmentById, lockTree } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 
 /** The sizes are written down already; like every change, they are deployed or wait to be. */
 export const updateResourcesActivity = activity({
@@ -49,7 +49,7 @@ export async function changeResources(
       // What is deactivated meanwhile stays so.
       input: { environment: environment_id, activate: environment.status === 'inactive' },
       parameters: { user: actor.id, environment: environment_id, ...change },
-      payload: { user: actor, environment: shortly(environment) },
+      payload: { user: actor, environment: environmentSummary(environment) },
       sentence: sentence`${person(actor)} updated resource allocation on ${named(environment)}`,
     });
   });

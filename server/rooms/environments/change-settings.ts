@@ -6,7 +6,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
 import { environmentById, lockTree, updateEnvironment, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 import { deployActivity } from './running-activities.ts';
 
 interface Settings {
@@ -46,7 +46,7 @@ function deployStaged(tx: Tx, environment: Environment, { user }: Caller) {
     environments: [environment],
     input: { environment: environment.id, deploying: {}, onlyStaged: true },
     parameters: { user: actor.id, environment: environment.id },
-    payload: { user: actor, environment: shortly(environment) },
+    payload: { user: actor, environment: environmentSummary(environment) },
     sentence: sentence`${person(actor)} deployed the staged changes of ${named(environment)}`,
   });
 }

@@ -2,10 +2,10 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Activity } from '../../kernel/activity.ts';
-import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import { sampleMember, sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../testing/activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import { sampleMember, sampleOrganization, sampleProject } from '../../testing/samples.ts';
 import { projectById, type Project } from '../projects/public.ts';
 import { createDefaultEnvironment } from './create-environment.ts';
 import { adoptBranchesOf, finishPushes } from './reconcilers.ts';

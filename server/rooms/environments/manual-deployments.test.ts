@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../testing/activities.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
 import { startRebuild } from './start-rebuild.ts';
 import { filesOf, openRunningProject } from './test-running-project.ts';
 

@@ -1,9 +1,9 @@
 /** When previews rest: paused when nobody deploys to them, and asleep, where that is wanted, when nobody visits them. */
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { deploySample } from '../../test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { createEnvironment } from './create-environment.ts';
 import { machineName } from './names.ts';
 import { pauseForgottenPreviews } from './pause-forgotten.ts';

@@ -6,7 +6,7 @@ import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { actorById, environment as named, person, sentence, strong } from '../activities/public.ts';
 import { environmentById, lockTree } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 import { pauseActivity } from './running-activities.ts';
 import { possibleWhen } from './start-running.ts';
 
@@ -57,7 +57,7 @@ const pause = ({ db, config }: Platform, { project_id, id }: Preview) =>
       isOwed: true,
       input: { environment: id },
       parameters: { user: actor.id, environment: id },
-      payload: { user: actor, environment: shortly(target) },
+      payload: { user: actor, environment: environmentSummary(target) },
       sentence: sentence`${person(actor)} paused environment ${named(target)}, as ${reason}`,
     });
   });

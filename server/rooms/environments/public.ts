@@ -5,4 +5,4 @@ export { concernedBy } from './deploy-branch.ts';
 export { isBranchName, machineName } from './names.ts';
 export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';
 export { readSshName, sshDestinations, sshPermission, type SshDestination } from './ssh-names.ts';
-export { shortly, type AnnouncedPush, type BranchUpdate } from './record-push.ts';
+export { environmentSummary, type AnnouncedPush, type BranchUpdate } from './record-push.ts';

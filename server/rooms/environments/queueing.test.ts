@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
 import { filesOf, openRunningProject, type RunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;

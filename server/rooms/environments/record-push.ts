@@ -200,7 +200,7 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
       deploying: Value.Parse(Deploying, { strategy: options.strategy, init: options.resources_init }),
     },
     parameters: { user: actor.id, environment: branch, old_commit: from, new_commit: to },
-    payload: { user: actor, environment: shortly(environment), commits: [], commits_count: 0 },
+    payload: { user: actor, environment: environmentSummary(environment), commits: [], commits_count: 0 },
     sentence: sentence`${person(actor)} pushed to ${named(environment)}`,
   });
   return [activity];
@@ -230,7 +230,7 @@ export async function startDelete(tx: Tx, project: { id: string }, environment: 
     isOwed: true,
     input: { environment: environment.id },
     parameters: { user: actor.id, environment: environment.id },
-    payload: { user: actor, environment: shortly(environment) },
+    payload: { user: actor, environment: environmentSummary(environment) },
     sentence: sentence`${person(actor)} deleted environment ${named(environment)}`,
   });
 }
@@ -251,4 +251,4 @@ const toldFields = [
 ] as const satisfies (keyof Environment)[];
 
 /** What a payload tells of an environment. */
-export const shortly = (environment: Environment) => Object.fromEntries(toldFields.map((field) => [field, environment[field]]));
+export const environmentSummary = (environment: Environment) => Object.fromEntries(toldFields.map((field) => [field, environment[field]]));

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
+import { eachStepTwice, failAtEachStep } from '../../testing/activities.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
 import { filesOf, openRunningProject, type RunningProject } from './test-running-project.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -7,7 +7,7 @@ import { modelAhead, refuseAhead } from '../deployments/work.ts';
 import { branchActivity } from './activities.ts';
 import { createEnvironment } from './create-environment.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 
 interface Wanted {
   name: string;
@@ -50,7 +50,7 @@ export async function startBranch(
       environments: [parent, outcome],
       input: { parent: parent.id, environment: name, activate, deploying: init === undefined ? {} : { init } },
       parameters: { user: actor.id, parent: parent.id, environment: name },
-      payload: { user: actor, parent: shortly(parent), outcome: shortly(outcome) },
+      payload: { user: actor, parent: environmentSummary(parent), outcome: environmentSummary(outcome) },
       sentence: sentence`${person(actor)} branched ${named(outcome)} from ${named(parent)}`,
     });
     return changed({ ...outcome, is_dirty: true }, organization_id, activity);

@@ -7,7 +7,7 @@ import { addressMistake } from '../projects/public.ts';
 import { displayName } from '../users/public.ts';
 import { initializeActivity } from './activities.ts';
 import type { Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 
 interface Wanted {
   profile?: string;
@@ -54,7 +54,7 @@ export async function startInitialize(
         ...(init !== undefined && { deploying: { init } }),
       },
       parameters: { user: actor.id, environment: environment.id, profile },
-      payload: { user: actor, outcome: shortly(environment), profile },
+      payload: { user: actor, outcome: environmentSummary(environment), profile },
       sentence: sentence`${person(actor)} initialized environment ${named(environment)} with profile ${strong(profile)}`,
     }),
   );

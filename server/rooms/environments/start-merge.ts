@@ -7,7 +7,7 @@ import { displayName } from '../users/public.ts';
 import { mergeActivity, synchronizeActivity } from './activities.ts';
 import type { Deploying } from './deploy-branch.ts';
 import { environmentById, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 
 const signatureOf = ({ user }: Caller) => ({ name: displayName(user), email: user.email });
 
@@ -34,7 +34,7 @@ export async function startMerge(
         deploying: { ...deploying, child: child.id },
       },
       parameters: { user: actor.id, into: parent.id, environment: child.id },
-      payload: { user: actor, outcome: shortly(child), environment: shortly(parent) },
+      payload: { user: actor, outcome: environmentSummary(child), environment: environmentSummary(parent) },
       sentence: sentence`${person(actor)} merged ${named(child)} into ${named(parent)}`,
     }),
   );
@@ -87,8 +87,8 @@ export async function startSynchronize(
       parameters: { user: actor.id, from: parent.id, into: child.id, synchronize_code, synchronize_data, synchronize_resources, rebase },
       payload: {
         user: actor,
-        outcome: shortly(child),
-        environment: shortly(parent),
+        outcome: environmentSummary(child),
+        environment: environmentSummary(parent),
         synchronize_code,
         synchronize_data,
         synchronize_resources,

@@ -2,7 +2,7 @@ import { startActivity } from '../../kernel/activity.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { actorById, environment as named, person, sentence } from '../activities/public.ts';
 import { environmentById } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 import { redeployActivity } from './running-activities.ts';
 
 /** As if somebody had redeployed it: what was built for it is not on the machine any more. */
@@ -16,7 +16,7 @@ export async function startRebuild(tx: Tx, domain: string, projectId: string, en
     isOwed: true,
     input: { environment: environmentId, deploying: {} },
     parameters: { user: actor.id, environment: environmentId },
-    payload: { user: actor, environment: shortly(target) },
+    payload: { user: actor, environment: environmentSummary(target) },
     sentence: sentence`${person(actor)} redeployed environment ${named(target)}, as what was built for it is gone`,
   });
 }

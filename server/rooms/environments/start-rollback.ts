@@ -6,7 +6,7 @@ import { environment as named, person, sentence, strong, type Actor } from '../a
 import { rollbackTarget } from '../deployments/public.ts';
 import { noRolling } from './deploy-branch.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 import { rollbackActivity } from './running-activities.ts';
 
 export const mayRollBack = ({ status, can_rollback }: Environment) => (status === 'active' || status === 'paused') && can_rollback;
@@ -35,7 +35,7 @@ export async function startRollback(
     environments: [target],
     input: { environment: id, deployment: { id: deploymentId, number, commit, created_at }, strategy },
     parameters: { user: actor.id, environment: id, deployment: deploymentId },
-    payload: { user: actor, environment: shortly(target), deployment: { id: deploymentId, number, commit } },
+    payload: { user: actor, environment: environmentSummary(target), deployment: { id: deploymentId, number, commit } },
     sentence: sentence`${person(actor)} rolled back environment ${named(target)} to deployment ${strong(String(number))}`,
   });
   return { target, activity };

@@ -8,7 +8,7 @@ import { actorOf, changed, environment as named, person, sentence, type Actor } 
 import { modelAhead, refuseAhead, refuseResumeAhead } from '../deployments/work.ts';
 import { concernedBy } from './deploy-branch.ts';
 import { environmentById, environmentsOf, isWaiting, lockTree, type Environment } from './queries.ts';
-import { shortly } from './record-push.ts';
+import { environmentSummary } from './record-push.ts';
 
 export type Running = 'activate' | 'deactivate' | 'pause' | 'resume' | 'redeploy' | 'maintain' | 'deploy';
 
@@ -115,7 +115,7 @@ function started(tx: Tx, target: Environment, what: Running, { definition, input
     environments: concernedBy(target, what === 'activate'),
     input,
     parameters: { user: actor.id, environment: target.id },
-    payload: { user: actor, environment: shortly(target) },
+    payload: { user: actor, environment: environmentSummary(target) },
     sentence: sentences[what],
   });
 }

@@ -1,8 +1,8 @@
 /** A project whose main environment runs on a real machine, and is changed as people change it: by pushes and through the API. */
 import { sql } from 'kysely';
-import { activityRow, workThrough } from '../../test-activities.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import type { Content, TestDeployments } from '../../test-deployed-project.ts';
+import { activityRow, workThrough } from '../../testing/activities.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import type { Content, TestDeployments } from '../../testing/deployed-project.ts';
 import { projectById } from '../projects/public.ts';
 import { recordUpdate } from './record-push.ts';
 

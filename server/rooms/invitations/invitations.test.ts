@@ -2,8 +2,8 @@ import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
-import { openBrowser as openBrowserOf, password, password_hash } from '../../test-browser.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { openBrowser as openBrowserOf, password, password_hash } from '../../testing/browser.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { setUsersMax } from '../organizations/public.ts';
 import { insertProject } from '../projects/public.ts';
 

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { putAside } from '../../../edge/put-aside.ts';
+import { rotateLog } from '../../../edge/logs/rotate-log.ts';
 import { appendLog } from '../../drivers/logs/append-log.ts';
 import { logFile, logsOf, removeLogs } from '../../drivers/logs/log-folders.ts';
 import { logsFolder } from '../../machine.ts';
-import { deploySample } from '../../test-deployment.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { fill, sampleLog } from '../../test-samples.ts';
+import { deploySample } from '../../testing/deployment.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { fill, sampleLog } from '../../testing/samples.ts';
 import { machineName } from '../environments/public.ts';
 import { collectLogs } from './reconcilers.ts';
 
@@ -64,7 +64,7 @@ describe('the logs of an environment', () => {
     expect(await read('?tail=1')).toBe('three\n');
     expect(await read(`?since=${new Date(Date.now() + 60_000).toISOString()}`)).toBe('');
     expect(await read(`?until=${new Date(Date.now() + 60_000).toISOString()}&tail=2`)).toBe('two\nthree\n');
-    await putAside(file);
+    await rotateLog(file);
     await appendLog(file, 'four\n');
     expect(await read('?tail=2')).toBe('three\nfour\n');
   });

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { eachStepTwice } from '../../test-activities.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import type { Person } from '../../test-platform.ts';
+import { eachStepTwice } from '../../testing/activities.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import type { Person } from '../../testing/platform.ts';
 import { openOperatedProject, type OperatedProject } from './test-operated-project.ts';
 
 const imagesMillisecondsMax = 600_000;

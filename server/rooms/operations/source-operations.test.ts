@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
-import { eachStepTwice, failAtEachStep } from '../../test-activities.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { commitFiles, git } from '../../test-repository.ts';
+import { eachStepTwice, failAtEachStep } from '../../testing/activities.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
 import { openOperatedProject, type OperatedProject } from './test-operated-project.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -5,7 +5,7 @@ import type { Caller, Permission, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
 import type { Operation, Role } from '../builds/public.ts';
 import { DeploymentEntity, type Deployment } from '../deployments/public.ts';
-import { environmentById, shortly } from '../environments/public.ts';
+import { environmentById, environmentSummary } from '../environments/public.ts';
 import { runtimeOperationActivity, sealParameters } from './runtime-operation.ts';
 
 interface Wanted {
@@ -56,7 +56,7 @@ export async function startRuntimeOperation(
         parameters: sealParameters(secrets, project_id, { environment: environment_id, service }, parameters),
       },
       parameters: { user: actor.id, environment: environment_id, service, operation },
-      payload: { user: actor, environment: shortly(environment), service, operation },
+      payload: { user: actor, environment: environmentSummary(environment), service, operation },
       sentence: sentence`${person(actor)} ran operation ${strong(operation)} of ${strong(service)} on ${named(environment)}`,
     });
   });

@@ -3,7 +3,7 @@ import type { Changed } from '../../kernel/operation.ts';
 import { invalidField } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
-import { shortly, type Environment } from '../environments/public.ts';
+import { environmentSummary, type Environment } from '../environments/public.ts';
 import { displayName } from '../users/public.ts';
 import { checkedVariables, sealGiven, type GivenVariables } from '../variables/public.ts';
 import { runOn, sourceOperationActivity } from './source-operation.ts';
@@ -31,7 +31,7 @@ export async function startSourceOperation(
       environments: [target],
       input: { environment: target.id, operation, variables: sealed, by: { name: displayName(caller.user), email: caller.user.email } },
       parameters: { user: actor.id, environment: target.id, operation },
-      payload: { user: actor, environment: shortly(target), operation, commits: [], commits_count: 0 },
+      payload: { user: actor, environment: environmentSummary(target), operation, commits: [], commits_count: 0 },
       sentence: sentence`${person(actor)} ran source operation ${strong(operation)} on ${named(target)}`,
     }),
   );

@@ -11,9 +11,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorld, type World } from '../../drivers/runtime/runc/test-world.ts';
 import { crons } from '../crons/room.ts';
 import { openOperatedProject, type OperatedProject } from './test-operated-project.ts';
-import { workThrough } from '../../test-activities.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { workThrough } from '../../testing/activities.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;

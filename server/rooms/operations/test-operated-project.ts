@@ -5,9 +5,9 @@ import type { Faults } from '../../kernel/activity-run.ts';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import { rooms } from '../../rooms.ts';
-import { activityRow, workThrough } from '../../test-activities.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import type { Content, TestDeployments } from '../../test-deployed-project.ts';
+import { activityRow, workThrough } from '../../testing/activities.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import type { Content, TestDeployments } from '../../testing/deployed-project.ts';
 
 const lookMilliseconds = 20;
 

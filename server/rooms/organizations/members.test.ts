@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
 import { organizationPermissions } from '../../permissions.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { insertProject } from '../projects/public.ts';
 import { setUsersMax } from './public.ts';
 

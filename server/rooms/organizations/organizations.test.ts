@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { shortId, ulid } from '../../kernel/id.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { insertProject } from '../projects/public.ts';
 
 let home: TestPlatform;

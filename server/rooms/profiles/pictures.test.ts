@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { deflateSync, crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { fileForm, openTestPlatform, type Person } from '../../test-platform.ts';
+import { fileForm, openTestPlatform, type Person } from '../../testing/platform.ts';
 
 const { person, send, http } = await openTestPlatform();
 const ada = await person();

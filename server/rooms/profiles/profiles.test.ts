@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password, password_hash } from '../../test-browser.ts';
-import { openTestPlatform, type Person } from '../../test-platform.ts';
+import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password, password_hash } from '../../testing/browser.ts';
+import { openTestPlatform, type Person } from '../../testing/platform.ts';
 
 const home = await openTestPlatform();
 const { person, platform, mail } = home;

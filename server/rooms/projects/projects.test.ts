@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { workThrough } from '../../test-activities.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { workThrough } from '../../testing/activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { sampleProject } from '../../testing/samples.ts';
 
 let home: TestPlatform;
 let owner: Person;

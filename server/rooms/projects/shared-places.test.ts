@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { sampleOrganization, sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
 import { openProjectPlaces } from './public.ts';
 
 let home: TestPlatform;

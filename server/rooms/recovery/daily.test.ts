@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openLog } from '../../kernel/log.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { openTestPlatform } from '../../test-platform.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
 import { backUpDaily } from './daily.ts';
 import { lookAtPlaces } from './look-at-places.ts';
 import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from './platform-backup.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, openPool } from '../../kernel/sql.ts';
-import { cloneDatabase, openTestPlatform, type TestPlatform } from '../../test-platform.ts';
+import { cloneDatabase, openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
 import { dumpDatabase } from './dump-database.ts';
 import { loadDatabase } from './load-database.ts';
 

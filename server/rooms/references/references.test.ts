@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { signedReference } from '../../kernel/hal.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { absentAddress, sampleOrganization, sampleProject, sampleTeam } from '../../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { absentAddress, sampleOrganization, sampleProject, sampleTeam } from '../../testing/samples.ts';
 
 let home: TestPlatform;
 let owner: Person;

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../config.ts';
-import { openTestPlatform, type Person } from '../../test-platform.ts';
+import { openTestPlatform, type Person } from '../../testing/platform.ts';
 import { regionsOf } from './region.ts';
 
 let ada: Person;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { codeSentTo, identitySamples } from '../../test-identity.ts';
-import { openTestPlatform, type Person } from '../../test-platform.ts';
+import { codeSentTo, identitySamples } from '../../testing/identity.ts';
+import { openTestPlatform, type Person } from '../../testing/platform.ts';
 
 const home = await openTestPlatform();
 const { person, platform, phoneMessages } = home;

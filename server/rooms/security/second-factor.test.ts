@@ -10,10 +10,10 @@ import {
   password,
   password_hash,
   type Browser,
-} from '../../test-browser.ts';
-import { enrol, passcodeOf } from '../../test-identity.ts';
-import { openTestPlatform, type Person } from '../../test-platform.ts';
-import { freshPublicKey } from '../../test-samples.ts';
+} from '../../testing/browser.ts';
+import { enrol, passcodeOf } from '../../testing/identity.ts';
+import { openTestPlatform, type Person } from '../../testing/platform.ts';
+import { freshPublicKey } from '../../testing/samples.ts';
 
 const home = await openTestPlatform();
 const { person, platform, mail, send } = home;

@@ -12,8 +12,8 @@ import {
   password_hash,
   returnTo,
   type Browser,
-} from '../../test-browser.ts';
-import { openTestPlatform, type Reply } from '../../test-platform.ts';
+} from '../../testing/browser.ts';
+import { openTestPlatform, type Reply } from '../../testing/platform.ts';
 import { hashPassword, signOutEverywhere } from './public.ts';
 
 const home = await openTestPlatform();

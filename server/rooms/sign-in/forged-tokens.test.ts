@@ -5,8 +5,8 @@ import { serveApi } from '../../kernel/http.ts';
 import { openDatabase, openPool } from '../../kernel/sql.ts';
 import { openPlatform } from '../../open-platform.ts';
 import { rooms } from '../../rooms.ts';
-import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password_hash } from '../../test-browser.ts';
-import { openTestPlatform, type TestPlatform } from '../../test-platform.ts';
+import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram, password_hash } from '../../testing/browser.ts';
+import { openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
 
 const home = await openTestPlatform();
 const { platform, person } = home;

@@ -5,8 +5,8 @@ import { sql, type KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { serveApi } from '../../kernel/http.ts';
 import { rooms } from '../../rooms.ts';
-import { authorizeUrl, freshVerifier, openBrowser } from '../../test-browser.ts';
-import { openTestPlatform } from '../../test-platform.ts';
+import { authorizeUrl, freshVerifier, openBrowser } from '../../testing/browser.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
 import { hashPassword } from './public.ts';
 
 const home = await openTestPlatform();

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openTestPlatform } from '../../test-platform.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
 
 const { person, send } = await openTestPlatform();
 const ada = await person();

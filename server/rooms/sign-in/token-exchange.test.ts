@@ -3,7 +3,7 @@ import type { InjectOptions } from 'fastify';
 import { decodeJwt } from 'jose';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { openTestPlatform } from '../../test-platform.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
 import { askedFor, holdersOf } from './queries.ts';
 
 const { platform, person, send, logLines } = await openTestPlatform();

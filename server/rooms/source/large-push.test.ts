@@ -11,7 +11,7 @@ import {
   treeOf,
   type PackedObject,
 } from '../../drivers/git/test-packs.ts';
-import { commit, git, good, openSource } from '../../test-git.ts';
+import { commit, git, good, openSource } from '../../testing/git.ts';
 
 const { home, owner, filledProject } = await openSource();
 const { id, copy } = await filledProject();

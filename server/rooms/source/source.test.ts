@@ -9,8 +9,8 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PushHooks } from '../../drivers/git/git.ts';
-import { commit, git, good, openSource, run } from '../../test-git.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { commit, git, good, openSource, run } from '../../testing/git.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { hiddenRefs } from './visibility.ts';
 
 const { folder, home, port, owner, organization_id, project, urlFor, workingCopy, colleague, filledProject, activitiesIn } =

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newHostKey, openSshPrivateKey } from '../../drivers/ssh/host-key.ts';
 import { parsePublicKey, type PublicKey } from '../../drivers/ssh/public-key.ts';
-import { commit, good, openSource, run } from '../../test-git.ts';
+import { commit, good, openSource, run } from '../../testing/git.ts';
 import { certify } from '../sign-in/public.ts';
 
 const { folder, home, ssh, owner, organization_id, project, urlFor, workingCopy, colleague, filledProject } = await openSource();

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { shortId } from '../../kernel/id.ts';
-import { openTestPlatform, type TestPlatform } from '../../test-platform.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { insertSession } from './queries.ts';
 
 const limits = { perUserMax: 2, perInstanceMax: 100, perOrganizationMax: 5 };

@@ -7,7 +7,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { actorById, environment as named, person, sentence, strong } from '../activities/public.ts';
 import { removeAllStacks } from '../deployments/work.ts';
-import { environmentById, shortly } from '../environments/public.ts';
+import { environmentById, environmentSummary } from '../environments/public.ts';
 import { createDefaultEnvironment, initializeActivity } from '../environments/work.ts';
 import { projectById, type Project } from '../projects/public.ts';
 import { endCreation, forgetProject, isPushUnderWay, openActivitiesBeside } from './queries.ts';
@@ -70,7 +70,7 @@ async function beginInitialize(
       by: { name: actor.display_name, email: user?.email ?? `${actor.id}@${domain}` },
     },
     parameters: { user: actor.id, environment: environment.id, profile },
-    payload: { user: actor, outcome: shortly(environment), profile },
+    payload: { user: actor, outcome: environmentSummary(environment), profile },
     sentence: sentence`${person(actor)} initialized environment ${named(environment)} with profile ${strong(profile)}`,
   });
 }

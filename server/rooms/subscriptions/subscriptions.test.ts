@@ -4,10 +4,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { changeQuota, quotaLines } from '../../../cli/quota.ts';
-import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../test-activities.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleOrganization } from '../../test-samples.ts';
+import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../testing/activities.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { commitFiles } from '../../testing/repository.ts';
+import { sampleOrganization } from '../../testing/samples.ts';
 import { giveUpAbandonedCreations } from './reconcilers.ts';
 
 let home: TestPlatform;

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { startActivity } from '../../kernel/activity.ts';
-import { activityRow, workThrough } from '../../test-activities.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
-import { beginPush, loadRunner, makeMachine, openRunning, removeMachine, type Asked } from '../../test-killed-runner.ts';
-import { openTestPlatform } from '../../test-platform.ts';
-import { commitFiles } from '../../test-repository.ts';
-import { sampleProject } from '../../test-samples.ts';
+import { activityRow, workThrough } from '../../testing/activities.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
+import { beginPush, loadRunner, makeMachine, openRunning, removeMachine, type Asked } from '../../testing/killed-runner.ts';
+import { openTestPlatform } from '../../testing/platform.ts';
+import { commitFiles } from '../../testing/repository.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { sealGiven } from '../variables/public.ts';
 import { runOf, runTaskActivity } from './run-task.ts';
 

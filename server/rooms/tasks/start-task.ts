@@ -4,7 +4,7 @@ import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
-import { environmentById, shortly } from '../environments/public.ts';
+import { environmentById, environmentSummary } from '../environments/public.ts';
 import { checkedVariables, sealGiven, type GivenVariables } from '../variables/public.ts';
 import { runTaskActivity, runOf } from './run-task.ts';
 import type { Task } from './task.ts';
@@ -31,7 +31,7 @@ export async function startTask(
         variables_sealed: sealGiven(secrets, runOf(project_id, id, task.name), variables),
       },
       parameters: { user: actor.id, environment: id, task: task.name, variables: namesOf(given) },
-      payload: { user: actor, environment: shortly(environment), task: task.name },
+      payload: { user: actor, environment: environmentSummary(environment), task: task.name },
       sentence: sentence`${person(actor)} ran the task ${strong(task.name)} on ${named(environment)}`,
     });
   });

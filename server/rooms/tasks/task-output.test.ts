@@ -1,7 +1,7 @@
 /** How much of what a task says is kept. What it says as such is tried with real ones, in tasks.test.ts. */
 import { expect, test } from 'vitest';
 import type { LogLine } from '../../drivers/runtime/runtime.ts';
-import { sampleStack, task } from '../../test-stack.ts';
+import { sampleStack, task } from '../../testing/stack.ts';
 import { markOf, openTaskOutput, type Speaking } from './task-output.ts';
 
 const id = 'taskoutput';

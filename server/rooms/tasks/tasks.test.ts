@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
 import { rooms } from '../../rooms.ts';
-import { activityRow, eachStepTwice, workThrough } from '../../test-activities.ts';
+import { activityRow, eachStepTwice, workThrough } from '../../testing/activities.ts';
 import { setQuota } from '../deployments/public.ts';
-import { openTestDeployments, type TestDeployments } from '../../test-deployed-project.ts';
-import { canRunContainers, whyNoContainers } from '../../test-images.ts';
+import { openTestDeployments, type TestDeployments } from '../../testing/deployed-project.ts';
+import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import { filesWith, openTasks, type Tasks } from './test-tasks.ts';
 
 const imagesMillisecondsMax = 600_000;

@@ -1,9 +1,9 @@
 /** A project with tasks, running on a real machine. What its tasks do is up to whoever runs them: most run the script that they are told. */
 import { sql } from 'kysely';
 import { startActivity } from '../../kernel/activity.ts';
-import { activityRow, workThrough } from '../../test-activities.ts';
-import { commitFiles, git } from '../../test-repository.ts';
-import type { Content, TestDeployments } from '../../test-deployed-project.ts';
+import { activityRow, workThrough } from '../../testing/activities.ts';
+import { commitFiles, git } from '../../testing/repository.ts';
+import type { Content, TestDeployments } from '../../testing/deployed-project.ts';
 import { pushActivity } from '../environments/work.ts';
 
 const server = `require('node:http').createServer((request, reply) => reply.end(String(performance.timeOrigin))).listen(process.env.PORT, '0.0.0.0');`;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openTestPlatform, type Person, type TestPlatform } from '../../test-platform.ts';
-import { freshPublicKey } from '../../test-samples.ts';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { freshPublicKey } from '../../testing/samples.ts';
 
 const begun = Date.now();
 let platform: TestPlatform;

@@ -7,7 +7,7 @@
  * A firewall that drops what it does not know (Docker's, for one, sets the policy of forwarding so) still drops what we let pass.
  */
 import { isIPv4 } from 'node:net';
-import { privateNetworks } from '../../../../edge/public-address.ts';
+import { privateNetworks } from '../../../../edge/upstream/public-address.ts';
 import type { OutboundRule } from '../runtime.ts';
 import { connectionLimits, refusing, removedConnectionLimits } from './connection-limits.ts';
 import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { logBytesMax } from '../../../../edge/put-aside.ts';
+import { logBytesMax } from '../../../../edge/logs/rotate-log.ts';
 import { appendLog } from '../../logs/append-log.ts';
 import { ensureLogs, logFile } from '../../logs/log-folders.ts';
 import { describeContainer, runShell, shell } from '../conformance.ts';

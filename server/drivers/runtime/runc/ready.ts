@@ -2,7 +2,7 @@
 import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectToSocketAt } from '../../../../edge/unix-socket.ts';
+import { connectToSocketAt } from '../../../../edge/upstream/unix-socket.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { refusedForkCount } from './cgroups.ts';
 import type { ContainerState } from '../runtime.ts';

@@ -1,6 +1,6 @@
 /**
  * Containers by runc, on this machine, with no daemon: each has a monitor of its own (conmon) that outlives us, and everything else about it
- * is in files and in the kernel. What each file here holds is told in its first lines; places.ts says where things are.
+ * is in files and in the kernel. What each file here holds is told in its first lines; stack-places.ts says where things are.
  */
 import { existsSync, copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@
  * know it lets be. Whoever adds a field to the model leaves it optional here, as there are backups from before.
  */
 import { Type } from 'typebox';
-import { mapBy, mapOf, oneOf, orNull } from '../../../kernel/written-down.ts';
+import { mapBy, mapOf, oneOf, orNull } from '../../../kernel/stored-json.ts';
 import { containerProfiles, roles, sizes, type Json } from './model.ts';
 
 /** As the language has them (language/values.ts), and of workers: `<app>--<worker>`. */

@@ -1,6 +1,6 @@
 /** Repositories for tests: files by path. */
 import { Value } from 'typebox/value';
-import { flawOf } from '../../../kernel/written-down.ts';
+import { flawOf } from '../../../kernel/stored-json.ts';
 import type { Image } from './images.ts';
 import { ProjectModelSchema } from './model-schema.ts';
 import { type ConfigurationOptions, readConfiguration } from './read-configuration.ts';

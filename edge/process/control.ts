@@ -1,0 +1,179 @@
+/**
+ * The control socket: HTTP and JSON on a unix socket that only its owner and root may use.
+ *
+ *   GET    /environments                     {"<cluster>": <version>, …}
+ *   PUT    /environments/<cluster>           an EdgeEnvironment → {"changed": true}
+ *   DELETE /environments/<cluster>           → {"changed": true}
+ *   POST   /environments/keep                {"clusters": […]}: the others are removed → {"removed": […]}
+ *   POST   /environments/<cluster>/drain     {"instance": …, "seconds_max": …} → {"remaining": 0}
+ *   GET    /visits                           LastVisits
+ *   GET    /events                           lines of JSON, for as long as one listens: see EdgeEvent
+ *   GET    /records                          lines of JSON, a request each: see RecordLine
+ *   GET    /status                           EdgeStatus
+ *   POST   /upgrade                          {"node": …, "main": …, "settings": …} → {"pid": …} when the successor has taken over
+ *   POST   /stop                             {"seconds_max": …}: lets requests finish, then ends
+ *
+ * A change is answered when every process has it. 400 names each bad field; 503 says that a successor takes over: ask again.
+ */
+import { existsSync, linkSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { basename, dirname, join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { isCluster, parseEnvironment } from '../routing/environment-schema.ts';
+import type { LastVisits } from '../routing/last-visits.ts';
+import type { ProcessStatus } from './messages.ts';
+import { fields, list, number, parserOf, Refused, text, textLike } from '../routing/schema.ts';
+import type { Listener } from './settings.ts';
+import type { Streams } from './streams.ts';
+import { HandingOver, type TableKeeper } from '../routing/table-keeper.ts';
+
+export interface EdgeStatus {
+  /** As in the settings. */
+  version: string;
+  node: string;
+  pid: number;
+  /** Starts the main process again when it fails; while a predecessor finishes, that one. */
+  parent_pid: number;
+  started_at: string;
+  listeners: Listener[];
+  environments: number;
+  /** Hosts that several environments have in their routes, and whose it is; the others' tables are out of date. */
+  contested: { host: string; owner: string; others: string[] }[];
+  /** Files of the table that could not be read at the start. */
+  set_aside: string[];
+  processes: ProcessStatus[];
+  restarts: number;
+  /** Requests of the version before are still under way. */
+  has_predecessor: boolean;
+}
+
+export interface Program {
+  node: string;
+  main: string;
+  settings: string;
+}
+
+export interface ControlOperations {
+  keeper: TableKeeper;
+  versions(): Record<string, number>;
+  drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
+  visits(): Promise<LastVisits>;
+  status(): Promise<EdgeStatus>;
+  /** Resolves to the number of the successor. */
+  upgrade(program: Program): Promise<number>;
+  /** Returns at once. */
+  stop(secondsMax: number): void;
+  events: Streams;
+  records: Streams;
+}
+
+export interface Control {
+  /** From now on the address is ours, whoever had it before. */
+  takeAddress(): void;
+  close(): void;
+}
+
+const bodyBytesMax = 16_000_000;
+const waitSecondsMax = 3600;
+const clustersMax = 1_000_000;
+const path = textLike(/^\/[^\0\n]*$/, 4096, 'a path that begins with a slash');
+const word = text(256);
+const seconds = number(0, waitSecondsMax);
+const parseKeep = parserOf(fields<{ clusters: string[] }>({ clusters: list(word, clustersMax) }), 'The body');
+const parseDrain = parserOf(fields<{ instance: string; seconds_max: number }>({ instance: word, seconds_max: seconds }), 'The body');
+const parseStop = parserOf(fields<{ seconds_max: number }>({ seconds_max: seconds }), 'The body');
+const parseProgram = parserOf(fields<Program>({ node: path, main: path, settings: path }), 'The body');
+
+type Handler = (operations: ControlOperations, request: IncomingMessage, cluster: string) => unknown;
+
+const handlers: [method: string, path: RegExp, handle: Handler][] = [
+  ['GET', /^\/environments$/, ({ versions }) => versions()],
+  [
+    'POST',
+    /^\/environments\/keep$/,
+    async ({ keeper }, request) => ({ removed: await keeper.keepOnly(new Set(parseKeep(await bodyOf(request)).clusters)) }),
+  ],
+  ['PUT', /^\/environments\/([^/]+)$/, putEnvironment],
+  ['DELETE', /^\/environments\/([^/]+)$/, async ({ keeper }, _, cluster) => ({ changed: await keeper.remove(cluster) })],
+  ['POST', /^\/environments\/([^/]+)\/drain$/, drainInstance],
+  ['GET', /^\/visits$/, ({ visits }) => visits()],
+  ['GET', /^\/status$/, ({ status }) => status()],
+  ['POST', /^\/upgrade$/, async ({ upgrade }, request) => ({ pid: await upgrade(parseProgram(await bodyOf(request))) })],
+  ['POST', /^\/stop$/, async ({ stop }, request) => stop(parseStop(await bodyOf(request)).seconds_max)],
+];
+
+async function putEnvironment({ keeper }: ControlOperations, request: IncomingMessage, cluster: string) {
+  const environment = parseEnvironment(await bodyOf(request));
+  if (environment.cluster !== cluster) throw new Refused({ cluster: 'is not the one of the address' });
+  return { changed: await keeper.put(environment) };
+}
+
+async function drainInstance({ drain }: ControlOperations, request: IncomingMessage, cluster: string) {
+  const { instance, seconds_max } = parseDrain(await bodyOf(request));
+  return { remaining: await drain(cluster, instance, seconds_max) };
+}
+
+/** Listens beside the address until it takes it. */
+export async function openControl(address: string, operations: ControlOperations): Promise<Control> {
+  const scratch = `${address}.${process.pid}`;
+  removeAbandoned(address);
+  const server = createServer((request, response) => void answer(operations, request, response));
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(scratch, resolve));
+  await chmod(scratch, 0o600);
+  return {
+    takeAddress() {
+      linkSync(scratch, `${scratch}.new`);
+      renameSync(`${scratch}.new`, address);
+    },
+    close() {
+      operations.events.end();
+      operations.records.end();
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+/** What processes that were killed left. */
+function removeAbandoned(address: string) {
+  for (const name of readdirSync(dirname(address))) {
+    if (!name.startsWith(`${basename(address)}.`)) continue;
+    const pid = name.slice(basename(address).length + 1);
+    if (Number(pid) === process.pid || !existsSync(`/proc/${pid}`)) rmSync(join(dirname(address), name), { force: true });
+  }
+}
+
+async function answer(operations: ControlOperations, request: IncomingMessage, response: ServerResponse) {
+  const [address = ''] = (request.url ?? '').split('?');
+  if (request.method === 'GET' && address === '/events') return operations.events.add(response);
+  if (request.method === 'GET' && address === '/records') return operations.records.add(response);
+  try {
+    const found = handlers.find(([method, itsPath]) => method === request.method && itsPath.test(address));
+    if (!found) return reply(response, 404, { error: 'There is no such operation.' });
+    const cluster = found[1].exec(address)?.[1] ?? '';
+    if (cluster !== '' && !isCluster(cluster)) throw new Refused({ cluster: 'is not the name of an environment' });
+    return reply(response, 200, (await found[2](operations, request, cluster)) ?? {});
+  } catch (error) {
+    if (error instanceof Refused) return reply(response, 400, { error: error.message, fields: error.fields });
+    if (error instanceof HandingOver) return reply(response, 503, { error: error.message });
+    console.error(error);
+    return reply(response, 500, { error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function reply(response: ServerResponse, status: number, body: unknown) {
+  const bytes = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }).end(bytes);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const length = Number(request.headers['content-length'] ?? Number.NaN);
+  if (!(length <= bodyBytesMax)) throw new Refused({ 'The body': `must say its length, and be of ${bodyBytesMax} bytes at most` });
+  try {
+    return await json(request);
+  } catch {
+    throw new Refused({ 'The body': 'is not JSON' });
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The main process of the edge: keeps the table, and the processes that serve it; is told what to do by the control socket; sees no request.
+ * Started by launch.pl, or by the main process that it replaces (upgrade.ts).
+ */
+import { openControl, type EdgeStatus, type Program } from './control.ts';
+import { putLogAside } from '../logs/environment-logs.ts';
+import { visitsOfAll } from '../routing/last-visits.ts';
+import { boundLog } from './log-file.ts';
+import { openChannel, type Asks, type Channel, type Tellings } from './messages.ts';
+import { startProcesses } from './processes.ts';
+import { openTable } from '../routing/routing.ts';
+import { controlSocketOf, drainSecondsMax, readSettings, tableFolderOf } from './settings.ts';
+import { openStreams } from './streams.ts';
+import { openTableFolder } from '../routing/table-folder.ts';
+import { openTableKeeper } from '../routing/table-keeper.ts';
+import { announceMainProcess, announceStop, renewGuard, startSuccessor, type Relay, type Successor } from './upgrade.ts';
+import { openWakes } from '../routing/wakes.ts';
+
+const [settingsFile = ''] = process.argv.slice(2);
+const settings = readSettings(settingsFile);
+const startedAt = new Date().toISOString();
+boundLog(settings.folder);
+
+const tableFolder = openTableFolder(tableFolderOf(settings.folder));
+const table = openTable();
+let predecessor: Channel | undefined;
+let successor: Successor | undefined;
+
+const events = openStreams(
+  () => wakes.pending().map(lineOfWake).join(''),
+  () => {},
+);
+const records = openStreams(
+  () => '',
+  (count) => tellEveryone('records_wanted', { wanted: count > 0 }),
+);
+const lineOfWake = (cluster: string) => `${JSON.stringify({ event: 'wake', cluster })}\n`;
+const wakes = openWakes(table, (cluster) => {
+  successor?.channel.tell('wake', { cluster });
+  void events.send(lineOfWake(cluster));
+});
+
+const processes = startProcesses(settingsFile, settings, () => table.environments(), {
+  wake: (cluster) => wakes.ask(cluster),
+  async records(lines) {
+    await (successor ? successor.channel.ask('records', { lines }) : records.send(lines));
+  },
+  logFull: (file) => void putLogAside(settings.logs, file).catch((error: unknown) => console.error(error)),
+  restarted(pid, reason) {
+    console.error(`edge: process ${pid} ${reason}; another is started`);
+    void events.send(`${JSON.stringify({ event: 'restart', pid, reason })}\n`);
+  },
+});
+
+/** While the processes start. */
+const loaded = tableFolder.load();
+for (const environment of loaded.environments) table.put(environment);
+for (const file of loaded.setAside) console.error(`edge: ${file} of the table could not be read and was set aside`);
+
+/** Ours, and those that the version before has still to finish. */
+async function askEveryone<K extends keyof Asks>(kind: K, ask: Asks[K]['ask'], secondsMax?: number): Promise<Asks[K]['answer'][]> {
+  const [ours, theirs] = await Promise.all([
+    processes.askAll(kind, ask, secondsMax),
+    predecessor?.ask(kind, ask, secondsMax).then(
+      (answer) => [answer],
+      () => [],
+    ),
+  ]);
+  return [...ours, ...(theirs ?? [])];
+}
+
+function tellEveryone<K extends keyof Tellings>(kind: K, telling: Tellings[K]) {
+  processes.tellAll(kind, telling);
+  predecessor?.tell(kind, telling);
+}
+
+const answerSecondsMax = 5;
+const relay: Relay = {
+  put: (ask) => askEveryone('put', ask).then(() => undefined),
+  remove: (ask) => askEveryone('remove', ask).then(() => undefined),
+  async drain(ask) {
+    const remaining = await askEveryone('drain', ask, ask.seconds_max + answerSecondsMax);
+    return remaining.reduce((sum, count) => sum + count, 0);
+  },
+  visits: async (ask) => visitsOfAll(await askEveryone('visits', ask)),
+  wantRecords: (wanted) => tellEveryone('records_wanted', { wanted }),
+};
+
+const keeper = openTableKeeper(table, tableFolder, {
+  put: (environments) => relay.put({ environments }),
+  remove: (clusters) => relay.remove({ clusters }),
+});
+
+const control = await openControl(controlSocketOf(settings.folder), {
+  keeper,
+  versions: () => table.versions(),
+  drain: (cluster, instance, secondsMax) => relay.drain({ cluster, instance, seconds_max: secondsMax }),
+  visits: () => relay.visits({}),
+  status,
+  upgrade,
+  stop: (secondsMax) => void finish(secondsMax),
+  events,
+  records,
+});
+
+async function status(): Promise<EdgeStatus> {
+  return {
+    version: settings.version,
+    node: process.version,
+    pid: process.pid,
+    parent_pid: process.ppid,
+    started_at: startedAt,
+    listeners: settings.listeners,
+    environments: Object.keys(table.versions()).length,
+    contested: table.contested(),
+    set_aside: loaded.setAside,
+    processes: await processes.status(),
+    restarts: processes.restarts,
+    has_predecessor: predecessor !== undefined,
+  };
+}
+
+let upgrading: Promise<number> | undefined;
+function upgrade(program: Program): Promise<number> {
+  upgrading ??= makePlace(program).finally(() => (upgrading = undefined));
+  return upgrading;
+}
+
+async function makePlace(program: Program): Promise<number> {
+  try {
+    const taken = await startSuccessor(program, settings, keeper, relay);
+    successor = taken;
+    for (const cluster of wakes.pending()) taken.channel.tell('wake', { cluster });
+    void taken.ended.then(endWithSuccessor);
+    setImmediate(() => void finish(drainSecondsMax));
+    return taken.pid;
+  } catch (error) {
+    becomeMain();
+    throw error;
+  }
+}
+
+let isFinishing = false;
+async function finish(secondsMax: number) {
+  if (isFinishing) return;
+  isFinishing = true;
+  control.close();
+  await processes.finish(secondsMax);
+  if (!successor) announceStop(settings);
+  process.exit(0);
+}
+
+/** Stopped, it has given also our requests their time. Otherwise the guard starts another, beside which our processes finish. */
+function endWithSuccessor(exitCode: unknown) {
+  if (exitCode === 0) processes.kill();
+  process.exit(0);
+}
+
+function becomeMain() {
+  announceMainProcess(settings);
+  control.takeAddress();
+}
+
+async function takeOverFrom(before: Channel) {
+  const { changed } = await before.ask('take_over', {});
+  await keeper.reload(changed);
+  predecessor = before;
+  process.once('disconnect', () => {
+    predecessor = undefined;
+    void renewGuard();
+  });
+}
+
+process.on('SIGTERM', () => void finish(drainSecondsMax));
+process.on('SIGINT', () => {});
+
+await processes.started;
+if (process.send) {
+  const before = openChannel(
+    process,
+    { records: ({ lines }) => records.send(lines).then(() => undefined) },
+    { wake: ({ cluster }) => wakes.ask(cluster) },
+  );
+  await takeOverFrom(before);
+}
+becomeMain();
+await processes.listen();
+predecessor?.tell('taken_over', {});
+console.error(`edge: ${settings.version} serves ${loaded.environments.length} environments (${process.uptime().toFixed(2)} s)`);

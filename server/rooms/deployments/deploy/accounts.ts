@@ -1,0 +1,51 @@
+/**
+ * Who may sign in to the services of an environment. Each endpoint is an account; its password is made once and stays as long as the endpoint
+ * does. A copy of an environment starts without accounts, so that passwords of the original open nothing in it.
+ */
+import { catalogue } from '../../../drivers/images/catalogue.ts';
+import type { Access, Account } from '../../../drivers/images/service.ts';
+import { randomSecret } from '../../../kernel/secrets.ts';
+import type { Service } from '../../builds/public.ts';
+import { nameOfType } from '../sizes/sizes.ts';
+import type { StackSecrets } from '../stack/stack.ts';
+
+const passwordBytes = 24;
+
+/** Undefined: the type is not of the catalogue, or has nothing to say of accounts. */
+const relationshipShapeOf = ({ type }: Service) => {
+  const service = catalogue[nameOfType(type)]?.service;
+  return service?.access && service.relationship;
+};
+
+/** By service and endpoint; services without accounts are not in it. Passwords of `previous` stay, privileges are as configured now. */
+export function accountsFor(services: Record<string, Service>, previous: StackSecrets['accounts'] = {}): StackSecrets['accounts'] {
+  return Object.fromEntries(
+    Object.entries(services).flatMap(([name, service]) => {
+      const shape = relationshipShapeOf(service);
+      if (!shape) return [];
+      const accounts = Object.entries(service.endpoints).map(([endpoint, { privileges }]) => {
+        const password = previous[name]?.[endpoint]?.password ?? randomSecret(passwordBytes);
+        return [endpoint, { name: accountName(service, endpoint), password, privileges } satisfies Account] as const;
+      });
+      return [[name, Object.fromEntries(accounts)] as const];
+    }),
+  );
+}
+
+/** PostgreSQL's own; an account of that name would take its administrator's place, or could not be. */
+const isReserved = (name: string) => /^(?:postgres|public|none|pg_.*)$/.test(name);
+
+/** The default endpoint signs in under the name that people expect of the type, unless another endpoint is called that. */
+function accountName(service: Service, endpoint: string): string {
+  const { rel, defaultAccount } = relationshipShapeOf(service) ?? {};
+  const usualName = endpoint === rel ? defaultAccount?.name : undefined;
+  const name = usualName !== undefined && !Object.hasOwn(service.endpoints, usualName) ? usualName : endpoint;
+  return isReserved(name) ? `account_${name}` : name;
+}
+
+/** For the driver: exactly these accounts and databases are to be there. */
+export const accessOf = ({ name, databases, extensions }: Service, accounts: StackSecrets['accounts']): Access => ({
+  databases,
+  accounts: Object.values(accounts[name] ?? {}),
+  extensions,
+});

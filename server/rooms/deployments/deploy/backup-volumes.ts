@@ -1,0 +1,122 @@
+/**
+ * What an environment keeps, copied for its backup: read-only, all of one moment, and named by the backup, so that whoever finds a copy can tell whether
+ * it is needed. Requests may be held at that moment, so that none is half done in what is copied; whatever happens, they are let through afterwards (held.ts).
+ */
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import { volumesOf } from '../stack/containers.ts';
+import { whileHeld } from './held.ts';
+import { keptStack } from '../running/kept-stacks.ts';
+import { backupOfSnapshot, backupSnapshot, dataVolume, nameInStack, storageVolume } from '../stack/names.ts';
+import { asOfOneMoment, putOnDisk } from './one-moment.ts';
+import { currentlyDeployed, type Deployed } from '../queries.ts';
+import { slugPart } from './restoring.ts';
+import { storageOwners } from '../sizes/sizes.ts';
+import type { Stack } from '../stack/stack.ts';
+import { removeVolumes } from './stack-volumes.ts';
+import { tellEdge } from './traffic.ts';
+
+/** A volume that belongs into a backup. */
+export interface VolumePart {
+  /** What it is called in the backup. */
+  name: string;
+  kind: 'data' | 'storage' | 'slug';
+  /** The service, app or worker. */
+  of: string;
+  /** Of a service, with its version. */
+  type: string | null;
+  volume: string;
+}
+
+/** What should be there. */
+export function partsOfStack(stack: Stack): VolumePart[] {
+  const { id, model, slugs } = stack;
+  const services = new Map(Object.values(model.services).map((service) => [dataVolume(id, service.name, service.type), service]));
+  const owners = new Map([...storageOwners(model)].map((owner) => [storageVolume(id, owner), owner]));
+  const kept = volumesOf(stack).filter(({ isData }) => isData);
+  return [
+    ...kept.map(({ name: volume }): VolumePart => {
+      const [service, name] = [services.get(volume), nameInStack(volume)];
+      if (service) return { name, kind: 'data', of: service.name, type: service.type, volume };
+      return { name, kind: 'storage', of: owners.get(volume) ?? '', type: null, volume };
+    }),
+    ...Object.entries(slugs).map(([app, { volume }]): VolumePart => ({ name: slugPart(app), kind: 'slug', of: app, type: null, volume })),
+  ];
+}
+
+export interface Snapshots {
+  /** The parts that were there, with the names of their copies in the place of the volumes'. */
+  parts: VolumePart[];
+  taken_at: string;
+  /** How long requests waited. */
+  heldMilliseconds: number;
+}
+
+export async function snapshotStack(platform: Platform, deployed: Deployed, backup: string, manner: { safe: boolean }): Promise<Snapshots> {
+  const machine = await platform.machine();
+  await removeSnapshots(machine, backup);
+  const parts = await present(machine, partsOfStack(deployed.stack));
+  const copied = parts.map((part) => ({ ...part, volume: backupSnapshot(backup, part.name) }));
+  const [slugs, kept] = [parts.filter(({ kind }) => kind === 'slug'), parts.filter(({ kind }) => kind !== 'slug')];
+  await rehearse(machine, deployed, backup, kept);
+  // They never change, so nobody has to wait; but they are removed once no deployment needs them.
+  await copyParts(machine, backup, slugs);
+  const take = () => snapshotParts(platform, machine, deployed, backup, kept);
+  const { project, environment } = deployed.stack;
+  // One that stayed asleep, for want of room, has nobody to hold, and must not be opened.
+  const isAsleep = (await keptStack(platform.db, project.id, environment.id))?.is_sleeping ?? false;
+  if (!manner.safe || isAsleep) return { parts: copied, taken_at: await take(), heldMilliseconds: 0 };
+  const startedAt = performance.now();
+  const taken_at = await whileHeld(machine, deployed, take);
+  return { parts: copied, taken_at, heldMilliseconds: Math.round(performance.now() - startedAt) };
+}
+
+/** A volume that never came about has nothing to give; without its build an app could not be restored. */
+async function present({ volumes }: Machine, parts: readonly VolumePart[]): Promise<VolumePart[]> {
+  const found = await Promise.all(parts.map(async (part) => ({ part, isThere: (await volumes.volume(part.volume)) !== undefined })));
+  const missing = found.find(({ part, isThere }) => part.kind === 'slug' && !isThere);
+  if (missing)
+    throw new Problem('conflict', `The build of ${missing.part.of} is not on this machine any more; redeploy it, then try again.`);
+  return found.filter(({ isThere }) => isThere).map(({ part }) => part);
+}
+
+const copyParts = ({ volumes }: Machine, backup: string, parts: readonly VolumePart[]) =>
+  Promise.all(parts.map(({ name, volume }) => volumes.snapshot(volume, backupSnapshot(backup, name))));
+
+/** What services and the file system have yet to write is written for copies that nobody waits for: those that count take no time then. */
+async function rehearse(machine: Machine, deployed: Deployed, backup: string, parts: readonly VolumePart[]) {
+  if (!machine.volumes.clonesWhileWritten) return;
+  await putOnDisk(machine, deployed, volumesIn(parts));
+  await copyParts(machine, backup, parts);
+  await removeSnapshots(machine, backup);
+}
+
+const volumesIn = (parts: readonly VolumePart[]) => parts.map(({ volume }) => volume);
+
+/** Gives the moment. */
+function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed, backup: string, parts: readonly VolumePart[]) {
+  return asOfOneMoment(platform, machine, deployed, volumesIn(parts), async () => {
+    await copyParts(machine, backup, parts);
+    return new Date().toISOString();
+  });
+}
+
+/** Takes all of it back: requests go on, where somebody was killed while they waited, and no copy is left. */
+export async function forgetSnapshots(platform: Platform, projectId: string, environment: string, backup: string): Promise<void> {
+  const { db, secrets } = platform;
+  const machine = await platform.machine();
+  const [kept, deployed] = [await keptStack(db, projectId, environment), await currentlyDeployed(db, secrets, projectId, environment)];
+  if (kept?.status === 'active' && !kept.is_sleeping && deployed) await tellEdge(machine, deployed, 'open');
+  await removeSnapshots(machine, backup);
+}
+
+/** All that was made on the pool for the backup. */
+export async function removeSnapshots(machine: Pick<Machine, 'volumes'>, backup: string): Promise<void> {
+  const names = (await machine.volumes.list()).map(({ name }) => name).filter((name) => backupOfSnapshot(name) === backup);
+  await removeVolumes(machine, names);
+}
+
+/** The backups for which there is something on the pool. */
+export const backupsWithSnapshots = async ({ volumes }: Pick<Machine, 'volumes'>): Promise<Set<string>> =>
+  new Set((await volumes.list()).flatMap(({ name }) => backupOfSnapshot(name) ?? []));

@@ -1,0 +1,44 @@
+/** Makes the machine what the current deployment says, whatever a deployment that failed has done so far. */
+import { replacesData, type Deploying } from './deploying.ts';
+import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
+import { placesOf } from '../stack/stack-places.ts';
+import { changedServices } from '../stack/plan.ts';
+import { serviceContainer } from '../stack/names.ts';
+import { clusterOf } from '../stack/relationships.ts';
+import { startServices } from './services.ts';
+import { bringBackBefore, forgetBefore } from './stack-volumes.ts';
+import { forgetAtEdge, tellEdge } from './traffic.ts';
+
+export async function bringBack(deploying: Deploying): Promise<void> {
+  const { machine, wanted, current, wasPaused, request } = deploying;
+  if (!current) {
+    await forgetAtEdge(machine, clusterOf(wanted.stack));
+    return removeStackContainers(machine, wanted.stack.id);
+  }
+  if (wasPaused || replacesData(request)) await removeStackContainers(machine, wanted.stack.id);
+  if (replacesData(request)) await bringBackData(deploying);
+  if (wasPaused) return tellEdge(machine, current, 'paused');
+  await restart(deploying, current);
+}
+
+async function bringBackData({ machine, clonings }: Deploying) {
+  await bringBackBefore(machine, clonings);
+  await forgetBefore(machine, clonings);
+}
+
+async function restart({ machine, plan }: Deploying, current: NonNullable<Deploying['current']>) {
+  const places = await placesOf(machine, current.stack);
+  await removeContainers(machine, plan.containers.start);
+  await removeContainers(machine, newServices(plan, current.stack.id));
+  const resized = new Set(plan.containers.resize);
+  await startServices(machine, places, current.stack, {
+    changed: changedServices(plan),
+    resized,
+    told: new Set(Object.keys(current.stack.model.services)),
+  });
+  await startInstances(machine, places, current, { fresh: new Set(plan.containers.stop), resized });
+  await tellEdge(machine, current, 'open');
+}
+
+const newServices = ({ services }: Deploying['plan'], stackId: string) =>
+  services.filter(({ action }) => action === 'start').map(({ name }) => serviceContainer(stackId, name));

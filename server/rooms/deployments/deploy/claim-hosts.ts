@@ -1,0 +1,150 @@
+/**
+ * Who has which host is written down, and a constraint of the database lets nobody else have it. A deployment claims its hosts before anything of it is on
+ * the machine, beside those of the one that serves; once it is current, the environment has the hosts of its routes and no others. What is paused or asleep
+ * keeps its own. The edge is told of hosts that are claimed, and of no others.
+ */
+import { sql } from 'kysely';
+import { Problem } from '../../../kernel/problem.ts';
+import { orConflict, type Db, type Tx } from '../../../kernel/sql.ts';
+import {
+  covers,
+  generatedHost,
+  haveNamesInCommon,
+  refusalOf,
+  wantedHosts,
+  withoutCovered,
+  type HostConfig,
+  type WantedHost,
+} from '../stack/host-names.ts';
+import type { Stack } from '../stack/stack.ts';
+
+/** By host: the number of its claim. */
+export type Claims = Readonly<Record<string, number>>;
+
+interface Claimant {
+  project_id: string;
+  environment_id: string;
+}
+
+type Subject = Claimant & { machine_name: string };
+
+/** The claim under which an environment has the host; undefined: it has not. */
+export const claimOf = (claims: Claims, host: string): number | undefined =>
+  Object.entries(claims).find(([claimed]) => covers(claimed, host))?.[1];
+
+/** For a query of environments. */
+export const claimsOfEnvironment = sql<Claims>`(select coalesce(jsonb_object_agg(host, claim), '{}') from hosts
+  where hosts.project_id = environments.project_id and hosts.environment_id = environments.id)`;
+
+/** A Problem names each route whose host the environment cannot have. */
+export async function refuseForeignHosts(db: Db | Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
+  const wanted = wantedHosts(routes);
+  const own = generatedHost(subject, config);
+  const taken = (await claimsInTheWay(db, subject, wanted)).filter((claim) => !isGivenUp(claim, subject));
+  const refused = wanted.flatMap(({ host, route }) => {
+    const owner = taken.find((claim) => haveNamesInCommon(claim.host, host));
+    const reason = refusalOf({ host, own, config }) ?? (owner && takenBy(owner, host, subject));
+    return reason === undefined ? [] : [`routes: ${route} ${reason}`];
+  });
+  if (refused.length > 0) throw new Problem('invalid-request', `Invalid deployment: ${refused.slice(0, refusedToldMax).join(' ')}`);
+}
+
+const refusedToldMax = 10;
+
+/** Nobody is told whose project that is. */
+const takenBy = ({ project_id, environment_id }: Claimant, host: string, subject: Claimant) =>
+  project_id === subject.project_id
+    ? `is at ${host}, which the environment ${environment_id} of this project has.`
+    : `is at ${host}, which another project has.`;
+
+interface Claim extends Claimant {
+  host: string;
+  is_production: boolean;
+}
+
+/** Of others, with a name in common with what is wanted. */
+async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claimant, wanted: readonly WantedHost[]): Promise<Claim[]> {
+  const hosts = wanted.map(({ host }) => host);
+  const { rows } = await sql<Claim>`
+    select distinct hosts.host, hosts.project_id, hosts.environment_id, environments.type = 'production' as is_production
+    from unnest(${hosts}::text[]) as wanted (host) join hosts on names_of(hosts.host) && names_of(wanted.host)
+    join environments on environments.project_id = hosts.project_id and environments.id = hosts.environment_id
+    where (hosts.project_id, hosts.environment_id) <> (${project_id}, ${environment_id})`.execute(db);
+  return rows;
+}
+
+/** What was production and is not any more serves its hosts until the new one is current, which takes them over. */
+const isGivenUp = ({ project_id, is_production }: Claim, subject: Claimant) => project_id === subject.project_id && !is_production;
+
+/** From here on nobody else gets them. Those that the environment has stay its own. */
+export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
+  await takeTurns(tx);
+  await refuseForeignHosts(tx, config, subject, routes);
+  const wanted = wantedHosts(routes);
+  const later = await claimsInTheWay(tx, subject, wanted);
+  const free = wanted.map(({ host }) => host).filter((host) => !later.some((claim) => haveNamesInCommon(claim.host, host)));
+  await replaceClaims(tx, subject, [...(await hostsOf(tx, subject)), ...free]);
+}
+
+/** Whoever wants several of the same names waits once, and not for somebody who waits for them. */
+export const takeTurns = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('hosts', 0))`.execute(tx);
+
+async function hostsOf(tx: Tx, { project_id, environment_id }: Claimant): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('hosts')
+    .select('host')
+    .where('project_id', '=', project_id)
+    .where('environment_id', '=', environment_id)
+    .execute();
+  return rows.map(({ host }) => host);
+}
+
+/** What the environment keeps has its claim from before. */
+async function replaceClaims(tx: Tx, { project_id, environment_id }: Claimant, hosts: readonly string[]): Promise<void> {
+  const wanted = withoutCovered(hosts);
+  await sql`delete from hosts
+    where project_id = ${project_id} and environment_id = ${environment_id} and host <> all(${wanted}::text[])`.execute(tx);
+  const claiming = sql`insert into hosts (host, project_id, environment_id)
+    select host, ${project_id}, ${environment_id} from unnest(${wanted}::text[]) as wanted (host)
+    where not exists (select from hosts where hosts.host = wanted.host and project_id = ${project_id} and environment_id = ${environment_id})
+    order by host`.execute(tx);
+  const taken = 'Another project has just claimed a host of the routes; deploy again to see which.';
+  await orConflict(claiming, { hosts_pkey: taken, hosts_one_owner: taken });
+}
+
+/** The environment has the hosts of its routes and no others: what it runs is this stack. */
+export async function settleHosts(
+  tx: Tx,
+  { project, environment, routes }: Pick<Stack, 'project' | 'environment' | 'routes'>,
+): Promise<void> {
+  const claimant = { project_id: project.id, environment_id: environment.id };
+  await takeTurns(tx);
+  const wanted = wantedHosts(routes);
+  const given = (await claimsInTheWay(tx, claimant, wanted)).filter((claim) => isGivenUp(claim, claimant));
+  await sql`delete from hosts where project_id = ${project.id} and host = any(${given.map(({ host }) => host)}::text[])`.execute(tx);
+  await replaceClaims(
+    tx,
+    claimant,
+    wanted.map(({ host }) => host),
+  );
+}
+
+/** What came of a deployment that is taken back: it has the hosts of what it runs, if anything. */
+export async function giveBackHosts(db: Db, projectId: string, environmentId: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await takeTurns(tx);
+    const { rows } = await sql<{ routes: Stack['routes'] }>`
+      select routes from deployments where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(
+      tx,
+    );
+    const had = new Set(await hostsOf(tx, { project_id: projectId, environment_id: environmentId }));
+    const runs = rows.flatMap(({ routes }) => wantedHosts(routes)).map(({ host }) => host);
+    // Of a host that it never had, as another did, it gets nothing back.
+    const kept = runs.filter((host) => [...had].some((claimed) => covers(claimed, host)));
+    await replaceClaims(tx, { project_id: projectId, environment_id: environmentId }, kept);
+  });
+}
+
+/** Whoever wants them may have them. */
+export const releaseHosts = (tx: Tx, projectId: string, environmentId: string) =>
+  sql`delete from hosts where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);

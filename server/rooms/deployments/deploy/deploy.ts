@@ -1,0 +1,263 @@
+/**
+ * The life of a deployment. Until it is current, everything that was done can be taken back, and the environment is as it was: the old instances
+ * serve. From then on nothing is taken back any more, whatever fails. Each step bears being done again after `kill -9`.
+ */
+import type { Work } from '../../../kernel/activity.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Tx } from '../../../kernel/sql.ts';
+import type { Platform } from '../../../platform.ts';
+import type { ProjectModel, Slug } from '../../builds/public.ts';
+import { buildApps, fetchSubmodules, readModel, useSlug } from '../../builds/work.ts';
+import { effectiveVariables, type EffectiveVariable } from '../../variables/public.ts';
+import { foundAfterFailure } from './all-run.ts';
+import { refuseOverCapacity } from '../sizes/capacity.ts';
+import { chooseSizes, noteSizesByHand } from '../sizes/chosen-sizes.ts';
+import { refuseForeignHosts } from './claim-hosts.ts';
+import { refuseNamesAlike } from '../stack/distinct-names.ts';
+import { resourceLines } from './deployment-log.ts';
+import { withProgress } from './deployment-progress.ts';
+import {
+  cleanUp,
+  closeEnvironment,
+  fetchData,
+  keptVolumes,
+  makeData,
+  openApplications,
+  openEnvironment,
+  openServices,
+  replaceData,
+  runDeployHooks,
+  runPostDeployHooks,
+  sanitizeData,
+  settle,
+} from './deployment-steps.ts';
+import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './deploying.ts';
+import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from '../queries.ts';
+import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
+import type { SizesInit } from '../sizes/sizes.ts';
+import type { SizeGroup } from '../stack/stack.ts';
+import { wakeForWork } from '../running/wake.ts';
+
+export interface DeployRequest {
+  environment: string;
+  commit: string;
+  /** Requests are held while apps are replaced, or new instances stand beside the old ones until they are ready. */
+  strategy: 'stopstart' | 'rolling';
+  /** Where containers that are new get their sizes from. */
+  init: SizesInit;
+  /** Of a merge: the environment that was merged, for `init: 'child'`. */
+  child?: string;
+  /** The environment whose sizes take the place of its own, for what both have. */
+  sizesFrom?: string;
+  /** Apps start anew also where nothing changed. */
+  restart: boolean;
+  /** At first activation only: the environment whose data it starts with. */
+  cloneFrom?: string;
+  /** The environment whose data takes the place of its own. */
+  replaceData?: string;
+  /** A backup whose data takes the place of its own, or that it starts with; its code as well, where it says so. */
+  restoring?: Restoring;
+  /** What a deployment that was is made of, instead of what the commit says: nothing is built that is kept. Staged changes stay staged. */
+  again?: Again;
+  /** What is deployed from now on in the place of the branch's head; null: the head. Absent: as before. */
+  pin?: string | null;
+  /** Volumes that it has no use for stay, for the code that has and will come back. */
+  keepsVolumes?: boolean;
+  /** Also services start anew, where their images are newer than what they run on. */
+  renewsImages?: boolean;
+  /** Nothing of it runs for now: whether there is room for that is asked when somebody wants it to. */
+  startsNothing?: boolean;
+}
+
+export interface Again {
+  deployment: string;
+  /** The variables and settings that it had then, or those of now. */
+  settings: 'then' | 'now';
+  /** What is not kept any more, as after the machine was lost, is built as it was; otherwise it cannot be deployed. */
+  rebuilds?: true;
+}
+
+/** Makes the environment run what the commit says, or leaves it as it was. Call it as the last thing of an activity. */
+export async function deployEnvironment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+  const work = withProgress(given);
+  const onFailure = () => noteFailure(work, platform, request);
+  if (request.restoring) await checkRestoring(work, platform, request.environment, request.restoring);
+  await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
+  const built = await findOrBuild(work, platform, request, onFailure);
+  if (!built) return;
+  const deploying = await prepareDeployment(work, platform, request, built);
+  await fetchData(deploying);
+  await makeData(deploying, await keptVolumes(deploying));
+  await closeEnvironment(deploying);
+  await replaceData(deploying);
+  await openServices(deploying);
+  await sanitizeData(deploying);
+  await openApplications(deploying);
+  const commands = await runDeployHooks(deploying);
+  await openEnvironment(deploying);
+  await settle(deploying, commands);
+  await cleanUp(deploying);
+  await runPostDeployHooks(deploying, commands);
+}
+
+/** Goes as far as it can without changing what runs, so that what is wrong with a change shows before anybody deploys it. */
+export async function stageDeployment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+  const work = withProgress(given);
+  await wakeForWork(work, platform, [request.environment]);
+  const built = await buildCommit(work, platform, request);
+  if (built) await work.record('keep sizes', (tx) => keepSizes(tx, work.activity.project_id, request, built.model));
+}
+
+/** What is new gets the sizes that this change says, whatever else is staged before somebody deploys it. */
+async function keepSizes(tx: Tx, projectId: string, request: DeployRequest, model: ProjectModel): Promise<void> {
+  const subject = await environmentFor(tx, projectId, request.environment);
+  const [sizes, before] = [await sizesOf(tx, subject, model, request), await currentSizes(tx, projectId, request.environment)];
+  const fresh = (group: SizeGroup) =>
+    Object.fromEntries(Object.entries(sizes[group]).filter(([name]) => !before || !Object.hasOwn(before[group], name)));
+  const change = { services: fresh('services'), webapps: fresh('webapps'), workers: fresh('workers'), tasks: fresh('tasks') };
+  if (Object.values(change).some((group) => Object.keys(group).length > 0)) await chooseSizes(tx, projectId, request.environment, change);
+}
+
+/** Undefined: there is nothing to deploy. */
+function findOrBuild(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure: () => Promise<void>,
+): Promise<Built | undefined> {
+  const { again, restoring } = request;
+  if (restoring?.restoresCode) return findBackedUp(work, platform, restoring, onFailure);
+  return again ? findBuilt(work, platform, request, again, onFailure) : buildCommit(work, platform, request, onFailure);
+}
+
+/** The same. */
+async function buildCommit(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure?: () => Promise<void>,
+): Promise<Built | undefined> {
+  const model = await validateConfiguration(work, platform, request, onFailure);
+  if (!model) return undefined;
+  await configureResources(work, platform, request, model);
+  return { model, slugs: await build(work, platform, request, model) };
+}
+
+/** What a deployment was made of, as far as it is kept, or is built once more. */
+async function findBuilt(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  { deployment, rebuilds }: Again,
+  onFailure: () => Promise<void>,
+): Promise<Built> {
+  const { db, secrets } = platform;
+  const base = (await deployedById(db, secrets, deployment))?.stack;
+  const { volumes } = await platform.machine();
+  const hasGaps = await work.step(
+    'find builds',
+    async (signal) => {
+      if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
+      const kept = await Promise.all(
+        Object.entries(base.slugs).map(async ([app, slug]) => ({ app, isKept: await useSlug(db, volumes, slug) })),
+      );
+      const missing = kept.filter(({ isKept }) => !isKept).map(({ app }) => app);
+      if (missing.length > 0 && !rebuilds)
+        throw new Problem('conflict', `The build of '${missing[0]}' for deployment ${base.deployment.number} is not kept any more.`);
+      if (missing.length > 0) await fetchSubmodules(platform, { activity: work.activity, commit: base.commit_id, log: work.log, signal });
+      return missing.length > 0;
+    },
+    onFailure,
+  );
+  if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
+  const { model, commit_id: commit } = base;
+  const slugs = hasGaps ? await build(work, platform, { ...request, commit }, model, base.secrets.variables) : base.slugs;
+  return { model, slugs, base };
+}
+
+/** Undefined: there is nothing to deploy, and nothing runs that would have to stay as it is. */
+async function validateConfiguration(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  onFailure?: () => Promise<void>,
+): Promise<ProjectModel | undefined> {
+  const { project_id } = work.activity;
+  const read = () => readModel(platform, project_id, request.commit);
+  let found: Awaited<ReturnType<typeof read>>;
+  const isThere = await work.step(
+    'validate configuration',
+    async (signal) => {
+      await fetchSubmodules(platform, { activity: work.activity, commit: request.commit, log: work.log, signal });
+      work.log('Validating configuration files');
+      found = await read();
+      for (const line of [...(found?.warnings ?? []), ...(found?.proposal?.split('\n') ?? [])]) work.log(`  ${line}`);
+      if (found) await refuseNames(work, platform, request, found.model);
+      else await refuseToLoseWhatRuns(work, platform, request);
+      return found !== undefined;
+    },
+    onFailure,
+  );
+  // Not from the step's result: stored JSON does not keep the order of keys, which counts in rules and routes.
+  return isThere ? (found ?? (await read()))?.model : undefined;
+}
+
+/** Before the build; hosts are claimed after it, as whoever stages a deployment has none yet. */
+async function refuseNames({ activity }: Work<unknown>, platform: Platform, { environment }: DeployRequest, model: ProjectModel) {
+  refuseNamesAlike(model);
+  const subject = await environmentFor(platform.db, activity.project_id, environment);
+  await refuseForeignHosts(platform.db, platform.config, subject, routesOf(platform, subject, model));
+}
+
+/** Also data that was to be restored is not given up in silence. */
+async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, { environment, restoring }: DeployRequest) {
+  const { status } = await environmentFor(db, activity.project_id, environment);
+  const missing =
+    'No configuration was found, and nothing in the files tells what to run: add .upsun/config.yaml with at least one application.';
+  if (status === 'active' || status === 'paused' || restoring) throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
+  log(`  ${missing}\n  Nothing is built or deployed.`);
+}
+
+async function noteFailure({ activity, log }: Work<unknown>, platform: Platform, { environment }: DeployRequest) {
+  const { db } = platform;
+  if (await isSettled(db, activity.id)) return;
+  log(`Environment redeployment failed: ${await foundAfterFailure(platform, activity.project_id, environment)}`);
+  const at = new Date().toISOString();
+  await noteOutcome(db, activity.project_id, environment, { successful: false, ...(await failureOf(db, activity.id)), at });
+}
+
+/** Before the build, which may take long: whoever has to set sizes by hand is told at once. */
+const configureResources = ({ step, log, activity }: Work<unknown>, platform: Platform, request: DeployRequest, model: ProjectModel) =>
+  step('configure resources', async () => {
+    const { db } = platform;
+    const subject = await environmentFor(db, activity.project_id, request.environment);
+    const before = await currentSizes(db, activity.project_id, request.environment);
+    await noteSizesByHand(db, activity.project_id, request.environment, request.init === 'manual');
+    const sizes = await sizesOf(db, subject, model, request);
+    for (const line of resourceLines(model, sizes, before)) log(line);
+    await refuseOverCapacity(db, platform, subject, model, sizes);
+  });
+
+async function build(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  model: ProjectModel,
+  then?: readonly EffectiveVariable[],
+): Promise<Record<string, Slug>> {
+  const { db, git, config, secrets } = platform;
+  const { project_id } = work.activity;
+  const { runtime, images, volumes } = await platform.machine();
+  const [entropy, variables] = await Promise.all([
+    db.transaction().execute((tx) => ensureEntropy(tx, secrets, project_id)),
+    then ?? effectiveVariables(db, secrets, project_id, request.environment),
+  ]);
+  const asked = {
+    project: { id: project_id, entropy },
+    environment: { id: request.environment },
+    commit: request.commit,
+    model,
+    variables,
+  };
+  return buildApps(work, { runtime, images, volumes, git, db, config }, asked);
+}

@@ -1,0 +1,276 @@
+/**
+ * A deployment under way: the stack that is wanted, the one that runs, and the plan between the two. It begins with a row in the database, from which
+ * all of it can be had again after a kill; secrets are nowhere else.
+ */
+import type { Work } from '../../../kernel/activity.ts';
+import { shortId } from '../../../kernel/id.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Tx } from '../../../kernel/sql.ts';
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { resolveRoutes, type ProjectModel, type Slug } from '../../builds/public.ts';
+import { effectiveVariables } from '../../variables/public.ts';
+import { accountsFor } from './accounts.ts';
+import { holdCapacity, refuseOverCapacity } from '../sizes/capacity.ts';
+import { chosenSizes } from '../sizes/chosen-sizes.ts';
+import { claimHosts, giveBackHosts } from './claim-hosts.ts';
+import type { DeployRequest } from './deploy.ts';
+import { generatedHost } from '../stack/host-names.ts';
+import { checkVersions, planDeployment, type Plan } from '../stack/plan.ts';
+import {
+  currentSizes,
+  currentlyDeployed,
+  deployedById,
+  ensureEntropy,
+  insertDeployment,
+  isSettled,
+  markFailed,
+  newDeployment,
+  nextNumber,
+  subjectOf,
+  type Deployed,
+  type Subject,
+} from '../queries.ts';
+import { refuseUnfit, restoredVolumes, sizesBefore, type RestorePlan } from './restoring.ts';
+import { sizesFor, type SizesFrom } from '../sizes/sizes.ts';
+import { cloningsOf, type Cloning } from './stack-volumes.ts';
+import type { Sizes, Stack } from '../stack/stack.ts';
+
+export interface Deploying {
+  work: Work<unknown>;
+  platform: Platform;
+  machine: Machine;
+  request: DeployRequest;
+  wanted: Deployed;
+  /** Undefined: nothing ran so far. */
+  current: Deployed | undefined;
+  wasPaused: boolean;
+  plan: Plan;
+  /** Whose data it gets, and which volumes that concerns. */
+  source: Deployed | undefined;
+  clonings: Cloning[];
+  /** New instances stand beside the old ones; otherwise requests wait while they are replaced. */
+  isRolling: boolean;
+}
+
+/** The names of deployments: what the activity keeps of all this. */
+interface Prepared {
+  deployment: string;
+  previous: string | null;
+  source: string | null;
+  wasPaused: boolean;
+}
+
+/** What is to be deployed, ready to run. */
+export interface Built {
+  model: ProjectModel;
+  slugs: Record<string, Slug>;
+  /** The stack that it is taken from, where it was deployed before. */
+  base?: Stack;
+}
+
+export async function prepareDeployment(work: Work<unknown>, platform: Platform, request: DeployRequest, built: Built): Promise<Deploying> {
+  const { db } = platform;
+  const prepared = await work.record(
+    'prepare deployment',
+    (tx) => prepare(tx, platform, work.activity, request, built),
+    async (result) => {
+      if (!result) return;
+      await markFailed(db, result.deployment);
+      await giveBackHosts(db, work.activity.project_id, request.environment);
+    },
+  );
+  return opened(work, platform, request, prepared);
+}
+
+export async function environmentFor(db: Parameters<typeof subjectOf>[0], projectId: string, environment: string): Promise<Subject> {
+  const subject = await subjectOf(db, projectId, environment);
+  if (!subject || subject.status === 'deleting') throw new Problem('conflict', `There is no environment ${environment} to deploy.`);
+  return subject;
+}
+
+async function prepare(
+  tx: Tx,
+  platform: Platform,
+  { id: activityId, project_id }: { id: string; project_id: string },
+  request: DeployRequest,
+  { model, slugs, base }: Built,
+): Promise<Prepared> {
+  const { secrets } = platform;
+  const { restoring, environment } = request;
+  const subject = await environmentFor(tx, project_id, environment);
+  const current = await currentlyDeployed(tx, secrets, project_id, environment);
+  const donor = request.replaceData ?? (current ? undefined : request.cloneFrom);
+  const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
+  if (request.replaceData !== undefined && !source)
+    throw new Problem('conflict', `${request.replaceData} has no data to take over: it is not deployed.`);
+  const standing = standingStack(subject, current, request);
+  const { http_access, enable_smtp, restrict_robots } = settingsThen(base, request) ?? standing?.settings ?? subject;
+  const wanted: Stack = {
+    id: subject.stack_id ?? shortId(),
+    deployment: newDeployment(await nextNumber(tx, project_id, environment)),
+    project: {
+      id: project_id,
+      title: subject.project_title,
+      organization_id: subject.organization_id,
+      entropy: await ensureEntropy(tx, secrets, project_id),
+    },
+    environment: { id: subject.environment_id, machine_name: subject.machine_name, type: subject.type, is_main: subject.is_main },
+    commit_id: request.commit,
+    model,
+    slugs,
+    sizes: base && !restoring ? await sizesAgain(tx, base, request) : await sizesOf(tx, subject, model, request),
+    routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
+    settings: { http_access, enable_smtp, restrict_robots },
+    secrets: {
+      variables:
+        variablesThen(base, request) ?? standing?.secrets.variables ?? (await effectiveVariables(tx, secrets, project_id, environment)),
+      accounts: accountsFor(model.services, (current?.stack ?? cameBack(project_id, base, request))?.secrets.accounts),
+    },
+  };
+  await claimHosts(tx, platform.config, subject, wanted.routes);
+  if (source) checkVersions(wanted, source.stack);
+  if (restoring) refuseUnfit(restoring, model, current?.stack);
+  const { generations } = planDeployment(wanted, current, request);
+  await holdCapacity(tx);
+  if (!request.startsNothing) await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
+  await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
+  return {
+    deployment: wanted.deployment.id,
+    previous: current?.stack.deployment.id ?? null,
+    source: source?.stack.deployment.id ?? null,
+    wasPaused: subject.status === 'paused',
+  };
+}
+
+/** What is staged is neither deployed nor lost by it. */
+export const leavesStaged = ({ again, restoring }: DeployRequest): boolean => again !== undefined || restoring !== undefined;
+
+/** Where changes wait for somebody to deploy them, whatever leaves them staged has the variables and settings of what runs. */
+const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
+  enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
+
+const settingsThen = (base: Stack | undefined, { again }: DeployRequest) => (again?.settings === 'then' ? base?.settings : undefined);
+
+/** What is lost and comes back where it was keeps its passwords: what it is restored from knows them. */
+const cameBack = (projectId: string, base: Stack | undefined, { restoring }: DeployRequest): Stack | undefined =>
+  restoring?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
+
+/** Those of a deployment that is made again as it was. Secrets of an environment are not for another, whatever it restores. */
+function variablesThen(base: Stack | undefined, { again, restoring }: DeployRequest): Stack['secrets']['variables'] | undefined {
+  const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : again?.settings === 'then';
+  return isOwn ? base?.secrets.variables : undefined;
+}
+
+/** What is there keeps its size; what is new gets one as `init` says. */
+export async function sizesOf(
+  tx: Parameters<typeof subjectOf>[0],
+  subject: Subject,
+  model: ProjectModel,
+  request: SizesRequest,
+): Promise<Sizes> {
+  const sizes = sizesFor(model, await sizesFrom(tx, subject, request));
+  return request.restoring ? withDisksOf(await currentSizes(tx, subject.project_id, subject.environment_id), sizes) : sizes;
+}
+
+export interface SizesRequest extends Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom'> {
+  restoring?: RestorePlan;
+}
+
+export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Subject, request: SizesRequest): Promise<SizesFrom> {
+  const { project_id, environment_id, parent } = subject;
+  const of = (environment: string | null | undefined) => (environment ? currentSizes(tx, project_id, environment) : undefined);
+  const donor = request.replaceData ?? request.cloneFrom ?? (request.init === 'parent' ? parent : undefined);
+  const { restoring, init } = request;
+  if (restoring)
+    return { previous: sizesBefore(await of(environment_id), restoring), parent: await of(donor), backup: restoring.stack.sizes, init };
+  return {
+    chosen: (await chosenSizes(tx, project_id, environment_id)).sizes,
+    previous: takenOver(await of(environment_id), await of(request.sizesFrom)),
+    parent: await of(donor),
+    child: await of(request.child),
+    init,
+  };
+}
+
+/** As they were; disks are at least as large as they are now, for what is on them. */
+async function sizesAgain(tx: Tx, { sizes, project }: Stack, { environment, sizesFrom }: DeployRequest): Promise<Sizes> {
+  const now = await currentSizes(tx, project.id, environment);
+  const others = sizesFrom === undefined ? undefined : await currentSizes(tx, project.id, sizesFrom);
+  const then = withDisksOf(now, sizes);
+  return takenOver(then, others) ?? then;
+}
+
+function withDisksOf(now: Sizes | undefined, sizes: Sizes): Sizes {
+  const disk = (group: keyof Sizes, name: string, then: number | null) => {
+    const is = now && Object.hasOwn(now[group], name) ? now[group][name]?.disk : undefined;
+    return then === null ? (is ?? null) : Math.max(then, is ?? 0);
+  };
+  const group = (key: keyof Sizes) =>
+    Object.fromEntries(Object.entries(sizes[key]).map(([name, size]) => [name, { ...size, disk: disk(key, name, size.disk) }]));
+  return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
+}
+
+/** For what both have; disks never get smaller by it. */
+function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | undefined {
+  if (!own || !others) return own;
+  const group = (key: keyof Sizes) =>
+    Object.fromEntries(
+      Object.entries(own[key]).map(([name, size]) => {
+        const other = Object.hasOwn(others[key], name) ? others[key][name] : undefined;
+        return [name, other ? { ...other, disk: size.disk === null ? other.disk : Math.max(size.disk, other.disk ?? 0) } : size];
+      }),
+    );
+  return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
+}
+
+/** Certificates are not there yet, so everything is reached over plain HTTP, at the edge's port. */
+export const routesOf = ({ config }: Platform, subject: Subject, { routes }: ProjectModel) =>
+  resolveRoutes(
+    routes,
+    {
+      defaultDomain: generatedHost(subject, config),
+      domains: [],
+      isProduction: subject.type === 'production',
+      scheme: 'http',
+      ports: { http: config.edge.port },
+    },
+    { restrict_robots: subject.restrict_robots, http_access: subject.http_access },
+  );
+
+async function opened(work: Work<unknown>, platform: Platform, request: DeployRequest, prepared: Prepared): Promise<Deploying> {
+  const { db, secrets } = platform;
+  const find = async (id: string | null) => (id === null ? undefined : deployedById(db, secrets, id));
+  const [wanted, current, source] = await Promise.all([find(prepared.deployment), find(prepared.previous), find(prepared.source)]);
+  if (!wanted) throw new Problem('conflict', `The environment ${request.environment} is gone.`);
+  const plan = planDeployment(wanted.stack, current, request);
+  const { wasPaused } = prepared;
+  return {
+    work,
+    platform,
+    request,
+    wanted,
+    current,
+    wasPaused,
+    plan,
+    source,
+    machine: await platform.machine(),
+    clonings: clonedFrom(wanted.stack, source, request),
+    isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && !touchesServices(request),
+  };
+}
+
+const clonedFrom = (wanted: Stack, source: Deployed | undefined, { restoring }: DeployRequest): Cloning[] =>
+  restoring ? restoredVolumes(wanted, restoring) : source ? cloningsOf(wanted, source.stack) : [];
+
+/** Data that is there makes room for other data. */
+export const replacesData = ({ replaceData, restoring }: DeployRequest): boolean => replaceData !== undefined || restoring !== undefined;
+
+const touchesServices = (request: DeployRequest) => replacesData(request) || (request.renewsImages ?? false);
+
+/** For `undo`: does nothing once the deployment is what the environment runs. */
+export const unlessSettled =
+  ({ platform: { db }, work: { activity } }: Pick<Deploying, 'platform' | 'work'>, undo: () => Promise<void>) =>
+  async (): Promise<void> => {
+    if (!(await isSettled(db, activity.id))) await undo();
+  };

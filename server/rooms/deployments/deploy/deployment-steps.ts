@@ -1,0 +1,242 @@
+/** The steps of a deployment, in their order. What has nothing to do is no step. */
+import { bringBack } from './bring-back.ts';
+import { servicesOf, volumesOf, type WantedVolume } from '../stack/containers.ts';
+import { leavesStaged, replacesData, unlessSettled, type Deploying } from './deploying.ts';
+import { releaseStaged } from '../../../kernel/activity-queries.ts';
+import { claimOf } from './claim-hosts.ts';
+import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
+import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
+import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
+import { placesOf, prepareImages } from '../stack/stack-places.ts';
+import { changedServices } from '../stack/plan.ts';
+import { wantedHosts } from '../stack/host-names.ts';
+import { isPassing, stackOfVolume } from '../stack/names.ts';
+import { deployedById, makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from '../queries.ts';
+import { clusterOf } from '../stack/relationships.ts';
+import { dropOldAccess, startServices } from './services.ts';
+import { fetchFor } from './restoring.ts';
+import {
+  cloneVolumes,
+  forgetBefore,
+  keepBefore,
+  makeVolumes,
+  overwriteVolumes,
+  removeFetched,
+  removeVolumes,
+  resizeVolumes,
+  takeIn,
+} from './stack-volumes.ts';
+import { drainInstances, tellEdge } from './traffic.ts';
+import { waitUntilAllRun } from './all-run.ts';
+
+type Commands = LastDeployment['commands'];
+
+/** Of the volumes that it has and the current deployment has not, those that are there: what was rolled back left them. */
+export async function keptVolumes({ work, machine, current, plan }: Deploying): Promise<ReadonlySet<string>> {
+  const names = plan.volumes.make.map(({ name }) => name);
+  if (!current || names.length === 0) return new Set();
+  const there = await work.step('find volumes', async () => {
+    const found = await Promise.all(names.map(async (name) => ((await machine.volumes.volume(name)) ? [name] : [])));
+    return found.flat();
+  });
+  return new Set(there);
+}
+
+/** What takes the place of its data comes from elsewhere, while what ran so far serves. */
+export async function fetchData({ work, machine, request: { restoring }, clonings }: Deploying): Promise<void> {
+  if (!restoring || clonings.length === 0) return;
+  await work.step(
+    'fetch data',
+    (signal) => fetchFor(machine, restoring, clonings, work.log, signal),
+    () => removeFetched(machine, clonings),
+  );
+}
+
+export const makeData = (deploying: Deploying, kept: ReadonlySet<string>): Promise<void> =>
+  deploying.work.step(
+    'make volumes',
+    async (signal) => {
+      const { work, platform, machine, wanted, current, plan, source, clonings } = deploying;
+      for (const line of [...openingLines(deploying), ...emptyLines(deploying, kept)]) work.log(line);
+      await prepareImages(work, platform.db, machine, wanted.stack, signal);
+      const cloned = current ? [] : clonings;
+      if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
+      await makeVolumes(machine, plan.volumes.make);
+      await resizeVolumes(machine, [...plan.volumes.make.filter(({ name }) => kept.has(name)), ...plan.volumes.resize]);
+    },
+    unlessSettled(deploying, async () => {
+      const { machine, plan, current } = deploying;
+      const made = plan.volumes.make.map(({ name }) => name).filter((name) => !kept.has(name));
+      await removeVolumes(machine, made);
+      if (current) await resizeVolumes(machine, larger(volumesOf(current.stack), plan.volumes.resize));
+    }),
+  );
+
+/** What has been written meanwhile may need the larger limit; only a smaller one is taken back. */
+const larger = (before: readonly WantedVolume[], resized: readonly WantedVolume[]) =>
+  before.filter(({ name, bytesMax }) => resized.some((volume) => volume.name === name && volume.bytesMax < bytesMax));
+
+/**
+ * Requests wait from here on, where they have to, and what is to be replaced stops once nothing is under way there. Its undo is that of all that
+ * follows: it makes the machine what the current deployment says, whatever was done.
+ */
+export const closeEnvironment = (deploying: Deploying): Promise<void> =>
+  deploying.work.step(
+    'close environment',
+    async () => {
+      const { machine, wanted, current, plan, isRolling } = deploying;
+      if (isRolling || !interrupts(deploying)) return;
+      await tellEdge(machine, current ?? wanted, 'holding');
+      if (!current) return;
+      await drainInstances(machine, clusterOf(current.stack), plan.containers.stop);
+      logClosing(deploying);
+      await removeContainers(machine, plan.containers.stop);
+    },
+    unlessSettled(deploying, () => bringBack(deploying)),
+  );
+
+const interrupts = ({ plan, wasPaused, request, current }: Deploying) => plan.interrupts || wasPaused || replacesData(request) || !current;
+
+function logClosing({ work, plan }: Deploying) {
+  const gone = [...plan.instances, ...plan.services].filter(({ action }) => action === 'replace' || action === 'remove');
+  for (const { name } of gone) work.log(`  Closing service ${name}`);
+}
+
+/** Nothing may have the volumes mounted meanwhile. */
+export async function replaceData(deploying: Deploying): Promise<void> {
+  const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
+  if (!replacesData(request) || !(source ? current : request.restoring)) return;
+  if (current)
+    await work.step('keep data', async () => {
+      await removeStackContainers(machine, wanted.stack.id);
+      await keepBefore(machine, clonings);
+    });
+  await work.step('replace data', async () => {
+    work.log(`  Replacing data with that of ${source?.stack.environment.id ?? request.restoring?.title}`);
+    if (source) await overwriteVolumes(platform, machine, source, clonings);
+    else await takeIn(machine, clonings);
+  });
+}
+
+export const openServices = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open services', async (signal) => {
+    const { machine, wanted, current, plan, clonings, request } = deploying;
+    // Of all of them only those are replaced that are described otherwise than they run.
+    const changed = request.renewsImages ? new Set(Object.keys(wanted.stack.model.services)) : changedServices(plan);
+    const told = clonings.length > 0 ? servicesOf(wanted.stack).map(({ name }) => name) : newlyTold(deploying);
+    const places = await placesOf(machine, wanted.stack);
+    const resized = new Set(plan.containers.resize);
+    await startServices(machine, places, wanted.stack, { changed, told: new Set(told), resized, keeping: current?.stack }, signal);
+  });
+
+/** Those whose databases or accounts are not what they were. */
+const newlyTold = ({ wanted: { stack }, current }: Deploying): string[] =>
+  Object.keys(stack.model.services).filter((name) => toldText(stack, name) !== (current && toldText(current.stack, name)));
+
+const toldText = ({ model, secrets }: Deploying['wanted']['stack'], name: string) => {
+  const { databases, extensions } = model.services[name] ?? {};
+  return JSON.stringify([databases, extensions, secrets.accounts[name]]);
+};
+
+const hookRun = async ({ work, machine, wanted }: Deploying, signal: AbortSignal): Promise<HookRun> => ({
+  work,
+  machine,
+  places: await placesOf(machine, wanted.stack),
+  deployed: wanted,
+  signal,
+});
+
+export async function sanitizeData(deploying: Deploying): Promise<void> {
+  const { clonings, wanted, request } = deploying;
+  const isOwnData = clonings.length === 0 || request.restoring?.isElsewhere === false;
+  if (isOwnData || appsWith(wanted, 'sanitize').length === 0) return;
+  await deploying.work.step('sanitize data', async (signal) => sanitize(await hookRun(deploying, signal)));
+}
+
+export const openApplications = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open applications', async (signal) => {
+    const { work, machine, wanted, plan, wasPaused } = deploying;
+    const { start, resize } = plan.containers;
+    for (const { name, action } of plan.instances)
+      if (action === 'start' || action === 'replace' || (action === 'keep' && wasPaused))
+        work.log(`  Opening application ${name} and its relationships`);
+    const places = await placesOf(machine, wanted.stack);
+    for (const line of unknownDomainLines(places.addresses)) work.log(line);
+    await startInstances(machine, places, wanted, { fresh: new Set(start), resized: new Set(resize) }, signal);
+  });
+
+/** How they ended is kept with the step: also after a kill it goes into the outcome. */
+async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_deploy', signal: AbortSignal): Promise<Commands> {
+  const commands: Commands = [];
+  const run = await hookRun(deploying, signal);
+  const { work } = deploying;
+  const command = (ended: Commands[number]) => {
+    commands.push(ended);
+    work.command(ended);
+  };
+  await runHooks({ ...run, work: { log: work.log, command } }, hook);
+  return commands;
+}
+
+/** Also what is as it was has to do with data that is not. */
+export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
+  const { plan, request, wanted } = deploying;
+  if (!(plan.isChange || request.restoring) || appsWith(wanted, 'deploy').length === 0) return [];
+  return deploying.work.step('run deploy hooks', (signal) => runKeepingOutcome(deploying, 'deploy', signal));
+}
+
+export const openEnvironment = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('open environment', async () => {
+    const { work, machine, wanted } = deploying;
+    await waitUntilAllRun(machine, wanted);
+    work.log('  Opening environment');
+    await tellEdge(machine, wanted, 'open');
+  });
+
+/** From here on nothing is taken back. What was staged is in it, unless it is what was deployed before. */
+export const settle = ({ work, wanted: { stack }, request }: Deploying, commands: Commands): Promise<void> =>
+  work.record('make current', async (tx) => {
+    const [project, environment] = [stack.project.id, stack.environment.id];
+    await makeCurrent(tx, stack);
+    if (request.pin !== undefined) await pinCommit(tx, project, environment, request.pin);
+    if (request.renewsImages) await noteMaintenance(tx, project, environment);
+    if (!leavesStaged(request)) await releaseStaged(tx, project, environment);
+    await noteOutcome(tx, project, environment, outcomeOf(commands));
+  });
+
+const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
+
+/** What nobody needs any more: the data last. */
+export const cleanUp = (deploying: Deploying): Promise<void> =>
+  deploying.work.step('clean up', async () => {
+    const { work, machine, wanted, plan, clonings } = deploying;
+    for (const line of closingLines(deploying)) work.log(line);
+    await openTakenOver(deploying);
+    await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
+    await removeContainers(machine, [...plan.containers.stop, ...plan.containers.drop]);
+    if (deploying.current) await dropOldAccess(machine, wanted.stack, newlyTold(deploying));
+    if (!deploying.request.keepsVolumes) await removeVolumes(machine, [...plan.volumes.drop, ...(await leftByRollbacks(deploying))]);
+    await forgetBefore(machine, clonings);
+  });
+
+/** Hosts that were another environment's until this one was current: the edge could not be told before. */
+async function openTakenOver({ platform: { db, secrets }, machine, wanted }: Deploying) {
+  if (wantedHosts(wanted.stack.routes).every(({ host }) => claimOf(wanted.hosts, host) !== undefined)) return;
+  const now = await deployedById(db, secrets, wanted.stack.deployment.id);
+  if (now) await tellEdge(machine, now, 'open');
+}
+
+/** What the machine has beyond what is wanted: the code that it was kept for came back without a use for it. */
+async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Deploying): Promise<string[]> {
+  const wanted = new Set(volumesOf(stack).map(({ name }) => name));
+  const names = (await volumes.list()).map(({ name }) => name);
+  return names.filter((name) => stackOfVolume(name) === stack.id && !isPassing(name) && !wanted.has(name));
+}
+
+export async function runPostDeployHooks(deploying: Deploying, before: Commands): Promise<void> {
+  const { work, platform, wanted } = deploying;
+  if (appsWith(wanted, 'post_deploy').length === 0) return;
+  const commands = await work.step('run post_deploy hooks', (signal) => runKeepingOutcome(deploying, 'post_deploy', signal));
+  const { project, environment } = wanted.stack;
+  await noteOutcome(platform.db, project.id, environment.id, outcomeOf([...before, ...commands]));
+}

@@ -1,0 +1,25 @@
+/** Other limits for what runs, without starting it anew. */
+import type { Container, Runtime } from '../../../drivers/runtime/runtime.ts';
+import { Problem } from '../../../kernel/problem.ts';
+
+const megabyte = 2 ** 20;
+
+/** Memory that is in use cannot be taken away from it. */
+export async function resizeContainer(
+  runtime: Runtime,
+  { name, limits, files }: Pick<Container, 'name' | 'limits' | 'files'>,
+  title: string,
+): Promise<void> {
+  try {
+    await runtime.update(name, limits);
+    // What it is told of its limits.
+    if (files) await runtime.updateFiles(name, files);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new Problem(
+      'conflict',
+      `${title} uses more memory than the ${limits.memoryBytes / megabyte} MB of its new size. Redeploy to start it anew with that, or choose a larger size.`,
+      { cause: error, internal: error.message },
+    );
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * A restore after which nothing runs: for what was paused or asleep when its machine was lost. The data of the backup is there, with what was built, and what
+ * ran then is what runs once somebody resumes or visits it. No hook runs: those of this code ran on this data before the backup was made.
+ */
+import type { Work } from '../../../kernel/activity.ts';
+import type { Tx } from '../../../kernel/sql.ts';
+import type { Platform } from '../../../platform.ts';
+import type { DeployRequest } from './deploy.ts';
+import { prepareDeployment } from './deploying.ts';
+import { withProgress } from './deployment-progress.ts';
+import { fetchData, makeData, replaceData } from './deployment-steps.ts';
+import { changeStatus, makeCurrent } from '../queries.ts';
+import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
+import { markRestoredAsleep } from '../running/sleep-queries.ts';
+import type { Stack } from '../stack/stack.ts';
+import { tellEdge } from './traffic.ts';
+
+export type Rest = 'paused' | 'asleep';
+
+/** Of an environment that has nothing on the machine. */
+export async function restoreAtRest(
+  given: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest & { restoring: Restoring },
+  rest: Rest,
+): Promise<void> {
+  const work = withProgress(given);
+  const { environment, restoring } = request;
+  await checkRestoring(work, platform, environment, restoring);
+  const built = await findBackedUp(work, platform, restoring, async () => {});
+  const deploying = await prepareDeployment(work, platform, { ...request, startsNothing: true }, built);
+  await fetchData(deploying);
+  await makeData(deploying, new Set());
+  await replaceData(deploying);
+  const { machine, wanted } = deploying;
+  await work.record('make current', async (tx) => {
+    await makeCurrent(tx, wanted.stack);
+    await putToRest[rest](tx, wanted.stack);
+  });
+  await work.step('tell edge', () => tellEdge(machine, wanted, rest === 'paused' ? 'paused' : 'sleeping'));
+}
+
+const putToRest: Record<Rest, (tx: Tx, stack: Stack) => Promise<unknown>> = {
+  paused: (tx, { project, environment }) => changeStatus(tx, project.id, environment.id, 'active', 'paused'),
+  asleep: (tx, { project, environment }) => markRestoredAsleep(tx, project.id, environment.id),
+};

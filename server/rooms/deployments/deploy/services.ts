@@ -1,0 +1,136 @@
+/** Services on the machine: set up once, started, and told who may do what. Each part bears being done again. */
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Access } from '../../../drivers/images/service.ts';
+import type { Runtime } from '../../../drivers/runtime/runtime.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Machine } from '../../../machine.ts';
+import { accessOf } from './accounts.ts';
+import { located, servicesOf, type Places, type WantedService } from '../stack/containers.ts';
+import { runInside } from '../inside/inside.ts';
+import type { Addresses } from '../stack/relationships.ts';
+import { resizeContainer } from './resize.ts';
+import { nameOfType } from '../sizes/sizes.ts';
+import type { Stack } from '../stack/stack.ts';
+import { endBoost, startBoosted } from './start-boost.ts';
+
+const setupSecondsMax = 300;
+const accessSecondsMax = 120;
+
+export interface ServicesToStart {
+  /** Started even if something runs under their names. */
+  changed: ReadonlySet<string>;
+  /** Told their databases and accounts even if they are not started. */
+  told: ReadonlySet<string>;
+  /** Containers that are to be given other limits, if they run. */
+  resized?: ReadonlySet<string>;
+  /** They ran as this stack says before they stopped: those that keep data know their databases and accounts from then. */
+  haveRun?: boolean;
+  /** Databases and accounts of this stack stay beside those of the new one: until that is current, what is gone could not be brought back. */
+  keeping?: Stack | undefined;
+}
+
+/** All at once: none needs another. Those that already run as they should are left alone. */
+export async function startServices(
+  machine: Machine,
+  places: Places,
+  stack: Stack,
+  { changed, told, resized, keeping, haveRun = false }: ServicesToStart,
+  signal?: AbortSignal,
+): Promise<void> {
+  const started = await Promise.allSettled(
+    servicesOf(stack).map(async (service) => {
+      const isUp = !changed.has(service.name) && (await isRunning(machine, service.container.name));
+      if (!isUp) await startService(machine, places, service, signal);
+      else if (resized?.has(service.container.name)) await resizeContainer(machine.runtime, service.container, `Service '${service.name}'`);
+      const knows = isUp || (haveRun && service.service.keepsData);
+      if (!knows || told.has(service.name)) await tellAccounts(machine, service, accessFor(stack, service, keeping), signal);
+      if (!isUp) await endBoost(machine.runtime, service.container);
+    }),
+  );
+  for (const each of started) if (each.status === 'rejected') throw each.reason;
+}
+
+/** One that is being started again is not: perhaps it never will be, and whoever starts it anew is told why. */
+export const isRunning = async ({ runtime }: Pick<Machine, 'runtime'>, name: string): Promise<boolean> =>
+  ['running', 'paused'].includes((await runtime.state(name)).status);
+
+async function startService(machine: Machine, places: Places, service: WantedService, signal?: AbortSignal) {
+  try {
+    if (!(await isSetUp(places, service))) await setUp(machine, places, service, signal);
+    await startBoosted(machine.runtime, located(service.container, places), signal);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const words = error.message.replaceAll(service.container.name, `Service '${service.name}'`);
+    throw new Problem(error.kind, words, { cause: error, ...(error.internal !== undefined && { internal: error.internal }) });
+  }
+}
+
+async function isSetUp({ folders }: Places, { service: { initialised }, volume }: WantedService): Promise<boolean> {
+  if (initialised === undefined) return true;
+  const folder = volume === undefined ? undefined : folders.get(volume);
+  return folder !== undefined && (await lstat(join(folder, initialised)).catch(() => undefined)) !== undefined;
+}
+
+/** In a container of its own, which is gone afterwards. */
+async function setUp({ runtime }: Machine, places: Places, { name, service, setup }: WantedService, signal?: AbortSignal) {
+  await runtime.remove(setup.name);
+  try {
+    await startBoosted(runtime, located(setup, places), signal);
+    for (const command of service.initialise) {
+      const { code, said } = await runInside(runtime, setup.name, command, { secondsMax: setupSecondsMax, signal });
+      if (code !== 0)
+        throw new Problem(
+          'unavailable',
+          `Service '${name}' could not be set up: ${command.argv[0]} ended with exit code ${code}.\n${said}`,
+        );
+    }
+  } finally {
+    await runtime.remove(setup.name);
+  }
+}
+
+function accessFor(stack: Stack, { name, type }: WantedService, keeping: Stack | undefined): Access {
+  const configured = stack.model.services[name];
+  if (!configured) throw new Error(`${name} is not a service of the stack`);
+  const access = accessOf(configured, stack.secrets.accounts);
+  const before = keeping?.model.services[name];
+  if (!keeping || !before || nameOfType(before.type) !== nameOfType(type)) return access;
+  const kept = accessOf(before, keeping.secrets.accounts);
+  const names = new Set(access.accounts.map((account) => account.name));
+  return {
+    ...access,
+    databases: [...new Set([...access.databases, ...kept.databases])],
+    accounts: [...access.accounts, ...kept.accounts.filter((account) => !names.has(account.name))],
+  };
+}
+
+/** Passwords go by standard input, and are taken out of what is said of a failure. */
+async function tellAccounts({ runtime }: Machine, { name, service, container }: WantedService, access: Access, signal?: AbortSignal) {
+  for (const command of service.access?.(access) ?? []) {
+    const { code, said } = await runInside(runtime, container.name, command, { secondsMax: accessSecondsMax, signal });
+    if (code === 0) continue;
+    const hidden = access.accounts.reduce((text, { password }) => text.replaceAll(password, '*****'), said);
+    throw new Problem('invalid-request', `Service '${name}' could not be told its databases and accounts:\n${hidden}`);
+  }
+}
+
+/** Only them: what was kept for the sake of the stack before goes. */
+export async function dropOldAccess(machine: Machine, stack: Stack, names: readonly string[]): Promise<void> {
+  await Promise.all(
+    servicesOf(stack)
+      .filter(({ name }) => names.includes(name))
+      .map((service) => tellAccounts(machine, service, accessFor(stack, service, undefined))),
+  );
+}
+
+/** Where services are found now. */
+export async function serviceAddresses({ runtime }: { runtime: Pick<Runtime, 'state'> }, stack: Stack): Promise<Addresses> {
+  const found = await Promise.all(
+    servicesOf(stack).map(async ({ name, container }) => {
+      const { address } = await runtime.state(container.name);
+      return [name, address === undefined ? [] : [address]] as const;
+    }),
+  );
+  return Object.fromEntries(found);
+}

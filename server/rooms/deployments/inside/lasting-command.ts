@@ -1,0 +1,184 @@
+/**
+ * Commands of people inside containers that run already, which are run once and no more, whatever becomes of the platform meanwhile: they do not end with
+ * its process, and whoever comes next finds them by their id, with all that they have said and how they ended.
+ *
+ * A folder of the container's own is made first, and no step that can be done twice makes it while the command may have begun: so a folder that is
+ * not there means that the container is another one, in which nothing is begun. Inside, a keeper has the command for a child and a lock for as long as
+ * it lives (lasting-command.sh). What is kept of what it says is bounded: the beginning and the last lines. All of it belongs to the container's own
+ * user, who could write there what they like, about their own command; everything is read through the container, and bounded.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { PassThrough, type Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Execution, Runtime } from '../../../drivers/runtime/runtime.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import { userCommand } from '../stack/containers.ts';
+import { runInside } from './inside.ts';
+
+export interface LastingCommand {
+  /** It is found by this again; letters and digits. */
+  id: string;
+  container: string;
+  /** With the app's variables, those of `.environment` included. */
+  argv: readonly [string, ...string[]];
+  /** Beside the container's own. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** A script of people's, with arguments that stay what they are. */
+export const shellScript = (script: string, ...args: string[]): [string, ...string[]] => ['dash', '-c', script, 'script', ...args];
+
+const script = readFileSync(join(import.meta.dirname, 'lasting-command.sh'), 'utf8');
+const actionSecondsMax = 30;
+const attemptsMax = 20;
+const attemptMilliseconds = 500;
+const killsMax = 120;
+
+type Found = Pick<LastingCommand, 'id' | 'container'>;
+
+const action = ({ id }: Pick<LastingCommand, 'id'>, name: string, ...args: string[]): [string, ...string[]] => [
+  'dash',
+  '-c',
+  script,
+  'lasting',
+  name,
+  `/run/offshoot-commands/${id}`,
+  ...args,
+];
+
+/** Makes the place where it will be found. To be done, and known to be done, before the rest; not again once that may have begun. */
+export async function prepareLasting(runtime: Runtime, command: Found): Promise<void> {
+  const { code, said } = await act(runtime, command, 'prepare', script);
+  if (code !== 0) throw new Problem('unavailable', `The command could not be begun: ${said}`);
+}
+
+/**
+ * Begins it, unless that was done before, and follows it to its end: `hear` is given all that it has said from the beginning on, as it comes. Answers
+ * its exit code; undefined: it ended with its container, or with the container's memory, and nobody knows how. Whoever aborts leaves it as it is.
+ */
+export async function followLasting(
+  runtime: Runtime,
+  command: LastingCommand,
+  hear: (said: Readable) => Promise<void>,
+  leave: AbortSignal,
+): Promise<number | undefined> {
+  const said = new PassThrough();
+  const hearing = hear(said);
+  try {
+    await start(runtime, command);
+    for (let [attempt, position] = [1, 0]; ; attempt++) {
+      leave.throwIfAborted();
+      const followed = await followFrom(runtime, command, position, said, leave);
+      position += followed.bytes;
+      leave.throwIfAborted();
+      const [end, code] = followed.words;
+      if (end === 'ended') return Number(code);
+      if (end === 'lost' || !(await isThere(runtime, command))) return undefined;
+      if (attempt === attemptsMax) throw new Error(`The command ${command.id} in ${command.container} could not be followed`);
+      await sleep(attemptMilliseconds, undefined, { signal: leave });
+    }
+  } finally {
+    said.end();
+    await hearing;
+  }
+}
+
+/** Whether it was begun is told by following it. */
+async function start(runtime: Runtime, command: LastingCommand) {
+  await act(runtime, command, 'start', ...command.argv).catch(async (error: unknown) => {
+    if (await isThere(runtime, command)) throw error;
+  });
+}
+
+/** A frozen one goes on, and its processes with it. */
+const isThere = async ({ state }: Runtime, { container }: Found) => ['running', 'paused'].includes((await state(container)).status);
+
+async function followFrom(runtime: Runtime, command: LastingCommand, position: number, said: PassThrough, leave: AbortSignal) {
+  const execution = await runtime.exec(command.container, { argv: action(command, 'follow', String(position + 1)) }).catch(() => undefined);
+  if (!execution) return { bytes: 0, words: [] };
+  execution.stdin.end();
+  const end = () => void execution.signal('SIGKILL').catch(() => {});
+  leave.addEventListener('abort', end, { once: true });
+  if (leave.aborted) end();
+  let bytes = 0;
+  execution.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (said.write(chunk)) return;
+    execution.stdout.pause();
+    said.once('drain', () => execution.stdout.resume());
+  });
+  try {
+    const told = lastLine(execution);
+    await Promise.all([execution.exited, finished(execution.stdout).catch(() => {})]);
+    return { bytes, words: (await told).split(' ') };
+  } finally {
+    leave.removeEventListener('abort', end);
+  }
+}
+
+const wordsCharactersMax = 1000;
+
+async function lastLine({ stderr }: Execution): Promise<string> {
+  let text = '';
+  stderr.on('data', (chunk: Buffer) => (text = (text + chunk.toString('utf8')).slice(-wordsCharactersMax)));
+  await finished(stderr).catch(() => {});
+  return text.trim().split('\n').at(-1) ?? '';
+}
+
+/** False where it cannot be asked. */
+export async function hasEnded(runtime: Runtime, command: Found): Promise<boolean> {
+  const told = await act(runtime, command, 'ended').catch(() => undefined);
+  return told?.code === 0;
+}
+
+export interface Stopping {
+  /** A script of people's that asks it to end; null: SIGTERM does. */
+  script: string | null;
+  /** After which it is killed. */
+  secondsMax: number;
+}
+
+/** Asks it to end, and kills it where it does not heed that; whoever follows it hears of its end. `ended`: nobody has to do anything any more. */
+export async function stopLasting(runtime: Runtime, command: Found, { script, secondsMax }: Stopping, ended: AbortSignal): Promise<void> {
+  const asking = script === null ? terminate(runtime, command) : askToEnd(runtime, command, { script, secondsMax }, ended);
+  await sleep(secondsMax * 1000, undefined, { signal: ended }).catch(() => {});
+  // Also inside a container that has no memory left for it at the moment.
+  for (let kills = 0; !ended.aborted && kills < killsMax; kills++) {
+    await act(runtime, command, 'stop', 'KILL').catch(() => {});
+    await sleep(attemptMilliseconds, undefined, { signal: ended }).catch(() => {});
+  }
+  await asking;
+}
+
+const terminate = async (runtime: Runtime, command: Found) => void (await act(runtime, command, 'stop', 'TERM').catch(() => {}));
+
+/** One that cannot ask leaves it to the signal. */
+async function askToEnd(
+  runtime: Runtime,
+  command: Found,
+  { script, secondsMax }: { script: string; secondsMax: number },
+  ended: AbortSignal,
+) {
+  const asked = await runInside(runtime, command.container, { argv: userCommand(script) }, { secondsMax, signal: ended }).catch(
+    () => undefined,
+  );
+  if (!ended.aborted && asked?.code !== 0) await terminate(runtime, command);
+}
+
+/** Nothing is left of it in the container, however it ended. What it left running of its own accord goes on. */
+export async function forgetLasting(runtime: Runtime, command: Found): Promise<void> {
+  if (!(await isThere(runtime, command))) return;
+  await act(runtime, command, 'forget').catch(async (error: unknown) => {
+    if (await isThere(runtime, command)) throw error;
+  });
+}
+
+const act = (runtime: Runtime, command: Found & Pick<Partial<LastingCommand>, 'env'>, name: string, ...args: string[]) =>
+  runInside(
+    runtime,
+    command.container,
+    { argv: action(command, name, ...args) },
+    { secondsMax: actionSecondsMax, ...(command.env && { env: command.env }) },
+  );

@@ -1,0 +1,60 @@
+/** Images stay up to date and do not pile up: newer packages of Debian go into them, and layers that nothing uses go. */
+import { sql } from 'kysely';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Reconciler } from '../../../kernel/reconciler.ts';
+import type { Db } from '../../../kernel/sql.ts';
+import type { Machine } from '../../../machine.ts';
+import { typesOf } from '../stack/stack-places.ts';
+import { hasDeployments } from './kept-stacks.ts';
+import type { Stack } from '../stack/stack.ts';
+
+/** What is kept of layers that nothing runs on. */
+export const imageLimits = { ageSecondsMax: 30 * 86_400, bytesMax: 20e9 };
+
+/** Under way in this process. It takes minutes, in which other reconcilers have their turn. */
+let updating: Promise<void> | undefined;
+
+/** Asks at most as often as the operator says. Whoever is redeployed later gets what came of it; nobody waits for it. */
+export const updateImages: Reconciler = {
+  name: 'update images',
+  everySeconds: 3600,
+  usesMachine: true,
+  run: async ({ db, config, machine, log }, signal) => {
+    if (config.imageUpdateDays === 0 || updating || !(await hasDeployments(db))) return;
+    const { images } = await machine();
+    const seconds = images.secondsSinceUpdate();
+    if (seconds === undefined || seconds < config.imageUpdateDays * 86_400) return;
+    updating = images
+      .update(undefined, signal)
+      .then(({ packages, types }) => {
+        if (types.length > 0)
+          log.info({ types, packages }, 'images were built anew, as Debian has newer packages; maintenance takes them up');
+      })
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          log.warn({ error: error instanceof Problem ? error.message : error }, 'images could not be updated; it is tried again');
+      })
+      .finally(() => (updating = undefined));
+  },
+  close: async () => updating,
+};
+
+export const collectImages: Reconciler = {
+  name: 'collect images',
+  everySeconds: 21_600,
+  usesMachine: true,
+  run: async ({ db, machine, log }) => {
+    if (!(await hasDeployments(db))) return;
+    const removed = await collectUnused(db, await machine());
+    if (removed.length > 0) log.info({ layers: removed }, 'layers of images that nothing uses any more were removed');
+  },
+};
+
+/** What paused and sleeping environments will start from stays, too. */
+export async function collectUnused(db: Db, { images, runtime }: Pick<Machine, 'images' | 'runtime'>): Promise<string[]> {
+  const { rows } = await sql<Pick<Stack, 'model'>>`select model from deployments where status in ('current', 'preparing')`.execute(db);
+  const deployed = await Promise.all([...new Set(rows.flatMap(typesOf))].map((type) => images.built(type)));
+  const running = await runtime.list();
+  const keep = [...running, ...deployed].flatMap((one) => one?.layers ?? []);
+  return images.collect(imageLimits, new Set(keep));
+}

@@ -1,0 +1,147 @@
+/**
+ * One environment, kept as its current deployment says: containers that are down are started, ones that nobody wants are removed, forgotten ones are
+ * thawed, and the edge knows where to go. An environment that an activity is at work on is left to it.
+ */
+import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { tellInLog } from '../inside/app-logs.ts';
+import { allInstancesOf, instancesOf, runnablesOf, servicesOf } from '../stack/containers.ts';
+import { inTurn } from './in-turn.ts';
+import { removeContainers, removeStackContainers } from '../deploy/instances.ts';
+import { stackOfContainer } from '../stack/names.ts';
+import { thawForgotten } from '../deploy/one-moment.ts';
+import { addressesOf, domainsOf, outboundOf } from '../stack/outbound.ts';
+import { keptStack, type KeptStack } from './kept-stacks.ts';
+import { currentlyDeployed, type Deployed } from '../queries.ts';
+import { markWaking, markWoken } from './sleep-queries.ts';
+import { mayTryAgain, noteFailure, noteSuccess, startStack } from './start-stack.ts';
+import { isTold, keepEdgeTold, tellEdge } from '../deploy/traffic.ts';
+
+/** What the machine and the edge had when they were looked at. */
+export interface Found {
+  states: readonly ContainerState[];
+  listed: Readonly<Record<string, number>>;
+}
+
+export async function keepRunning(platform: Platform, machine: Machine, kept: KeptStack, found: Found): Promise<void> {
+  const { stack_id } = kept;
+  if (kept.is_busy || stack_id === null) return;
+  const states = found.states.filter(({ network }) => network === stack_id);
+  // The many that sleep cost nothing.
+  if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
+  await inTurn(stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
+}
+
+export const clusterAt = ({ project_id, machine_name }: KeptStack) => `${project_id}-${machine_name}`;
+
+async function keepAsDeployed(
+  platform: Platform,
+  machine: Machine,
+  kept: KeptStack & { stack_id: string },
+  { states, listed }: Found,
+  signal: AbortSignal,
+) {
+  const { db, secrets } = platform;
+  const now = await keptStack(db, kept.project_id, kept.environment_id);
+  const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
+  if (!now || now.is_busy || now.stack_id !== kept.stack_id || deployed?.stack.id !== kept.stack_id) return;
+  const isSleeping = now.is_sleeping && !now.is_production;
+  if (now.is_sleeping && !isSleeping) await markWaking(db, kept.project_id, kept.environment_id);
+  try {
+    if (isSleeping) await keepAsleep(machine, deployed, states);
+    const isUp = !isSleeping && now.status === 'active' && (await keepContainers(platform, machine, deployed, states, signal));
+    await keepEdgeTold(machine, deployed, now.status === 'paused' ? 'paused' : isSleeping ? 'sleeping' : 'open', listed);
+    if (isUp && now.has_failed) await noteSuccess(platform, deployed);
+  } catch (error) {
+    if (signal.aborted) return;
+    await noteFailure(platform, machine, deployed, error);
+  }
+  if (!isSleeping && (now.is_waking || now.is_sleeping)) await markWoken(db, kept.project_id, kept.environment_id);
+}
+
+/** What was stopped half way. Visitors wait first, as always. */
+async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly ContainerState[]) {
+  if (states.length === 0) return;
+  await tellEdge(machine, deployed, 'sleeping');
+  await removeStackContainers(machine, deployed.stack.id);
+}
+
+/** Looks up again where domains are that its apps may reach, and lets them out there. */
+export async function keepReaching({ db, secrets, log }: Platform, { runtime }: Machine, kept: KeptStack): Promise<void> {
+  if (kept.is_busy || kept.is_sleeping || kept.status !== 'active') return;
+  const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
+  const domains = deployed ? domainsOf(deployed.stack.model) : [];
+  if (!deployed || domains.length === 0) return;
+  const addresses = await addressesOf(domains);
+  for (const { name, outbound } of allInstancesOf(deployed.stack, deployed.generations)) {
+    if (!outbound?.some((rule) => rule.domains.length > 0) || (await runtime.state(name)).status === 'absent') continue;
+    await runtime
+      .updateOutbound(name, outboundOf(outbound, addresses))
+      .catch((error: unknown) => log.warn({ container: name, error }, 'what an app may reach could not be changed; it is tried again'));
+  }
+}
+
+/** False: not everything runs, and it is not time to try again. */
+async function keepContainers(
+  platform: Platform,
+  machine: Machine,
+  deployed: Deployed,
+  states: readonly ContainerState[],
+  signal: AbortSignal,
+) {
+  const { stack, generations } = deployed;
+  const wanted = [
+    ...servicesOf(stack).map(({ container }) => container.name),
+    ...allInstancesOf(stack, generations).map(({ name }) => name),
+  ];
+  const found = new Map(states.map((state) => [state.name, state]));
+  const frozen = wanted.filter((name) => found.get(name)?.status === 'paused');
+  if (frozen.length > 0) await thaw(platform, machine, stack.id, frozen);
+  // Only what deployments make: others may run something of their own in the environment's network.
+  const extra = states.map(({ name }) => name).filter((name) => !wanted.includes(name) && stackOfContainer(name) === stack.id);
+  if (extra.length > 0) platform.log.warn({ containers: extra }, 'containers that no deployment wants are removed');
+  await removeContainers(machine, extra);
+  await tellOfRestarts(platform, machine, deployed, found);
+  const down = wanted.filter((name) => !['running', 'restarting', 'paused'].includes(found.get(name)?.status ?? 'absent'));
+  return down.length === 0 || startAgain(platform, machine, deployed, down, signal);
+}
+
+async function startAgain(platform: Platform, machine: Machine, deployed: Deployed, down: readonly string[], signal: AbortSignal) {
+  const { stack } = deployed;
+  if (!mayTryAgain(stack.id)) return false;
+  platform.log.info({ environment: stack.environment.id, containers: down }, 'what should run is started');
+  await startStack(machine, deployed, signal);
+  return true;
+}
+
+async function thaw({ db, log }: Platform, machine: Machine, stackId: string, names: readonly string[]) {
+  const thawed = await thawForgotten(db, machine, stackId, names);
+  if (thawed.length > 0) log.warn({ containers: thawed }, 'containers that were left frozen go on');
+}
+
+/** By container: how often it had been started again when it was last looked at. */
+const restartsSeen = new Map<string, number>();
+
+/** Whoever reads the app's log finds out that it does not keep running, and since when. */
+async function tellOfRestarts(
+  { log }: Platform,
+  machine: Machine,
+  { stack, generations }: Deployed,
+  found: ReadonlyMap<string, ContainerState>,
+) {
+  for (const runnable of runnablesOf(stack)) {
+    for (const { name } of instancesOf(stack, generations, runnable, {})) {
+      const { restarts = 0, exit } = found.get(name) ?? {};
+      const seen = restartsSeen.get(name) ?? 0;
+      restartsSeen.set(name, restarts);
+      if (restarts <= seen) continue;
+      const reason = exit?.outOfMemory ? 'ran out of memory' : `ended with exit code ${exit?.code ?? 'unknown'}`;
+      if (restarts === 1) log.info({ container: name, exit }, 'an app ended and was started again');
+      else log.warn({ container: name, restarts, exit }, 'an app does not keep running');
+      const times = restarts === 1 ? 'for the first time' : `${restarts} times so far`;
+      const sentence = `${runnable.name} ${reason} and was started again; ${times}.`;
+      await tellInLog(machine, stack, runnable.name, 'app', sentence);
+    }
+  }
+}

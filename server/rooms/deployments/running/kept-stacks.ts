@@ -1,0 +1,65 @@
+/** What should be on the machine, and whose it is: the questions of those who keep it so. */
+import { sql, type RawBuilder } from 'kysely';
+import type { Db } from '../../../kernel/sql.ts';
+import type { Subject } from '../queries.ts';
+
+/** An environment that has, or is about to have, something on the machine. */
+export interface KeptStack {
+  project_id: string;
+  environment_id: string;
+  machine_name: string;
+  stack_id: string | null;
+  status: Subject['status'];
+  /** Nothing is to run, until somebody asks for it. */
+  is_sleeping: boolean;
+  /** What has become production does not sleep any more. */
+  is_production: boolean;
+  /** It was asleep, was asked for, and is not there yet. */
+  is_waking: boolean;
+  /** It is written down that it could not be started. */
+  has_failed: boolean;
+  /** An activity is at work on it, or about to be: nobody else touches it. */
+  is_busy: boolean;
+  /** Whose it is, from the outside in. */
+  parties: string[];
+}
+
+export const isBusy = sql<boolean>`exists (select from activity_lanes
+  where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and not is_shared)`;
+
+async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptStack[]> {
+  const { rows } = await sql<KeptStack>`
+    select project_id, id as environment_id, machine_name, stack_id, status, sleeping_since is not null as is_sleeping, type = 'production' as is_production, is_waking,
+      start_failure is not null as has_failed, ${isBusy} as is_busy, array[outer_party, party] as parties
+    from environments join parties using (project_id) where ${condition}
+    order by row_number() over (partition by party order by project_id, id), party`.execute(db);
+  return rows;
+}
+
+/** Organizations alternate: where many do not start, nobody else waits for all of one's. */
+export const keptStacks = (db: Db): Promise<KeptStack[]> => keptWhere(db, sql`stack_id is not null or ${isBusy}`);
+
+/** The same as it is now; undefined: it is gone. */
+export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> =>
+  (await keptWhere(db, sql`project_id = ${projectId} and id = ${environmentId}`))[0];
+
+/** Whether there was ever anything on the machine. */
+export const hasDeployments = async (db: Db): Promise<boolean> => {
+  const { rows } = await sql`select from deployments limit 1`.execute(db);
+  return rows.length > 0;
+};
+
+/** What the database knows of a stack: whether an environment has it, and whether an activity is at work on that environment. */
+export interface KnownStack {
+  is_claimed: boolean;
+  is_busy: boolean;
+}
+
+export const knownStacks = async (db: Db): Promise<Map<string, KnownStack>> => {
+  const { rows } = await sql<KnownStack & { stack_id: string }>`
+    select deployments.stack_id, bool_or(${isBusy}) as is_busy,
+      bool_or(environments.stack_id is not distinct from deployments.stack_id or deployments.status = 'preparing' or ${isBusy}) as is_claimed
+    from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
+    group by deployments.stack_id`.execute(db);
+  return new Map(rows.map(({ stack_id, ...known }) => [stack_id, known]));
+};

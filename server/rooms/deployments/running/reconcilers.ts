@@ -1,0 +1,110 @@
+/** What was deployed keeps running, whatever dies; what belongs to nobody goes. */
+import type { Reconciler } from '../../../kernel/reconciler.ts';
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { clusterAt, keepReaching, keepRunning } from './keep-running.ts';
+import { isPassing, stackOfContainer, stackOfVolume } from '../stack/names.ts';
+import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './kept-stacks.ts';
+import { removeVolumes } from '../deploy/stack-volumes.ts';
+import { forgetAtEdge } from '../deploy/traffic.ts';
+
+/** Starting takes its time, and one that does not start must not keep the others waiting. */
+const atOnceMax = 4;
+
+export const keepStacksRunning: Reconciler = {
+  name: 'keep stacks running',
+  everySeconds: 10,
+  usesMachine: true,
+  run: async (platform, signal) => {
+    if (!(await hasDeployments(platform.db))) return;
+    const machine = await platform.machine();
+    // The machine first: whatever an activity does after this look is seen by the next.
+    const found = { states: await machine.runtime.list(), listed: await machine.edge.list() };
+    const kept = await keptStacks(platform.db);
+    await eachOf(kept, signal, (stack) => keepRunning(platform, machine, stack, found));
+    const clusters = new Set(kept.map(clusterAt));
+    for (const cluster of Object.keys(found.listed)) if (!clusters.has(cluster)) await forgetAtEdge(machine, cluster);
+  },
+};
+
+async function eachOf<T>(all: readonly T[], signal: AbortSignal, work: (one: T) => Promise<void>) {
+  const waiting = [...all];
+  const take = async () => {
+    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: atOnceMax }, take));
+}
+
+export const keepDomainsReached: Reconciler = {
+  name: 'keep domains of firewalls reached',
+  everySeconds: 300,
+  usesMachine: true,
+  run: async (platform, signal) => {
+    if (!(await hasDeployments(platform.db))) return;
+    const machine = await platform.machine();
+    await eachOf(await keptStacks(platform.db), signal, (stack) => keepReaching(platform, machine, stack));
+  },
+};
+
+/** What the machine has is listed first: what is made later has a claim that is seen. */
+export const collectStacks: Reconciler = {
+  name: 'collect stacks',
+  everySeconds: 60,
+  usesMachine: true,
+  run: async (platform) => {
+    if (!(await hasDeployments(platform.db))) return;
+    const machine = await platform.machine();
+    const interrupted = await machine.volumes.removeInterrupted();
+    if (interrupted.length > 0) platform.log.info({ entries: interrupted }, 'what killed processes left of volumes is removed');
+    const [containers, volumes] = await Promise.all([machine.runtime.list(), machine.volumes.list()]);
+    const known = await knownStacks(platform.db);
+    for (const { name, network } of containers) {
+      const stack = stackOfContainer(name);
+      if (stack !== undefined && stack === network && !known.get(stack)?.is_claimed) await removeContainer(platform, machine, name);
+    }
+    await collectVolumes(
+      platform,
+      machine,
+      volumes.map(({ name }) => name),
+      known,
+    );
+  },
+};
+
+/** What shares its data with clones is kept to its size by looking. */
+export const keepVolumeLimits: Reconciler = {
+  name: 'keep limits of volumes',
+  everySeconds: 5,
+  usesMachine: true,
+  run: async (platform) => {
+    if (!(await hasDeployments(platform.db))) return;
+    await (await platform.machine()).volumes.keepLimits();
+  },
+};
+
+async function removeContainer({ log }: Platform, { runtime }: Machine, name: string) {
+  log.warn({ container: name }, 'a container that belongs to no environment is removed');
+  await runtime
+    .remove(name)
+    .catch((error: unknown) => log.warn({ container: name, error }, 'a container could not be removed; it is tried again'));
+}
+
+/** Already told, once for each process. */
+const doubtful = new Set<string>();
+
+/** Data is removed only where the database knows the stack and that nobody has it any more: one that it has never heard of may be its own mistake. */
+async function collectVolumes({ log }: Platform, machine: Machine, names: readonly string[], known: ReadonlyMap<string, KnownStack>) {
+  for (const name of names) {
+    const stack = stackOfVolume(name);
+    if (stack === undefined) continue;
+    const about = known.get(stack);
+    if (!about) {
+      if (!doubtful.has(name))
+        log.warn({ volume: name }, 'a volume belongs to no environment that is known; it is kept, remove it by hand if it is not needed');
+      doubtful.add(name);
+    } else if (!about.is_claimed || (isPassing(name) && !about.is_busy)) {
+      log.warn({ volume: name }, 'a volume that nobody needs any more is removed');
+      await removeVolumes(machine, [name]);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Starts all of a stack that does not run, as it was deployed. Where that fails, people find the reason at the environment and in the logs of its apps,
+ * and it is tried again later and later.
+ */
+import { Problem } from '../../../kernel/problem.ts';
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { tellInLog } from '../inside/app-logs.ts';
+import { startInstances } from '../deploy/instances.ts';
+import { placesOf } from '../stack/stack-places.ts';
+import type { Deployed } from '../queries.ts';
+import { startServices } from '../deploy/services.ts';
+import { noteStartFailure } from './sleep-queries.ts';
+
+const none: ReadonlySet<string> = new Set();
+
+export async function startStack(machine: Machine, deployed: Deployed, signal?: AbortSignal): Promise<void> {
+  const places = await placesOf(machine, deployed.stack);
+  await startServices(machine, places, deployed.stack, { changed: none, told: none, haveRun: true }, signal);
+  await startInstances(machine, places, deployed, { fresh: none, resized: none }, signal);
+}
+
+/** Of stacks that could not be started: how often in a row, and when to try again. Only so as not to try all the time. */
+const failures = new Map<string, { count: number; until: number }>();
+const backoffSeconds = (count: number) => Math.min(10 * 2 ** count, 600);
+
+export const mayTryAgain = (stackId: string): boolean => (failures.get(stackId)?.until ?? 0) <= Date.now();
+
+const sentenceCharactersMax = 2000;
+
+export async function noteFailure(platform: Platform, machine: Machine, { stack }: Deployed, error: unknown): Promise<void> {
+  const count = (failures.get(stack.id)?.count ?? 0) + 1;
+  failures.set(stack.id, { count, until: Date.now() + backoffSeconds(count) * 1000 });
+  const about = { project: stack.project.id, environment: stack.environment.id };
+  platform.log.warn({ ...about, error, count }, 'what should run for an environment could not be started; it is tried again');
+  const words =
+    error instanceof Problem ? error.message : 'Something went wrong in the platform; its operator finds the reason in the log.';
+  await noteStartFailure(platform.db, about.project, about.environment, words.slice(0, sentenceCharactersMax));
+  for (const app of Object.keys(stack.model.applications))
+    if (count === 1) await tellInLog(machine, stack, app, 'app', `The environment could not be started: ${words}`).catch(() => {});
+}
+
+export async function noteSuccess({ db }: Platform, { stack }: Deployed): Promise<void> {
+  failures.delete(stack.id);
+  await noteStartFailure(db, stack.project.id, stack.environment.id, null);
+}

@@ -1,0 +1,121 @@
+/** Stopping what runs for an environment: for a while, keeping its data, or for good. */
+import type { Work } from '../../../kernel/activity.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Tx } from '../../../kernel/sql.ts';
+import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
+import { removeEnvironmentLogs } from '../inside/app-logs.ts';
+import { releaseHosts } from '../deploy/claim-hosts.ts';
+import { allInstancesOf } from '../stack/containers.ts';
+import { deployEnvironment } from '../deploy/deploy.ts';
+import { whenLeftAlone } from './in-turn.ts';
+import { removeStackContainers } from '../deploy/instances.ts';
+import { changeStatus, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from '../queries.ts';
+import { clusterOf } from '../stack/relationships.ts';
+import { removeStackVolumes } from '../deploy/stack-volumes.ts';
+import { startStack } from './start-stack.ts';
+import { drainInstances, forgetAtEdge, tellEdge } from '../deploy/traffic.ts';
+
+/** Stops its containers and keeps its data; its status becomes `paused`. */
+export async function pauseEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+  const { db } = platform;
+  const { project_id } = work.activity;
+  const machine = await platform.machine();
+  const deployed = await foundDeployed(work, platform, environment);
+  await work.record(
+    'pause',
+    (tx) => changeStatus(tx, project_id, environment, 'active', 'paused').then(() => {}),
+    async () => {
+      await db.transaction().execute((tx) => changeStatus(tx, project_id, environment, 'paused', 'active'));
+    },
+  );
+  await work.step(
+    'close environment',
+    async () => {
+      work.log(`Pausing environment ${environment}: its containers stop, its data stays`);
+      await whenLeftAlone(deployed.stack.id);
+      await tellEdge(machine, deployed, 'paused');
+      await drainInstances(machine, clusterOf(deployed.stack), instanceNames(deployed));
+      await removeStackContainers(machine, deployed.stack.id);
+    },
+    () => runAgain(machine, deployed),
+  );
+}
+
+const instanceNames = ({ stack, generations }: Deployed) => allInstancesOf(stack, generations).map(({ name }) => name);
+
+async function foundDeployed({ activity }: Work<unknown>, { db, secrets }: Platform, environment: string): Promise<Deployed> {
+  const deployed = await currentlyDeployed(db, secrets, activity.project_id, environment);
+  if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${environment}; activate it first.`);
+  return deployed;
+}
+
+async function runAgain(machine: Machine, deployed: Deployed) {
+  await startStack(machine, deployed);
+  await tellEdge(machine, deployed, 'open');
+}
+
+/** Runs its current deployment again; its status becomes `active`. */
+export async function resumeEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+  const { stack } = await foundDeployed(work, platform, environment);
+  const { deployment, commit } = await work.step('choose deployment', async () => ({
+    deployment: stack.deployment.id,
+    commit: stack.commit_id,
+  }));
+  await deployEnvironment(work, platform, {
+    environment,
+    commit,
+    strategy: 'stopstart',
+    init: 'default',
+    restart: false,
+    again: { deployment, settings: 'then' },
+    keepsVolumes: true,
+  });
+}
+
+/** Leaves nothing of what runs for it, and destroys its data. Its status becomes `inactive`, unless it is `deleting`. */
+export const removeStack = (work: Work<unknown>, platform: Platform, environment: string): Promise<void> =>
+  removeStacks(work, platform, async () => [environment]);
+
+/** The same for all environments of the project. */
+export const removeAllStacks = (work: Work<unknown>, platform: Platform): Promise<void> =>
+  removeStacks(work, platform, (tx) => environmentsWithStacks(tx, work.activity.project_id));
+
+async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx: Tx) => Promise<string[]>) {
+  const { project_id } = work.activity;
+  // From here on they belong to nobody: what a failure leaves is collected like everything else that belongs to nobody.
+  const forgotten = await work.record('forget stacks', async (tx) => {
+    const all: Forgotten[] = [];
+    for (const environment of await which(tx)) {
+      const subject = await subjectOf(tx, project_id, environment);
+      const stack = await forgetStack(tx, project_id, environment);
+      await releaseHosts(tx, project_id, environment);
+      if (subject && stack !== null) all.push({ environment, stack, cluster: `${project_id}-${subject.machine_name}` });
+    }
+    return all;
+  });
+  if (forgotten.length === 0) return;
+  await work.step('remove containers', async () => {
+    const machine = await platform.machine();
+    for (const { environment, stack, cluster } of forgotten) {
+      work.log(`Removing what runs for ${environment}`);
+      await whenLeftAlone(stack);
+      await forgetAtEdge(machine, cluster);
+      await removeStackContainers(machine, stack);
+    }
+  });
+  await work.step('destroy data', async () => {
+    const machine = await platform.machine();
+    for (const { environment, stack, cluster } of forgotten) {
+      work.log(`Destroying the data of ${environment}`);
+      await removeStackVolumes(machine, stack);
+      await removeEnvironmentLogs(machine, cluster);
+    }
+  });
+}
+
+interface Forgotten {
+  environment: string;
+  stack: string;
+  cluster: string;
+}

@@ -1,0 +1,54 @@
+/** For the operator: how much of the machine is given out, to how many environments, and whose a volume is. Only looks. */
+import { sql } from 'kysely';
+import type { Db } from '../../../kernel/sql.ts';
+import { buildVolumeKind } from '../../builds/public.ts';
+import { unneededSlugVolumes } from '../../builds/work.ts';
+import type { Amounts } from './amounts.ts';
+import { amountsOfOthers } from './capacity.ts';
+import { notedAmounts } from './machine-amounts.ts';
+import { backupOfSnapshot, isPassing, stackOfVolume } from '../stack/names.ts';
+import { knownStacks } from '../running/kept-stacks.ts';
+
+export interface MachineUse {
+  given: Amounts;
+  /** Undefined: nobody has looked yet. */
+  there: Amounts | undefined;
+  environments: Record<'running' | 'paused' | 'sleeping', number>;
+}
+
+export async function machineUse(db: Db): Promise<MachineUse> {
+  const { rows } = await sql<MachineUse['environments']>`
+    select count(*) filter (where status = 'active' and sleeping_since is null)::int as running,
+      count(*) filter (where status = 'paused')::int as paused, count(*) filter (where sleeping_since is not null)::int as sleeping
+    from environments where stack_id is not null`.execute(db);
+  const [environments = { running: 0, paused: 0, sleeping: 0 }] = rows;
+  return { given: await amountsOfOthers(db, '', ''), there: await notedAmounts(db), environments };
+}
+
+export type VolumeKind = 'data' | 'backups' | 'slugs' | 'caches' | 'others';
+
+export interface VolumeOwner {
+  kind: VolumeKind;
+  /** Nobody would miss it. */
+  isUnneeded: boolean;
+}
+
+/** Tells of each volume, by its name, what it is. */
+export async function volumeOwners(db: Db): Promise<(name: string) => VolumeOwner> {
+  const [stacks, slugs] = [await knownStacks(db), await unneededSlugVolumes(db)];
+  return (name) => {
+    const stack = stackOfVolume(name);
+    if (stack !== undefined)
+      return { kind: 'data', isUnneeded: !stacks.get(stack)?.is_claimed || (isPassing(name) && !stacks.get(stack)?.is_busy) };
+    if (backupOfSnapshot(name) !== undefined) return { kind: 'backups', isUnneeded: false };
+    const built = buildVolumeKind(name);
+    if (built === undefined) return { kind: 'others', isUnneeded: false };
+    return { kind: built, isUnneeded: slugs.has(name) };
+  };
+}
+
+/** The folders of logs that are somebody's. */
+export const knownClusters = async (db: Db): Promise<Set<string>> => {
+  const { rows } = await sql<{ cluster: string }>`select project_id || '-' || machine_name as cluster from environments`.execute(db);
+  return new Set(rows.map(({ cluster }) => cluster));
+};

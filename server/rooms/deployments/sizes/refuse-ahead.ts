@@ -1,0 +1,70 @@
+/**
+ * What is asked for is refused with the reply, where it is clear by then that it is more than there is: nothing is begun that must fail. What cannot be
+ * told yet, because the code is still to come or cannot be read, is left to the activity. That looks again in any case: much can happen until its turn.
+ */
+import type { Platform } from '../../../platform.ts';
+import type { Tx } from '../../../kernel/sql.ts';
+import type { ProjectModel } from '../../builds/public.ts';
+import { amountsOf, refuseMoreThanThereIs, refuseToRunAgain } from './capacity.ts';
+import { sizesFrom, sizesOf, type SizesRequest } from '../deploy/deploying.ts';
+import { notedAmounts, notedFreeBytes } from './machine-amounts.ts';
+import { modelOf, nextCommitOf, usualSizes } from '../deploy/next-stack.ts';
+import { currentlyDeployed, currentStack, subjectOf } from '../queries.ts';
+import { refuseTooLarge, refuseUnfit, type RestoredData, type RestorePlan } from '../deploy/restoring.ts';
+import { sizesAsFarAs } from './sizes.ts';
+
+interface Address {
+  project_id: string;
+  id: string;
+}
+
+/** What would be deployed if it came now. Reads the repository: ask before the transaction. Undefined: it cannot be told. */
+export async function modelAhead(platform: Platform, { project_id, id }: Address): Promise<ProjectModel | undefined> {
+  const { db, secrets } = platform;
+  const subject = await subjectOf(db, project_id, id);
+  if (!subject) return undefined;
+  const current = await currentlyDeployed(db, secrets, project_id, id);
+  const { model, hindrance } = await modelOf(platform, project_id, await nextCommitOf(db, subject), current);
+  return hindrance ? undefined : model;
+}
+
+/** A Problem where a deployment of it would get more than there is. `given` is what somebody said of the sizes of what is new. */
+export async function refuseAhead(
+  tx: Tx,
+  platform: Pick<Platform, 'config'>,
+  address: Address,
+  model: ProjectModel,
+  given: Partial<SizesRequest> = {},
+): Promise<void> {
+  const subject = await subjectOf(tx, address.project_id, address.id);
+  if (!subject) return;
+  const request = { ...(await usualSizes(tx, platform.config, subject, subject.stack_id !== null)), ...given };
+  const { sizes } = sizesAsFarAs(model, await sizesFrom(tx, subject, request));
+  await refuseMoreThanThereIs(tx, platform.config, subject, amountsOf(model, sizes), await notedAmounts(tx));
+}
+
+/** The same for what is to run again as it was deployed. */
+export async function refuseResumeAhead(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
+  const subject = await subjectOf(tx, address.project_id, address.id);
+  if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
+}
+
+/** The same for a backup, also where the pool has no room for it, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
+export async function refuseRestoreAhead(
+  tx: Tx,
+  { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
+  address: Address,
+  restoring: RestorePlan & RestoredData,
+  model: ProjectModel | undefined,
+): Promise<void> {
+  const freeBytes = await notedFreeBytes(tx);
+  if (freeBytes !== undefined) refuseTooLarge(restoring, freeBytes, 1);
+  const subject = await subjectOf(tx, address.project_id, address.id);
+  if (!subject) return;
+  const current = await currentStack(tx, secrets, address.project_id, address.id);
+  const wanted = restoring.restoresCode ? restoring.stack.model : (current?.model ?? model);
+  if (!wanted) return;
+  refuseUnfit(restoring, wanted, current);
+  const sizes = await sizesOf(tx, subject, wanted, { init: restoring.init, restoring });
+  await refuseMoreThanThereIs(tx, config, subject, amountsOf(wanted, sizes), await notedAmounts(tx));
+}

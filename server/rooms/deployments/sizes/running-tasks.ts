@@ -1,0 +1,62 @@
+/** Tasks count among what the machine has given out only while they run: sizes of tasks are many, and few of them run at once. */
+import { sql } from 'kysely';
+import { Problem } from '../../../kernel/problem.ts';
+import type { Db, Tx } from '../../../kernel/sql.ts';
+import type { Config } from '../../../config.ts';
+import type { Task } from '../../builds/public.ts';
+import type { Amounts } from './amounts.ts';
+import { holdCapacity, refuseMoreThanThereIs } from './capacity.ts';
+import { subjectOf } from '../queries.ts';
+import { taskLimits } from './sizes.ts';
+import type { Stack } from '../stack/stack.ts';
+
+const megabyte = 2 ** 20;
+
+export interface TaskRun {
+  /** The activity. */
+  id: string;
+  stack: Stack;
+  task: Task;
+}
+
+/** From here on it has its share, until `releaseTask`. A Problem says what is full: of the quotas, or of the machine. */
+export async function reserveForTask(tx: Tx, { overcommit }: Pick<Config, 'overcommit'>, run: TaskRun, there: Amounts): Promise<void> {
+  const { project, environment } = run.stack;
+  const { cpu, memoryBytes } = taskLimits(run.task, sizeOfTask(run.stack, run.task));
+  const memory = memoryBytes / megabyte;
+  await holdCapacity(tx);
+  const subject = await subjectOf(tx, project.id, environment.id);
+  if (!subject) throw new Problem('conflict', `The environment ${environment.id} is gone.`);
+  const has = await amountsWithTasks(tx, run.id, project.id, environment.id);
+  const wanted = { cpu: has.cpu + cpu, memory: has.memory + memory, disk: has.disk };
+  try {
+    await refuseMoreThanThereIs(tx, { overcommit }, subject, wanted, there);
+  } catch (error) {
+    throw error instanceof Problem ? new Problem(error.kind, `The task '${run.task.name}' cannot run now: ${error.message}`) : error;
+  }
+  await sql`insert into running_tasks (activity_id, project_id, environment_id, cpu, memory)
+    values (${run.id}, ${project.id}, ${environment.id}, ${cpu}, ${memory})`.execute(tx);
+}
+
+export const releaseTask = (db: Db | Tx, activityId: string) =>
+  sql`delete from running_tasks where activity_id = ${activityId}`.execute(db);
+
+/** It was deployed before tasks were built, if it has none. */
+export function sizeOfTask({ sizes, slugs }: Stack, { name }: Task) {
+  const size = Object.hasOwn(sizes.tasks, name) ? sizes.tasks[name] : undefined;
+  if (!size || !Object.hasOwn(slugs, name))
+    throw new Problem('conflict', `The task '${name}' was not built with what is deployed; push the code again, and run it then.`);
+  return size;
+}
+
+/** Of the environment: what is deployed, and what its other tasks have that run. */
+async function amountsWithTasks(tx: Tx, activityId: string, projectId: string, environmentId: string): Promise<Amounts> {
+  const { rows } = await sql<Amounts>`
+    select deployments.cpu + coalesce(tasks.cpu, 0) as cpu, deployments.memory + coalesce(tasks.memory, 0) as memory, deployments.disk
+    from deployments left join lateral (
+      select sum(cpu) as cpu, sum(memory) as memory from running_tasks
+      where (running_tasks.project_id, running_tasks.environment_id) = (deployments.project_id, deployments.environment_id)
+        and activity_id <> ${activityId}) as tasks on true
+    where (deployments.project_id, deployments.environment_id) = (${projectId}, ${environmentId}) and status = 'current'`.execute(tx);
+  return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
+}

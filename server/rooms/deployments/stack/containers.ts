@@ -1,0 +1,303 @@
+/**
+ * The containers and volumes of a stack, derived from it and from nothing else: two stacks can be compared by what they lead to, and what runs can
+ * be made again from what is written down. Images and volumes are named here; where they are on the machine is filled in by `located`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { catalogue, isStorage } from '../../../drivers/images/catalogue.ts';
+import { appUser, dataFolder, type Service } from '../../../drivers/images/service.ts';
+import { logFile } from '../../../drivers/logs/log-folders.ts';
+import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../../builds/public.ts';
+import { launchOf, listeningOf } from './launch.ts';
+import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
+import { outboundOf, type DomainAddresses } from './outbound.ts';
+import type { Generations } from '../queries.ts';
+import { internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
+import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
+import type { Size, Stack } from './stack.ts';
+import { peersPath, runtimeFiles } from './runtime-files.ts';
+import { appRoot, runtimeVariables, type Listener } from './runtime-variables.ts';
+import { workersIn } from './workers.ts';
+
+/** A container whose image, volumes and what it may reach are still names. */
+export interface WantedContainer extends Omit<Container, 'layers' | 'mounts' | 'outbound' | 'output'> {
+  image: string;
+  mounts: readonly WantedMount[];
+  outbound?: readonly FirewallRule[];
+  /** The app or worker whose log gets what it says. */
+  logOf?: string;
+}
+
+export interface WantedMount {
+  volume: string;
+  below?: string;
+  at: string;
+  writable: boolean;
+}
+
+export interface WantedVolume {
+  name: string;
+  bytesMax: number;
+  /** Cloned with the environment; logs are not. */
+  isData: boolean;
+}
+
+/** An app or a worker that runs, as opposed to an app that has only files to serve. */
+export type Runnable = App | WorkerDocument;
+
+const logsFolder = '/var/log';
+/** The environment's, among the places of volumes; no volume is called so. */
+export const logsPlace = 'logs';
+const processesMax = 1000;
+/** Of a volume that the sizes say nothing of. */
+const volumeBytesUsual = 512 * 2 ** 20;
+const stop = { signal: 'SIGTERM', secondsMax: 15 } as const;
+
+const runScript = readFileSync(join(import.meta.dirname, 'run-command.sh'), 'utf8');
+
+/** A command of the user's, for `Runtime.exec`. */
+export const userCommand = (command: string): [string, ...string[]] => ['dash', '-c', runScript, 'run', command];
+
+const isPhp = ({ type }: Pick<App, 'type'>) => nameOfType(type) === 'php';
+/** Without a start command there is PHP, or nothing to run: the edge serves the files. */
+const runs = (app: App) => app.web.commands.start !== null || (isPhp(app) && app.web.upstream.protocol === 'fastcgi');
+
+/** Apps first, then workers. */
+export const runnablesOf = ({ model }: Pick<Stack, 'model'>): Runnable[] => [
+  ...Object.values(model.applications).filter(runs),
+  ...Object.values(workersIn(model)),
+];
+
+export const isWorker = (runnable: Runnable): runnable is WorkerDocument => 'app' in runnable;
+
+const sizeOf = (stack: Stack, runnable: Runnable): Size | undefined =>
+  isWorker(runnable) ? stack.sizes.workers[runnable.name] : stack.sizes.webapps[runnable.name];
+
+export const instanceCountOf = (stack: Stack, runnable: Runnable) => sizeOf(stack, runnable)?.instance_count ?? 1;
+
+/** Those of one app or worker, as they are called and told with these generations and addresses. */
+export function instancesOf(stack: Stack, generations: Generations, runnable: Runnable, addresses: Addresses): WantedContainer[] {
+  const generation = generations[runnable.name] ?? stack.deployment.number;
+  return Array.from({ length: instanceCountOf(stack, runnable) }, (_, index) => ({
+    ...appContainer(stack, runnable, addresses),
+    name: instanceContainer(stack.id, runnable.name, generation, index),
+    peer: { group: `${runnable.name}-${generation}`, name: `${runnable.name}.${index}`, at: peersPath },
+  }));
+}
+
+export function allInstancesOf(stack: Stack, generations: Generations, addresses: Addresses = {}): WantedContainer[] {
+  return runnablesOf(stack).flatMap((runnable) => instancesOf(stack, generations, runnable, addresses));
+}
+
+/** What makes an instance another one when it changes: everything but how many there are, how large they are, and files, which say the same. */
+export function essenceOf(stack: Stack, runnable: Runnable): string {
+  const { limits: _, files: __, ...rest } = appContainer(stack, runnable, {});
+  return JSON.stringify(rest);
+}
+
+function appContainer(stack: Stack, runnable: Runnable, addresses: Addresses): WantedContainer {
+  const common = appSurroundings(stack, runnable, addresses);
+  const argv = launchOf(runnable, common.limits);
+  checkLengths(runnable.name, { ...common.env, 'The start command': argv.at(-1) ?? '' });
+  return {
+    ...common,
+    name: '',
+    argv,
+    names: isWorker(runnable) ? [] : internalNamesOf(stack, runnable.name),
+    ...listeningOf(runnable),
+    logOf: runnable.name,
+    restart: 'always',
+  };
+}
+
+/** The same surroundings without the app itself, for commands: it only waits. */
+export function onceContainerOf(stack: Stack, app: App, addresses: Addresses): WantedContainer {
+  return {
+    ...appSurroundings(stack, app, addresses),
+    name: onceContainer(stack.id, app.name),
+    argv: ['sleep', 'infinity'],
+    names: [],
+    restart: 'never',
+  };
+}
+
+function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses) {
+  const { mounts, ...common } = surroundingsOf(stack, runnable, addresses, limitsFor(stack, runnable));
+  return {
+    ...common,
+    mounts: [...mounts, { volume: logsPlace, below: runnable.name, at: logsFolder, writable: false }],
+    ...(runnable.firewall && { outbound: runnable.firewall.outbound }),
+  };
+}
+
+/** What an app, a worker or a task finds around it: its files, its mounts, and all that it is told. */
+export function surroundingsOf(stack: Stack, container: Listener, addresses: Addresses, limits: Limits) {
+  const built = 'app' in container ? stack.model.applications[container.app] : container;
+  const slug = built && stack.slugs[built.name];
+  if (!slug) throw new Error(`${container.name} was not built`);
+  const own = Object.entries(container.mounts);
+  const relationships = relationshipsOf(stack, container, addresses);
+  const { PATH, ...told } = runtimeVariables(stack, container, relationships);
+  return {
+    image: container.type,
+    env: { LANG: 'C.UTF-8', HOME: appRoot, ...catalogue[nameOfType(container.type)]?.env, ...toolVariables(built, PATH), ...told },
+    user: appUser,
+    workingFolder: appRoot,
+    writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${appRoot}${path}` : []))],
+    mounts: [
+      { volume: slug.volume, at: appRoot, writable: false },
+      ...own.flatMap(([path, mount]) => storageMount(stack, container.name, path, mount)),
+    ],
+    files: runtimeFiles(stack, container, relationships, limits),
+    limits,
+    network: stack.id,
+    ...(Object.keys(container.additional_hosts).length > 0 && { hosts: container.additional_hosts }),
+    stop,
+  };
+}
+
+const isTemporary = (source: Mount['source']) => source === 'instance' || source === 'tmp';
+
+function storageMount(stack: Stack, owner: string, path: string, mount: Mount): WantedMount[] {
+  const volume = volumeOfMount(stack, owner, mount);
+  const below = mount.source_path === '' ? {} : { below: mount.source_path };
+  return volume === undefined ? [] : [{ volume, ...below, at: `${appRoot}${path}`, writable: true }];
+}
+
+/** What stays of an app or worker, or of a service for all; undefined: it goes with the container. */
+export function volumeOfMount({ id, model }: Stack, owner: string, { source, service }: Mount): string | undefined {
+  if (isTemporary(source)) return undefined;
+  if (source === 'storage') return storageVolume(id, service ?? owner);
+  const { name, type } = model.services[service ?? ''] ?? {};
+  if (name === undefined || type === undefined) throw new Error(`${owner} mounts ${service}, which is no service`);
+  return dataVolume(id, name, type);
+}
+
+function limitsFor(stack: Stack, runnable: Runnable): Limits {
+  const size = sizeOf(stack, runnable);
+  if (!size) throw new Error(`${runnable.name} has no size`);
+  return withinBounds(limitsOf(profileOf(runnable.type, runnable.container_profile), size));
+}
+
+/** What no size says is the same for all. */
+export const withinBounds = ({ cpu, memoryBytes }: Pick<Limits, 'cpu' | 'memoryBytes'>): Limits => ({
+  cpu,
+  memoryBytes,
+  pids: processesMax,
+  diskBytes: temporaryBytesOf(memoryBytes),
+});
+
+/** Of one argument or variable with its name: more the kernel passes to no program. */
+const toldBytesMax = 128 * 1024 - 1;
+
+export function checkLengths(owner: string, told: Readonly<Record<string, string>>) {
+  const long = Object.entries(told).find(([name, value]) => Buffer.byteLength(`${name}=${value}`) > toldBytesMax);
+  if (!long) return;
+  throw new Problem(
+    'invalid-request',
+    `Invalid deployment: ${long[0]} of '${owner}' is too long: no program can be told more than ${toldBytesMax} bytes at once. Shorten what it is made from.`,
+  );
+}
+
+export interface WantedService {
+  name: string;
+  type: string;
+  service: Service;
+  container: WantedContainer;
+  /** Only for its `initialise` commands. */
+  setup: WantedContainer;
+  /** Undefined: it keeps nothing. */
+  volume: string | undefined;
+}
+
+/** Those that run. */
+export const servicesOf = (stack: Stack): WantedService[] =>
+  Object.values(stack.model.services).flatMap(({ name, type }) => (isStorage(type) ? [] : serviceOf(stack, name)));
+
+const storagesOf = ({ model }: Stack) => Object.values(model.services).filter(({ type }) => isStorage(type));
+
+export function serviceOf(stack: Stack, name: string): WantedService {
+  const configured = stack.model.services[name];
+  const service = configured && catalogue[nameOfType(configured.type)]?.service;
+  const size = stack.sizes.services[name];
+  if (!configured || !service || !size) throw new Error(`${name} is not a service that can run`);
+  const { type, configuration } = configured;
+  const limits = withinBounds(limitsOf(profileOf(type, configured.container_profile), size));
+  const volume = service.keepsData ? dataVolume(stack.id, name, type) : undefined;
+  const common = {
+    image: type,
+    env: { ...catalogue[nameOfType(type)]?.env, ...service.env },
+    user: appUser,
+    workingFolder: '/',
+    writable: service.writable,
+    mounts: volume === undefined ? [] : [{ volume, at: dataFolder, writable: true }],
+    limits,
+    network: stack.id,
+    stop: service.stop,
+  };
+  return {
+    name,
+    type,
+    service,
+    volume,
+    container: {
+      ...common,
+      name: serviceContainer(stack.id, name),
+      argv: service.start({ limits, configuration }),
+      names: internalNamesOf(stack, name),
+      probe: service.probe,
+      restart: 'always',
+    },
+    setup: { ...common, name: setupContainer(stack.id, name), argv: ['sleep', 'infinity'], names: [], restart: 'never' },
+  };
+}
+
+/** All that are there for the stack itself; slugs belong to builds. */
+export function volumesOf(stack: Stack): WantedVolume[] {
+  const sizes = { ...stack.sizes.webapps, ...stack.sizes.workers, ...stack.sizes.tasks };
+  return [
+    ...servicesOf(stack).flatMap(({ name, volume }) =>
+      volume === undefined ? [] : { name: volume, bytesMax: bytesOf(stack.sizes.services[name]), isData: true },
+    ),
+    ...storagesOf(stack).map(({ name, type }) => ({
+      name: dataVolume(stack.id, name, type),
+      bytesMax: bytesOf(stack.sizes.services[name]),
+      isData: true,
+    })),
+    ...[...storageOwners(stack.model)].map((owner) => ({
+      name: storageVolume(stack.id, owner),
+      bytesMax: bytesOf(sizes[owner]),
+      isData: true,
+    })),
+  ];
+}
+
+const bytesOf = (size: Size | undefined) => (size && diskBytes(size)) ?? volumeBytesUsual;
+
+/** Where images and volumes are on this machine, and domains on the internet. */
+export interface Places {
+  addresses: DomainAddresses;
+  layers: ReadonlyMap<string, readonly string[]>;
+  folders: ReadonlyMap<string, string>;
+}
+
+export function located(
+  { image, mounts, outbound, logOf, ...container }: WantedContainer,
+  { addresses, layers, folders }: Places,
+): Container {
+  const found = layers.get(image);
+  if (!found) throw new Error(`The image ${image} was not looked for`);
+  return {
+    ...container,
+    ...(outbound && { outbound: outboundOf(outbound, addresses) }),
+    ...(logOf !== undefined && { output: logFile(folders.get(logsPlace) ?? '', logOf, 'app') }),
+    layers: found,
+    mounts: mounts.map(({ volume, ...mount }) => {
+      const from = folders.get(volume);
+      if (from === undefined) throw new Problem('unavailable', `The volume ${volume}, which ${container.name} needs, is not there.`);
+      return { from, ...mount };
+    }),
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The names of hosts, and which of them an environment may ask for. Its own are `{default}` and whatever is below that. Of the rest, no environment gets a
+ * name of the platform, or one that stands for names of people who do not know each other; a name that is left is whoever's claimed it first
+ * (claim-hosts.ts).
+ */
+import { isIP } from 'node:net';
+import type { Config } from '../../../config.ts';
+import type { Stack } from './stack.ts';
+
+/** A host that an environment wants, and the route, as configured, that it wants it for. */
+export interface WantedHost {
+  host: string;
+  route: string;
+}
+
+/** As the edge compares it: lower case, ASCII, without port and without the dot at the end. Undefined where the address has no such host. */
+export function hostOf(url: string): string | undefined {
+  const host = URL.parse(url)?.hostname.replace(/\.$/, '');
+  return host === undefined || host === '' ? undefined : host;
+}
+
+/** All hosts of the routes, each once. */
+export function wantedHosts(routes: Stack['routes']): WantedHost[] {
+  const found = new Map<string, string>();
+  for (const [url, { original_url }] of Object.entries(routes)) {
+    const host = hostOf(url) ?? '';
+    if (!found.has(host)) found.set(host, original_url);
+  }
+  return [...found].map(([host, route]) => ({ host, route }));
+}
+
+const domainOf = (host: string) => host.replace(/^\*\./, '');
+const isWildcard = (host: string) => host.startsWith('*.');
+const isIn = (domain: string, host: string) => domainOf(host) === domain || domainOf(host).endsWith(`.${domain}`);
+
+/** As `names_of` has it in the database: a wildcard stands for its domain, too. Whoever has one is who the names belong to, all of them. */
+export const covers = (claim: string, host: string): boolean => claim === host || (isWildcard(claim) && isIn(domainOf(claim), host));
+
+export const haveNamesInCommon = (one: string, other: string): boolean => covers(one, other) || covers(other, one);
+
+/** What is left when a wildcard takes the place of all that it stands for. */
+export const withoutCovered = (hosts: readonly string[]): string[] => {
+  const all = [...new Set(hosts)];
+  const wildcards = all.filter(isWildcard);
+  return all.filter((host) => !wildcards.some((wildcard) => wildcard !== host && covers(wildcard, host))).toSorted();
+};
+
+export type HostConfig = Pick<Config, 'domain' | 'url' | 'host'>;
+
+/** What `{default}` stands for. */
+export const generatedHost = (
+  { machine_name, project_id }: { machine_name: string; project_id: string },
+  { domain }: Pick<Config, 'domain'>,
+) => `${machine_name}-${project_id}.${domain}`;
+
+interface Question {
+  host: string;
+  /** What `{default}` stands for in the environment. */
+  own: string;
+  config: HostConfig;
+}
+
+const hostCharactersMax = 253;
+const labels = /^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+const addressOf = (host: string) => host.replace(/^\[|\]$/g, '');
+
+/** From the first that applies on, the answer is clear; null: the environment may have it. */
+const rules: { applies(question: Question): boolean; reason: ((question: Question) => string) | null }[] = [
+  { applies: ({ host }) => host === '', reason: () => 'has no host that could be anybody’s.' },
+  { applies: ({ host }) => isIP(addressOf(host)) !== 0, reason: ({ host }) => `is at ${host}, an address; give it a name.` },
+  {
+    applies: ({ host }) => host.length > hostCharactersMax || !labels.test(host),
+    reason: ({ host }) => `is at ${host}, which no host can be called.`,
+  },
+  { applies: ({ host, own }) => isIn(own, host), reason: null },
+  {
+    applies: ({ host, config }) => isPlatforms(host, config),
+    reason: ({ host, config }) =>
+      `is at ${host}, a name of the platform; under ${config.domain} an environment has {default} and the names below it.`,
+  },
+  {
+    applies: ({ host }) => !domainOf(host).includes('.'),
+    reason: ({ host }) => `is at ${host}, which is too wide to be one project’s; name a domain below it.`,
+  },
+];
+
+/** Also where a wildcard would stand for one of them. */
+const isPlatforms = (host: string, { domain, url, host: listensAt }: HostConfig) =>
+  isIn(domain, host) || covers(host, domain) || [hostOf(url) ?? '', listensAt.toLowerCase()].some((name) => haveNamesInCommon(host, name));
+
+/** Why the environment may not have the host; the rest of a sentence that begins with its route. */
+export function refusalOf(question: Question): string | undefined {
+  return rules.find(({ applies }) => applies(question))?.reason?.(question);
+}

@@ -1,0 +1,42 @@
+/** How apps and workers are started in their containers, and where apps listen then. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
+import type { App, PhpRuntime, WorkerDocument } from '../../builds/public.ts';
+import { appPort } from './relationships.ts';
+import { appSocket } from './runtime-variables.ts';
+
+const startSecondsMax = 120;
+
+const script = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8');
+const launchScript = script('launch.sh');
+const launchPhpScript = script('launch-php.sh');
+
+/** An app is ready when it listens where it was told to. Workers listen nowhere. */
+export function listeningOf(runnable: App | WorkerDocument): Pick<Container, 'probe' | 'socket'> {
+  if (!('web' in runnable)) return {};
+  return listensOnSocket(runnable)
+    ? { socket: appSocket, probe: { kind: 'socket', secondsMax: startSecondsMax } }
+    : { probe: { kind: 'port', port: appPort, secondsMax: startSecondsMax } };
+}
+
+export const listensOnSocket = ({ web }: App) => web.upstream.socket_family === 'unix';
+
+export function launchOf(runnable: App | WorkerDocument, limits: Limits): [string, ...string[]] {
+  const { pre_start, start } = 'web' in runnable ? runnable.web.commands : runnable.worker.commands;
+  if (start !== null) return ['dash', '-c', launchScript, 'launch', pre_start ?? '', start];
+  const { children, requestSeconds } = phpSizing(runnable.runtime, limits);
+  const program = `php-fpm${runnable.type.split(':')[1] ?? ''}`;
+  const listen = 'web' in runnable && listensOnSocket(runnable) ? appSocket : `0.0.0.0:${appPort}`;
+  return ['dash', '-c', launchPhpScript, 'launch', pre_start ?? '', program, listen, children, requestSeconds];
+}
+
+const phpUsual = { request_memory: 45, reserved_memory: 70, requestSeconds: 300, childrenMin: 2 };
+
+/** As many at once as fit into the memory; its own limits follow from its size, so a new size is a new container. */
+function phpSizing(runtime: PhpRuntime | Record<string, never>, { memoryBytes }: Limits) {
+  const { request_memory, reserved_memory } = 'sizing_hints' in runtime ? runtime.sizing_hints : phpUsual;
+  const seconds = 'request_terminate_timeout' in runtime ? runtime.request_terminate_timeout : null;
+  const children = Math.floor((memoryBytes / 2 ** 20 - reserved_memory) / request_memory);
+  return { children: String(Math.max(phpUsual.childrenMin, children)), requestSeconds: String(seconds ?? phpUsual.requestSeconds) };
+}

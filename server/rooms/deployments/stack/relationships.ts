@@ -1,0 +1,134 @@
+/**
+ * How apps and workers find services, and each other: what PLATFORM_RELATIONSHIPS tells of each relationship, and the names that containers
+ * answer to.
+ *
+ * Names hold in the whole network of an environment. `<relationship>.internal` is used where it means one thing to everybody; where two apps call
+ * different things by one name, or call a thing by the name of another, they are told `<service>.internal`, which is never ambiguous.
+ */
+import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { relationshipOf, type RelationshipShape } from '../../../drivers/images/service.ts';
+import type { App, Relationship, Service, WorkerDocument } from '../../builds/public.ts';
+import { nameOfType } from '../sizes/sizes.ts';
+import type { Stack } from './stack.ts';
+import { workersIn } from './workers.ts';
+
+/** Containers may not listen on ports below 1024, so apps are reached where they listen themselves, also by other apps. */
+export const appPort = 8888;
+
+/** As in PLATFORM_RELATIONSHIPS. */
+export interface Endpoint {
+  username?: string | null;
+  password?: string | null;
+  scheme: string;
+  /** Of the service or the app. */
+  service: string;
+  fragment: string | null;
+  ip: string | null;
+  hostname: string;
+  instance_ips: string[];
+  port: number;
+  cluster: string;
+  host: string;
+  /** The endpoint. */
+  rel: string;
+  /** The database; null: none is the default. */
+  path?: string | null;
+  query?: Readonly<Record<string, unknown>>;
+  type: string;
+  public: boolean;
+  host_mapped: boolean;
+  epoch: number;
+}
+
+export type Endpoints = Record<string, [Endpoint, ...Endpoint[]]>;
+
+/** By service, app or worker: the addresses of its containers. */
+export type Addresses = Record<string, readonly string[]>;
+
+/** `<project>-<machine name>`: also how the edge and the deployment document call it. */
+export const clusterOf = ({ project, environment }: Pick<Stack, 'project' | 'environment'>) => `${project.id}-${environment.machine_name}`;
+
+export function relationshipsOf(stack: Stack, container: Pick<App, 'relationships'>, addresses: Addresses): Endpoints {
+  return Object.fromEntries(
+    Object.entries(container.relationships).map(([relationship, target]) => [
+      relationship,
+      [endpointOf(stack, relationship, target, addresses[target.service] ?? [])],
+    ]),
+  );
+}
+
+function endpointOf(stack: Stack, relationship: string, target: Relationship, addresses: readonly string[]): Endpoint {
+  const { type, described } = descriptionOf(stack, target);
+  return {
+    ...described,
+    rel: target.endpoint,
+    service: target.service,
+    type,
+    host: hostOf(stack, relationship, target.service),
+    hostname: hostnameOf(stack, target.service),
+    ip: addresses[0] ?? null,
+    instance_ips: [...addresses],
+    cluster: clusterOf(stack),
+    public: false,
+    host_mapped: false,
+    epoch: 0,
+  };
+}
+
+/** What comes from its type and its accounts. */
+function descriptionOf({ model, secrets }: Stack, { service: name, endpoint }: Relationship) {
+  const service = Object.hasOwn(model.services, name) ? model.services[name] : undefined;
+  const shape = service && shapeOf(service);
+  if (service && shape)
+    return { type: service.type, described: serviceDescription(service, endpoint, shape, secrets.accounts[name]?.[endpoint]) };
+  return { type: model.applications[name]?.type ?? '', described: { scheme: 'http', port: appPort, fragment: null } };
+}
+
+const shapeOf = ({ type }: Service): RelationshipShape | undefined => catalogue[nameOfType(type)]?.service?.relationship;
+
+/** Nothing to sign in to and nothing to choose: their endpoints say less. */
+const minimalTypes = new Set(['memcached']);
+
+function serviceDescription(service: Service, endpoint: string, shape: RelationshipShape, account?: { name: string; password: string }) {
+  const { scheme, port, fragment, ...rest } = relationshipOf(shape, account, service.endpoints[endpoint]?.default_database ?? null);
+  if (minimalTypes.has(nameOfType(service.type))) return { scheme, port, fragment };
+  const { username, password, path, query } = rest;
+  return { username, password, scheme, port, path, query, fragment };
+}
+
+const hostnameOf = ({ id }: Stack, service: string) => `${id}.${service}.service.internal`;
+
+const consumersOf = ({ model }: Stack): (App | WorkerDocument)[] => [
+  ...Object.values(model.applications),
+  ...Object.values(workersIn(model)),
+];
+
+function hostOf(stack: Stack, relationship: string, service: string): string {
+  return isUnambiguous(stack, relationship, service) ? `${relationship}.internal` : `${service}.internal`;
+}
+
+function isUnambiguous(stack: Stack, relationship: string, service: string): boolean {
+  const { services, applications } = stack.model;
+  const isOthersName = relationship !== service && (Object.hasOwn(services, relationship) || Object.hasOwn(applications, relationship));
+  const isSharedWithOthers = consumersOf(stack).some(({ relationships }) => {
+    const target = Object.hasOwn(relationships, relationship) ? relationships[relationship] : undefined;
+    return target !== undefined && target.service !== service;
+  });
+  return !isOthersName && !isSharedWithOthers && isUsed(stack, relationship, service);
+}
+
+/** Tasks bring no names along: what runs does not change with them. They use those that are there. */
+const isUsed = (stack: Stack, relationship: string, service: string) =>
+  consumersOf(stack).some(
+    ({ relationships }) => Object.hasOwn(relationships, relationship) && relationships[relationship]?.service === service,
+  );
+
+/** All that the containers of a service or an app answer to in their network. */
+export function internalNamesOf(stack: Stack, service: string): string[] {
+  const hosts = consumersOf(stack).flatMap(({ relationships }) =>
+    Object.entries(relationships)
+      .filter(([, target]) => target.service === service)
+      .map(([relationship]) => hostOf(stack, relationship, service)),
+  );
+  return [...new Set([`${service}.internal`, hostnameOf(stack, service), ...hosts])];
+}

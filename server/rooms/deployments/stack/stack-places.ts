@@ -1,0 +1,63 @@
+/** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
+import { isStorage } from '../../../drivers/images/catalogue.ts';
+import type { Images } from '../../../drivers/images/images.ts';
+import type { Work } from '../../../kernel/activity.ts';
+import type { Db } from '../../../kernel/sql.ts';
+import type { Machine } from '../../../machine.ts';
+import { openProjectPlaces } from '../../projects/public.ts';
+import { ensureAppLogs, stackLogs } from '../inside/app-logs.ts';
+import { logsPlace, volumesOf, type Places } from './containers.ts';
+import { addressesOf, domainsOf } from './outbound.ts';
+import type { Stack } from './stack.ts';
+
+/** Of all that runs, or may be asked to. */
+export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack, 'model'>): string[] => {
+  const types = [applications, tasks, services].flatMap((group) => Object.values(group).map(({ type }) => type));
+  return [...new Set(types.filter((type) => !isStorage(type)))];
+};
+
+const progressPercent = 20;
+
+/** Images that one organization has built at once; those of apps are built in their places to build. */
+const imagesOfOneMax = 2;
+const inImagePlace = openProjectPlaces(imagesOfOneMax);
+
+/** Images that are missing are built, which takes a while and is told. */
+export async function prepareImages(work: Work<unknown>, db: Db, { images }: Machine, stack: Stack, signal: AbortSignal): Promise<void> {
+  for (const type of typesOf(stack)) {
+    if (await images.built(type)) continue;
+    const onWait = () => work.log(`  Waiting for other images before ${type}`);
+    await inImagePlace(db, work.activity.project_id, work, { signal, onWait }, () => prepareImage(images, type, work.log, signal));
+  }
+}
+
+async function prepareImage(images: Images, type: string, log: (line: string) => void, signal: AbortSignal) {
+  log(`  Preparing ${type}, which is needed for the first time`);
+  let told = 0;
+  const onProgress = ({ percent, line }: { percent: number; line: string }) => {
+    if (percent < told + progressPercent) return;
+    told = percent;
+    log(`    ${Math.floor(percent)} %: ${line}`);
+  };
+  await images.ensure(type, onProgress, signal);
+}
+
+/** What is not there is not in it, and is missed by whoever needs it. */
+export async function placesOf(machine: Machine, stack: Stack): Promise<Places> {
+  const { images, volumes } = machine;
+  const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];
+  const [addresses, layers, folders] = await Promise.all([
+    addressesOf(domainsOf(stack.model)),
+    Promise.all(typesOf(stack).map(async (type) => [type, (await images.ensure(type)).layers] as const)),
+    Promise.all(names.map(async (name) => [name, (await volumes.volume(name))?.path] as const)),
+    ensureAppLogs(machine, stack),
+  ]);
+  return {
+    addresses,
+    layers: new Map(layers),
+    folders: new Map([
+      ...folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])),
+      [logsPlace, stackLogs(machine, stack)],
+    ]),
+  };
+}

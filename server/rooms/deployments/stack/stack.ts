@@ -1,0 +1,71 @@
+/**
+ * The stack of an environment: all that should be on the machine for it, in full. A deployment is made from a stack and keeps it, so that what
+ * runs can be made again from what is written down: after a reboot, after a pause, or as a copy.
+ *
+ * Everything that runs is derived from it by pure functions: containers (containers.ts), what applications are told (runtime-variables.ts), the
+ * table of the edge (edge-table.ts), the document of the API (document.ts).
+ */
+import type { ProjectModel } from '../../builds/public.ts';
+import type { EffectiveVariable } from '../../variables/public.ts';
+import type { EnvironmentType } from '../../../permissions.ts';
+import type { Account } from '../../../drivers/images/service.ts';
+import type { HttpAccess } from '../../../../edge/routing/table.ts';
+
+export interface Stack {
+  /** Names everything on the machine; new with each activation. */
+  id: string;
+  deployment: { id: string; number: number; created_at: string };
+  project: StackProject;
+  environment: StackEnvironment;
+  commit_id: string;
+  model: ProjectModel;
+  /** By application and task. */
+  slugs: Record<string, Slug>;
+  sizes: Sizes;
+  /** As resolved: by address, `https://www.example.org/`. */
+  routes: ResolvedRoutes;
+  settings: { http_access: HttpAccess; enable_smtp: boolean; restrict_robots: boolean };
+  /** In the clear: never logged. */
+  secrets: StackSecrets;
+}
+
+export interface StackProject {
+  id: string;
+  title: string;
+  organization_id: string;
+  entropy: string;
+}
+
+export interface StackEnvironment {
+  id: string;
+  machine_name: string;
+  type: EnvironmentType;
+  is_main: boolean;
+}
+
+export interface Slug {
+  slug_id: string;
+  tree_id: string;
+  config_id: string;
+  volume: string;
+}
+
+export interface Size {
+  /** Of the container profile: `0.5`. */
+  profile_size: string;
+  instance_count: number;
+  /** MB; null where it has none. */
+  disk: number | null;
+}
+
+export type Sizes = Record<SizeGroup, Record<string, Size>>;
+export type SizeGroup = 'services' | 'webapps' | 'workers' | 'tasks';
+
+export interface StackSecrets {
+  variables: EffectiveVariable[];
+  /** By service and endpoint. */
+  accounts: Record<string, Record<string, Account>>;
+}
+
+export type ResolvedRoutes = Record<string, ResolvedRoute>;
+export type ResolvedRoute = import('../../builds/public.ts').ResolvedRoute;

@@ -1,0 +1,90 @@
+/** Containers of real images on real copy-on-write volumes, for tests: a runtime and a pool of their own, and the cache of images that all tests share. */
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { authorityVariables, trustedAuthorities } from '../drivers/images/authorities.ts';
+import { openImages } from '../drivers/images/cached-images.ts';
+import { catalogue } from '../drivers/images/catalogue.ts';
+import { appUser } from '../drivers/images/service.ts';
+import { openRuncRuntime } from '../drivers/runtime/runc/runc.ts';
+import type { Command, Container } from '../drivers/runtime/runtime.ts';
+import { openPoolVolumes } from '../drivers/volumes/btrfs/btrfs.ts';
+
+export const testImagesFolder =
+  process.env['OFFSHOOT_IMAGES'] ?? join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'offshoot-images');
+
+const isRoot = process.getuid?.() === 0;
+/** Containers take root. In CI their tests fail rather than being left out. */
+export const canRunContainers = isRoot || process.env['CI'] === 'true';
+export const whyNoContainers = canRunContainers ? '' : ' (left out: needs root)';
+
+const limits = { cpu: 2, memoryBytes: 2 ** 29, pids: 500, diskBytes: 2 ** 30 };
+
+const authorities = trustedAuthorities(undefined);
+/** Of the catalogue, from the cache of all tests. */
+export const openTestImages = () => openImages(testImagesFolder, catalogue, { authorities });
+/** What containers are told, so that builds reach registries from wherever the machine does. */
+export const testEnvironment = authorityVariables(authorities);
+
+export async function openTestContainers() {
+  const folder = mkdtempSync(join(tmpdir(), 'offshoot-test-'));
+  // As the data folder: users of containers pass through.
+  chmodSync(folder, 0o711);
+  const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
+  const runtime = await openRuncRuntime({
+    folder: join(folder, 'runtime'),
+    runFolder: join(folder, 'run'),
+    volumes,
+    env: testEnvironment,
+  });
+  const images = openTestImages();
+  const names = new Set<string>();
+
+  return {
+    /** For other processes on the same machine. */
+    folder,
+    images,
+    runtime,
+    volumes,
+    limits,
+    async volume(name: string, bytesMax = limits.diskBytes): Promise<string> {
+      const { path } = await volumes.create(name, bytesMax);
+      chownSync(path, appUser.uid, appUser.gid);
+      return path;
+    },
+    clone: async (from: string, name: string): Promise<string> => (await volumes.clone(from, name)).path,
+    start(container: Partial<Container> & Pick<Container, 'name' | 'layers' | 'argv'>) {
+      names.add(container.name);
+      return runtime.ensure({
+        env: {},
+        user: appUser,
+        workingFolder: '/',
+        writable: ['/tmp', '/run'],
+        mounts: [],
+        limits,
+        network: 'test',
+        names: [],
+        restart: 'never',
+        stop: { signal: 'SIGTERM', secondsMax: 5 },
+        ...container,
+      });
+    },
+    async run(name: string, command: Command & { stdin?: string }) {
+      const execution = await runtime.exec(name, command);
+      execution.stdin.end(command.stdin ?? '');
+      const [code, stdout, stderr] = await Promise.all([execution.exited, text(execution.stdout), text(execution.stderr)]);
+      return { code, stdout, stderr };
+    },
+    async close() {
+      for (const name of names) await runtime.remove(name);
+      await runtime.removeLeftovers(new Set());
+      await runtime.close();
+      await volumes.close();
+      await volumes.unmount();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type TestContainers = Awaited<ReturnType<typeof openTestContainers>>;

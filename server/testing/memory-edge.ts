@@ -1,0 +1,66 @@
+/** An edge that remembers what it was told: alone, or in front of a real one. */
+import type { EdgeEnvironment } from '../../edge/routing/table.ts';
+import type { Edge } from '../drivers/edge/edge.ts';
+
+export interface MemoryEdge extends Edge {
+  readonly table: Map<string, EdgeEnvironment>;
+  /** What it was told of states, in order: `<cluster> holding`. */
+  readonly told: string[];
+  /** As if that had been visited so many seconds ago; all else never, for a day. */
+  readonly visited: Map<string, number>;
+  /** As if somebody visited an environment that sleeps. */
+  wake(cluster: string): void;
+}
+
+/** What is not remembered here is `real`'s to answer. */
+export const rememberingEdge = (real: Edge): MemoryEdge => {
+  const memory = openMemoryEdge();
+  return {
+    ...memory,
+    put: async (environment) => {
+      await real.put(environment);
+      await memory.put(environment);
+    },
+    remove: async (cluster) => {
+      await real.remove(cluster);
+      await memory.remove(cluster);
+    },
+    list: () => real.list(),
+    drain: (cluster, instance, secondsMax) => real.drain(cluster, instance, secondsMax),
+    onWake: (listener) => real.onWake(listener),
+    visits: () => real.visits(),
+  };
+};
+
+export function openMemoryEdge(): MemoryEdge {
+  const table = new Map<string, EdgeEnvironment>();
+  const told: string[] = [];
+  const visited = new Map<string, number>();
+  const listeners = new Set<(cluster: string) => void>();
+  const notNeeded = () => Promise.reject(new Error('Not needed here.'));
+  return {
+    table,
+    told,
+    visited,
+    wake: (cluster) => listeners.forEach((listener) => listener(cluster)),
+    put: async (environment) => {
+      if ((table.get(environment.cluster)?.version ?? -1) >= environment.version) return;
+      table.set(environment.cluster, structuredClone(environment));
+      told.push(`${environment.cluster} ${environment.state}`);
+    },
+    remove: async (cluster) => void table.delete(cluster),
+    list: async () => Object.fromEntries([...table].map(([cluster, { version }]) => [cluster, version])),
+    keepOnly: async (clusters) => [...table.keys()].filter((cluster) => !clusters.includes(cluster) && table.delete(cluster)),
+    drain: async () => 0,
+    onWake: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    visits: async () => ({ known_seconds: 86_400, seconds_ago: Object.fromEntries(visited) }),
+    // oxlint-disable-next-line require-yield -- there are none
+    records: async function* () {},
+    status: notNeeded,
+    stop: notNeeded,
+    close: async () => {},
+  };
+}

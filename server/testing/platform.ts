@@ -1,0 +1,212 @@
+/** A whole platform for a test file: a database of its own, every room, and people who can call it. */
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { importJWK, SignJWT } from 'jose';
+import { sql } from 'kysely';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
+import { afterAll, inject } from 'vitest';
+import type { User } from '../identity.ts';
+import { readConfig } from '../config.ts';
+import { blobsFolder, openBlobs } from '../drivers/blobs/open-blobs.ts';
+import { openGit } from '../drivers/git/open-git.ts';
+import { openMailFolder, type Message } from '../drivers/mail/mail.ts';
+import { openPhoneFolder } from '../drivers/phone/phone.ts';
+import { serveApi } from '../kernel/http.ts';
+import { openLog } from '../kernel/log.ts';
+import { openNotices } from '../kernel/notices.ts';
+import type { Rooms } from '../kernel/room.ts';
+import { Problem } from '../kernel/problem.ts';
+import { fingerprint, openSecrets } from '../kernel/secrets.ts';
+import { openDatabase, openPool } from '../kernel/sql.ts';
+import { openPlatform } from '../open-platform.ts';
+import type { Platform } from '../platform.ts';
+import { rooms as allRooms } from '../rooms.ts';
+import { createKeys } from '../rooms/sign-in/public.ts';
+import { createApiToken, insertUser } from '../rooms/users/public.ts';
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads the JSON it expects
+  json: any;
+}
+
+export interface Person {
+  user: User;
+  apiToken: string;
+  accessToken: string;
+  /** Where they live, for samples that need somebody else or a row that no operation makes yet. */
+  home: TestPlatform;
+  send(method: string, path: string, body?: unknown): Promise<Reply>;
+}
+
+export interface TestPlatform {
+  platform: Platform;
+  /** For other processes that share its work. */
+  databaseUrl: string;
+  http: FastifyInstance;
+  logLines: string[];
+  /** The mail sent so far, oldest first; that to one address only, if one is named. */
+  mail(to?: string): Promise<Message[]>;
+  /** The messages sent to phones so far, oldest first. */
+  phoneMessages(): Promise<string[]>;
+  /** As nobody. */
+  send(options: InjectOptions): Promise<Reply>;
+  /** Somebody new; `strong` if they signed in, in a browser, with a second factor. */
+  person(
+    fields?: Partial<Pick<User, 'email' | 'username' | 'is_operator' | 'first_name' | 'last_name' | 'password_hash'>> & {
+      strong?: boolean;
+    },
+  ): Promise<Person>;
+}
+
+let peopleSoFar = 0;
+
+/** Nothing runs in most tests, and what would is told so. */
+const noMachine = () => Promise.reject(new Problem('unavailable', 'This test has no machine to run environments on.'));
+
+export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platform['machine'] = noMachine): Promise<TestPlatform> {
+  const database = await cloneDatabase();
+  const pool = openPool(database.url);
+  const db = openDatabase(pool);
+  const secrets = openSecrets([randomBytes(32)]);
+  await db.transaction().execute((tx) => createKeys(tx, secrets));
+  const logLines: string[] = [];
+  const log = openLog('debug', { write: (line) => void logLines.push(line) });
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
+  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none' });
+  const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
+  const phone = openPhoneFolder(join(folder, 'phone'), log);
+  const notices = await openNotices(database.url, log);
+  const git = await openGit(join(folder, 'repositories'), config);
+  const blobs = openBlobs({ folder: blobsFolder(folder), places: config.backups, secrets });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine });
+  const http = await serveApi(rooms, platform);
+  afterAll(async () => {
+    await http.close();
+    platform.logs.close();
+    await git.close();
+    await notices.close();
+    await db.destroy();
+    await database.drop();
+    await rm(folder, { recursive: true, maxRetries: 5 });
+  });
+
+  const send = async (options: InjectOptions): Promise<Reply> => {
+    const { statusCode, headers, payload } = await http.inject(options);
+    const isJson = /[/+]json/.test(String(headers['content-type'])) && payload !== '' && headers['content-encoding'] === undefined;
+    return { status: statusCode, headers, text: payload, json: isJson ? JSON.parse(payload) : undefined };
+  };
+
+  const person: TestPlatform['person'] = async ({ strong = false, ...fields } = {}) => {
+    peopleSoFar += 1;
+    const username = `person-${peopleSoFar}`;
+    const user = await insertUser(db, { username, email: `${username}@example.org`, ...fields });
+    const { token: apiToken = '' } = await createApiToken(db, user, { name: 'test' });
+    const { json } = await send({
+      method: 'POST',
+      url: '/oauth2/token',
+      headers: { authorization: `Basic ${btoa('platform-api-user:')}` },
+      payload: { grant_type: 'api_token', api_token: apiToken },
+    });
+    const accessToken = strong ? await signedInWithPasscode(platform, user) : (json.access_token as string);
+    return {
+      user,
+      apiToken,
+      accessToken,
+      home,
+      send: (method, path, body) =>
+        send({
+          method: method,
+          url: path,
+          ...payloadOf(body, { authorization: `Bearer ${accessToken}` }),
+        }),
+    };
+  };
+
+  const home: TestPlatform = {
+    platform,
+    databaseUrl: database.url,
+    http,
+    logLines,
+    mail: async (to) => (await readMail(join(folder, 'mail'))).filter((message) => to === undefined || message.to === to),
+    phoneMessages: async () => (await readFolder(join(folder, 'phone'))).map(String),
+    send,
+    person,
+  };
+  return home;
+}
+
+/** The access token of a browser sign-in, without the browser. It counts as strong once its owner has a second factor. */
+async function signedInWithPasscode({ db, keys, config }: Platform, user: User): Promise<string> {
+  const via = fingerprint(randomBytes(16).toString('hex'));
+  const expires_at = sql<string>`now() + interval '4 hours'`;
+  await db.insertInto('oauth_records').values({ model: 'Grant', id_hash: via, sealed: '', user_id: user.id, expires_at }).execute();
+  const [key] = keys.accessTokens;
+  if (!key) throw new Error('The installation has no key for access tokens');
+  return new SignJWT({ via, generation: user.token_generation, client_id: 'platform-cli', amr: ['pwd', 'mfa'] })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid ?? '' })
+    .setSubject(user.id)
+    .setIssuer(config.url)
+    .setAudience(config.url)
+    .setExpirationTime('4 hours')
+    .sign(await importJWK(key));
+}
+
+/** JSON; or a form, where a field is a file. */
+function payloadOf(body: unknown, headers: Record<string, string>): Pick<InjectOptions, 'headers' | 'payload'> {
+  if (body === undefined) return { headers };
+  const file = typeof body === 'object' && body !== null ? Object.entries(body).find(([, value]) => Buffer.isBuffer(value)) : undefined;
+  return file
+    ? fileForm(file[0], file[1] as Buffer, headers)
+    : { headers: { ...headers, 'content-type': 'application/json' }, payload: JSON.stringify(body) };
+}
+
+export function fileForm(
+  field: string,
+  content: Buffer,
+  headers: Record<string, string>,
+  filename = 'file',
+): Required<Pick<InjectOptions, 'headers' | 'payload'>> {
+  const boundary = 'sample-boundary';
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="${field}"; filename="${filename}"\r\ncontent-type: application/octet-stream\r\n\r\n`;
+  return {
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    payload: Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${boundary}--\r\n`)]),
+  };
+}
+
+async function readMail(folder: string): Promise<Message[]> {
+  const messages = await Promise.all((await readFolder(folder)).map((content) => PostalMime.parse(content)));
+  return messages.map(({ to, subject = '', text = '' }) => ({ to: to?.[0]?.address ?? '', subject, text }));
+}
+
+async function readFolder(folder: string): Promise<Buffer[]> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.endsWith('.new')).sort();
+  return Promise.all(names.map((name) => readFile(join(folder, name))));
+}
+
+/** A database of one's own, as the migrations leave it. */
+export async function cloneDatabase() {
+  const templateUrl = new URL(inject('templateUrl'));
+  const template = templateUrl.pathname.slice(1);
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const at = (database: string) => {
+    const url = new URL(templateUrl);
+    url.pathname = `/${database}`;
+    return url.href;
+  };
+  const server = openPool(at('postgres'));
+  await server.query(`create database ${name} template ${template}`);
+  return {
+    url: at(name),
+    drop: async () => {
+      await server.query(`drop database ${name} with (force)`);
+      await server.end();
+    },
+  };
+}
