@@ -16,7 +16,7 @@ export interface Reconciler {
   isSlow?: boolean;
   run(platform: Platform, signal: AbortSignal): Promise<void>;
   /** Waits for the end of what it began and did not wait for; the signal is aborted by then. */
-  close?(): Promise<void>;
+  close?(platform: Platform): Promise<void>;
 }
 
 /** Asks for a look now, when the transaction commits. */
@@ -101,7 +101,7 @@ function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn,
       clearInterval(timer);
       stopListening();
       await looking;
-      await reconciler.close?.();
+      await reconciler.close?.(platform);
     },
   };
 }

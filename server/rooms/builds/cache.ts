@@ -8,6 +8,7 @@ import { appUser } from '../../drivers/images/service.ts';
 import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Buildable } from './buildable.ts';
 import { holding, ifFree } from '../../kernel/holding.ts';
+import { stateOf } from '../../kernel/state-of.ts';
 import { cacheNameOf } from './slugs.ts';
 
 const cacheBytesMax = 8 * 1024 ** 3;
@@ -15,8 +16,8 @@ const cacheBytesMax = 8 * 1024 ** 3;
 const cacheBytesTidy = 7 * 1024 ** 3;
 const cacheUnusedDaysMax = 30;
 
-const users = new Map<string, number>();
-const count = (name: string, change: 1 | -1) => users.set(name, (users.get(name) ?? 0) + change);
+/** By name of a cache's volume: how many builds use it. */
+const usersIn = stateOf<Volumes, Map<string, number>>(() => new Map());
 
 interface Wanted {
   projectId: string;
@@ -30,16 +31,18 @@ export async function useCache<T>(
   signal: AbortSignal,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
+  const users = usersIn(volumes);
   const name = cacheNameOf(projectId, cacheGeneration);
+  const count = (change: 1 | -1) => users.set(name, (users.get(name) ?? 0) + change);
   const folder = await holding(name, signal, async () => {
     const made = await folderFor(await volumes.create(name, cacheBytesMax), app.name);
-    count(name, 1);
+    count(1);
     return made;
   });
   try {
     return await work(folder);
   } finally {
-    count(name, -1);
+    count(-1);
   }
 }
 
@@ -60,7 +63,7 @@ export const tidyCache = (
   generation: number | undefined,
 ): Promise<boolean | undefined> =>
   ifFree(volume.name, async () => {
-    if ((users.get(volume.name) ?? 0) > 0) return false;
+    if ((usersIn(volumes).get(volume.name) ?? 0) > 0) return false;
     const isCurrent = generation !== undefined && volume.name === cacheNameOf(projectId, generation);
     if (isCurrent && (await isWorthKeeping(volumes, volume))) return false;
     await volumes.remove(volume.name);

@@ -1,5 +1,4 @@
 /** What runs for environments: deployments, and the containers, volumes and routes that follow from them. */
-
 import type { Room } from '../../kernel/room.ts';
 import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
@@ -7,7 +6,8 @@ import { bringImages } from './running/bring-images.ts';
 import { collectImages, updateImages } from './running/image-upkeep.ts';
 import { noteMachineAmounts } from './sizes/machine-amounts.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './running/reconcilers.ts';
-import { sendIdleToSleep, wakeWhenVisited } from './running/sleep.ts';
+import { sendIdleToSleep } from './running/sleep.ts';
+import { wakeWhenVisited } from './running/waker.ts';
 
 export const deployments: Room = {
   name: 'Deployments',

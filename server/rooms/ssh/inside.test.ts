@@ -449,7 +449,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       child.kill('SIGKILL');
     } finally {
       hearing.abort();
-      await listen.close?.();
+      await listen.close?.(platform);
       await change({ type: 'production', sleep_after_seconds: 0 });
     }
   });

@@ -7,6 +7,7 @@ import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../..
 import type { Edge } from '../../../drivers/edge/edge.ts';
 import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import { instancesOf, isWorker, runnablesOf, volumeOfMount } from '../stack/containers.ts';
 import { edgeEnvironmentOf } from '../stack/edge-table.ts';
@@ -15,19 +16,13 @@ import { appPort } from '../stack/relationships.ts';
 import { appRoot } from '../stack/runtime-variables.ts';
 
 /** What this process told the edge last. Only to spare saying it again: who knows nothing says it once more. */
-const told = new WeakMap<Edge, Map<string, Told>>();
+const toldTo = stateOf<Edge, Map<string, Told>>(() => new Map());
 
 interface Told {
   version: number;
   state: EnvironmentState;
   content: string;
 }
-
-const toldTo = (edge: Edge) => {
-  const known = told.get(edge) ?? new Map<string, Told>();
-  told.set(edge, known);
-  return known;
-};
 
 /** Certificates are not there yet: routes of `https` are answered over plain HTTP. */
 const tls = false;

@@ -4,27 +4,31 @@ import { trustedAuthorities } from '../../../drivers/images/authorities.ts';
 import { openImages } from '../../../drivers/images/cached-images.ts';
 import { runAhead } from '../../../drivers/images/start-ahead.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
+import type { Platform } from '../../../platform.ts';
 
-/** Under way in this process. It takes minutes, in which other reconcilers have their turn. */
-let bringing: Promise<void> | undefined;
+/** Under way. It takes minutes, in which other reconcilers have their turn. */
+const bringingIn = stateOf<Platform, { bringing?: Promise<void> | undefined }>(() => ({}));
 
 /** The machine is not opened for it: nothing runs on it yet, and perhaps nothing will. */
 export const bringImages: Reconciler = {
   name: 'bring images',
   everySeconds: 600,
   usesMachine: true,
-  run: async ({ config, log }, signal) => {
-    if (config.imagesAhead.length === 0 || bringing || process.getuid?.() !== 0) return;
+  run: async (platform, signal) => {
+    const { config, log } = platform;
+    const state = bringingIn(platform);
+    if (config.imagesAhead.length === 0 || state.bringing || process.getuid?.() !== 0) return;
     const { brought } = openImages(config.images, catalogue).ahead();
     const types = config.imagesAhead.filter((type) => !Object.hasOwn(brought, type));
     if (types.length === 0) return;
     log.info({ types }, 'images that a first push is likely to need are brought ahead');
     const task = { folder: config.images, types, authorities: trustedAuthorities(config.caCertificates) };
-    bringing = runAhead(task, (line) => log.info(`brought ahead: ${line}`), signal)
+    state.bringing = runAhead(task, (line) => log.info(`brought ahead: ${line}`), signal)
       .catch((error: unknown) =>
         log.warn({ error: error instanceof Error ? error.message : error }, 'images could not be brought ahead; it is tried again'),
       )
-      .finally(() => (bringing = undefined));
+      .finally(() => (state.bringing = undefined));
   },
-  close: async () => bringing,
+  close: async (platform) => bringingIn(platform).bringing,
 };

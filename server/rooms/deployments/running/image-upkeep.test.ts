@@ -48,9 +48,9 @@ test('Debian is asked for newer packages as often as the operator says, by one a
   config.imageUpdateDays = 1;
   expect([await look(), await look()]).toEqual([1, 1]);
   ended.resolve();
-  await updateImages.close?.();
+  await updateImages.close?.(home.platform);
   expect(await look()).toBe(2);
-  await updateImages.close?.();
+  await updateImages.close?.(home.platform);
   images.secondsSinceUpdate = () => undefined;
   expect(await look()).toBe(2);
 });

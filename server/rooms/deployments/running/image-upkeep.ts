@@ -3,7 +3,9 @@ import { sql } from 'kysely';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
 import type { Db } from '../../../kernel/sql.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
+import type { Platform } from '../../../platform.ts';
 import { typesOf } from '../stack/stack-places.ts';
 import { hasDeployments } from './kept-stacks.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -11,20 +13,22 @@ import type { Stack } from '../stack/stack.ts';
 /** What is kept of layers that nothing runs on. */
 export const imageLimits = { ageSecondsMax: 30 * 86_400, bytesMax: 20e9 };
 
-/** Under way in this process. It takes minutes, in which other reconcilers have their turn. */
-let updating: Promise<void> | undefined;
+/** Under way. It takes minutes, in which other reconcilers have their turn. */
+const updatingIn = stateOf<Platform, { updating?: Promise<void> | undefined }>(() => ({}));
 
 /** Asks at most as often as the operator says. Whoever is redeployed later gets what came of it; nobody waits for it. */
 export const updateImages: Reconciler = {
   name: 'update images',
   everySeconds: 3600,
   usesMachine: true,
-  run: async ({ db, config, machine, log }, signal) => {
-    if (config.imageUpdateDays === 0 || updating || !(await hasDeployments(db))) return;
+  run: async (platform, signal) => {
+    const { db, config, machine, log } = platform;
+    const state = updatingIn(platform);
+    if (config.imageUpdateDays === 0 || state.updating || !(await hasDeployments(db))) return;
     const { images } = await machine();
     const seconds = images.secondsSinceUpdate();
     if (seconds === undefined || seconds < config.imageUpdateDays * 86_400) return;
-    updating = images
+    state.updating = images
       .update(undefined, signal)
       .then(({ packages, types }) => {
         if (types.length > 0)
@@ -34,9 +38,9 @@ export const updateImages: Reconciler = {
         if (!signal.aborted)
           log.warn({ error: error instanceof Problem ? error.message : error }, 'images could not be updated; it is tried again');
       })
-      .finally(() => (updating = undefined));
+      .finally(() => (state.updating = undefined));
   },
-  close: async () => updating,
+  close: async (platform) => updatingIn(platform).updating,
 };
 
 export const collectImages: Reconciler = {

@@ -3,6 +3,9 @@
  * process that has the machine, so a queue in memory is enough. They leave alone what an activity is open for; an activity in turn comes here before it
  * touches anything, for whoever looked a moment before it was there, and does not wait for what takes long, such as an app that does not become ready.
  */
+import { stateOf } from '../../../kernel/state-of.ts';
+import type { Machine } from '../../../machine.ts';
+
 interface Turns {
   /** When the last of them has ended; never rejects. */
   done: Promise<void>;
@@ -10,10 +13,12 @@ interface Turns {
   stops: Set<AbortController>;
 }
 
-const turnsOf = new Map<string, Turns>();
+/** By stack. */
+const turnsAt = stateOf<Machine, Map<string, Turns>>(() => new Map());
 
 /** `signal` is aborted when an activity wants the stack. */
-export function inTurn<T>(stackId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export function inTurn<T>(machine: Machine, stackId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const turnsOf = turnsAt(machine);
   const { done: before, stops } = turnsOf.get(stackId) ?? { done: Promise.resolve(), stops: new Set() };
   const stop = new AbortController();
   stops.add(stop);
@@ -32,8 +37,8 @@ export function inTurn<T>(stackId: string, work: (signal: AbortSignal) => Promis
 }
 
 /** For activities: stops those who are at it, and resolves when they have ended. */
-export async function whenLeftAlone(stackId: string): Promise<void> {
-  const turns = turnsOf.get(stackId);
+export async function whenLeftAlone(machine: Machine, stackId: string): Promise<void> {
+  const turns = turnsAt(machine).get(stackId);
   for (const stop of turns?.stops ?? []) stop.abort(new Error('An activity works on the stack from here on'));
   await turns?.done;
 }

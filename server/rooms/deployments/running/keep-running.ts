@@ -3,6 +3,7 @@
  * thawed, and the edge knows where to go. An environment that an activity is at work on is left to it.
  */
 import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { tellInLog } from '../inside/app-logs.ts';
@@ -30,7 +31,7 @@ export async function keepRunning(platform: Platform, machine: Machine, kept: Ke
   const states = found.states.filter(({ network }) => network === stack_id);
   // The many that sleep cost nothing.
   if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
-  await inTurn(stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
+  await inTurn(machine, stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
 }
 
 export const clusterAt = ({ project_id, machine_name }: KeptStack) => `${project_id}-${machine_name}`;
@@ -52,7 +53,7 @@ async function keepAsDeployed(
     if (isSleeping) await keepAsleep(machine, deployed, states);
     const isUp = !isSleeping && now.status === 'active' && (await keepContainers(platform, machine, deployed, states, signal));
     await keepEdgeTold(machine, deployed, now.status === 'paused' ? 'paused' : isSleeping ? 'sleeping' : 'open', listed);
-    if (isUp && now.has_failed) await noteSuccess(platform, deployed);
+    if (isUp && now.has_failed) await noteSuccess(platform, machine, deployed);
   } catch (error) {
     if (signal.aborted) return;
     await noteFailure(platform, machine, deployed, error);
@@ -68,12 +69,13 @@ async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly
 }
 
 /** Looks up again where domains are that its apps may reach, and lets them out there. */
-export async function keepReaching({ db, secrets, log }: Platform, { runtime }: Machine, kept: KeptStack): Promise<void> {
+export async function keepReaching({ db, secrets, log }: Platform, machine: Machine, kept: KeptStack): Promise<void> {
+  const { runtime } = machine;
   if (kept.is_busy || kept.is_sleeping || kept.status !== 'active') return;
   const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
   const domains = deployed ? domainsOf(deployed.stack.model) : [];
   if (!deployed || domains.length === 0) return;
-  const addresses = await addressesOf(domains);
+  const addresses = await addressesOf(machine, domains);
   for (const { name, outbound } of allInstancesOf(deployed.stack, deployed.generations)) {
     if (!outbound?.some((rule) => rule.domains.length > 0) || (await runtime.state(name)).status === 'absent') continue;
     await runtime
@@ -109,7 +111,7 @@ async function keepContainers(
 
 async function startAgain(platform: Platform, machine: Machine, deployed: Deployed, down: readonly string[], signal: AbortSignal) {
   const { stack } = deployed;
-  if (!mayTryAgain(stack.id)) return false;
+  if (!mayTryAgain(machine, stack.id)) return false;
   platform.log.info({ environment: stack.environment.id, containers: down }, 'what should run is started');
   await startStack(machine, deployed, signal);
   return true;
@@ -121,7 +123,7 @@ async function thaw({ db, log }: Platform, machine: Machine, stackId: string, na
 }
 
 /** By container: how often it had been started again when it was last looked at. */
-const restartsSeen = new Map<string, number>();
+const restartsSeenOn = stateOf<Machine, Map<string, number>>(() => new Map());
 
 /** Whoever reads the app's log finds out that it does not keep running, and since when. */
 async function tellOfRestarts(
@@ -130,6 +132,7 @@ async function tellOfRestarts(
   { stack, generations }: Deployed,
   found: ReadonlyMap<string, ContainerState>,
 ) {
+  const restartsSeen = restartsSeenOn(machine);
   for (const runnable of runnablesOf(stack)) {
     for (const { name } of instancesOf(stack, generations, runnable, {})) {
       const { restarts = 0, exit } = found.get(name) ?? {};

@@ -1,5 +1,6 @@
 /** What was deployed keeps running, whatever dies; what belongs to nobody goes. */
 import type { Reconciler } from '../../../kernel/reconciler.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { clusterAt, keepReaching, keepRunning } from './keep-running.ts';
@@ -90,10 +91,11 @@ async function removeContainer({ log }: Platform, { runtime }: Machine, name: st
 }
 
 /** Already told, once for each process. */
-const doubtful = new Set<string>();
+const doubtfulOn = stateOf<Machine, Set<string>>(() => new Set());
 
 /** Data is removed only where the database knows the stack and that nobody has it any more: one that it has never heard of may be its own mistake. */
 async function collectVolumes({ log }: Platform, machine: Machine, names: readonly string[], known: ReadonlyMap<string, KnownStack>) {
+  const doubtful = doubtfulOn(machine);
   for (const name of names) {
     const stack = stackOfVolume(name);
     if (stack === undefined) continue;

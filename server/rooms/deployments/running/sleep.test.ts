@@ -14,7 +14,8 @@ import { machineName } from '../../environments/public.ts';
 import { collectUnused } from './image-upkeep.ts';
 import { currentlyDeployed, insertDeployment, makeCurrent, newDeployment } from '../queries.ts';
 import { keepStacksRunning } from './reconcilers.ts';
-import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
+import { sendIdleToSleep } from './sleep.ts';
+import { wakeWhenVisited } from './waker.ts';
 import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../../testing/deployed-project.ts';
 import { wakeEnvironment } from './wake.ts';
 
@@ -84,7 +85,7 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   });
   afterEach(async () => {
     hearing.abort();
-    await wakeWhenVisited.close?.();
+    await wakeWhenVisited.close?.(all.home.platform);
   });
 
   const once = (reconciler: typeof keepStacksRunning) => reconciler.run(all.home.platform, new AbortController().signal);

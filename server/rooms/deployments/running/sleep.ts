@@ -1,22 +1,18 @@
 /**
  * Previews that nobody visits sleep, where somebody wants that: no process is left of them, and their data stays. The edge keeps their visitors waiting
- * and has them woken. That they are asleep is written down first; what is left undone by a kill is finished by what keeps stacks running.
+ * and has them woken (waker.ts). That they are asleep is written down first; what is left undone by a kill is finished by what keeps stacks running.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LastVisits } from '../../../drivers/edge/edge.ts';
-import { nudge, type Reconciler } from '../../../kernel/reconciler.ts';
+import type { Reconciler } from '../../../kernel/reconciler.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { allInstancesOf } from '../stack/containers.ts';
 import { inTurn } from './in-turn.ts';
 import { removeStackContainers } from '../deploy/instances.ts';
-import { hasDeployments } from './kept-stacks.ts';
 import { currentlyDeployed } from '../queries.ts';
-import { keepStacksRunning } from './reconcilers.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { markAsleep, markWaking, markWoken, previewsThatMaySleep, type AwakePreview } from './sleep-queries.ts';
 import { tellEdge } from '../deploy/traffic.ts';
-import { wakeAt } from './wake.ts';
 
 export const sendIdleToSleep: Reconciler = {
   name: 'send idle previews to sleep',
@@ -44,7 +40,7 @@ const isIdle = ({ project_id, machine_name, sleep_after_seconds }: AwakePreview,
 const lastVisitSecondsMax = 1;
 
 export const fallAsleep = (platform: Platform, machine: Machine, preview: AwakePreview): Promise<void> =>
-  inTurn(preview.stack_id, async () => {
+  inTurn(machine, preview.stack_id, async () => {
     const { db, secrets, log } = platform;
     const { project_id, environment_id } = preview;
     if (!(await markAsleep(db, preview))) return;
@@ -61,59 +57,3 @@ export const fallAsleep = (platform: Platform, machine: Machine, preview: AwakeP
     await removeStackContainers(machine, preview.stack_id);
     log.info({ project: project_id, environment: environment_id }, 'an environment sleeps: nobody has visited it for a while');
   });
-
-const againMilliseconds = 1000;
-
-/** By cluster. */
-const waking = new Map<string, Promise<void>>();
-/** Edges whose visitors we hear of. */
-const heard = new WeakSet<Machine['edge']>();
-
-/** It only sees to it that the edge is listened to; what it asks for is done at once, and many at a time. */
-export const wakeWhenVisited: Reconciler = {
-  name: 'wake previews that are visited',
-  everySeconds: 2,
-  usesMachine: true,
-  run: async (platform, signal) => {
-    if (!(await hasDeployments(platform.db))) return;
-    const { edge } = await platform.machine();
-    if (heard.has(edge) || signal.aborted) return;
-    heard.add(edge);
-    const wake = (cluster: string | undefined) => {
-      if (cluster !== undefined && !waking.has(cluster)) waking.set(cluster, wakeAnyway(platform, cluster, signal));
-    };
-    const stops = [edge.onWake(wake), platform.notices.on('wake', wake)];
-    signal.addEventListener('abort', () => {
-      stops.forEach((stop) => stop());
-      heard.delete(edge);
-    });
-    // The machine has just become ours: what another left half awake is not to wait for the next regular look.
-    await nudge(platform.db, keepStacksRunning);
-  },
-  close: async () => {
-    await Promise.all(waking.values());
-  },
-};
-
-/**
- * The edge asks once, so it is tried until it is no longer asleep. One that does not start is awake all the same: what keeps stacks running tries it
- * again.
- */
-async function wakeAnyway(platform: Platform, cluster: string, signal: AbortSignal) {
-  try {
-    for (let isDone = false; !isDone && !signal.aborted;) isDone = await wakeOrSayWhyNot(platform, cluster, signal);
-  } finally {
-    waking.delete(cluster);
-  }
-}
-
-async function wakeOrSayWhyNot(platform: Platform, cluster: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await wakeAt(platform, cluster, signal);
-    return true;
-  } catch (error) {
-    if (!signal.aborted) platform.log.warn({ cluster, error }, 'an environment that is asked for could not be woken');
-    await sleep(againMilliseconds, undefined, { signal }).catch(() => {});
-    return false;
-  }
-}

@@ -3,6 +3,7 @@
  * and it is tried again later and later.
  */
 import { Problem } from '../../../kernel/problem.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { tellInLog } from '../inside/app-logs.ts';
@@ -21,14 +22,15 @@ export async function startStack(machine: Machine, deployed: Deployed, signal?: 
 }
 
 /** Of stacks that could not be started: how often in a row, and when to try again. Only so as not to try all the time. */
-const failures = new Map<string, { count: number; until: number }>();
+const failuresOn = stateOf<Machine, Map<string, { count: number; until: number }>>(() => new Map());
 const backoffSeconds = (count: number) => Math.min(10 * 2 ** count, 600);
 
-export const mayTryAgain = (stackId: string): boolean => (failures.get(stackId)?.until ?? 0) <= Date.now();
+export const mayTryAgain = (machine: Machine, stackId: string): boolean => (failuresOn(machine).get(stackId)?.until ?? 0) <= Date.now();
 
 const sentenceCharactersMax = 2000;
 
 export async function noteFailure(platform: Platform, machine: Machine, { stack }: Deployed, error: unknown): Promise<void> {
+  const failures = failuresOn(machine);
   const count = (failures.get(stack.id)?.count ?? 0) + 1;
   failures.set(stack.id, { count, until: Date.now() + backoffSeconds(count) * 1000 });
   const about = { project: stack.project.id, environment: stack.environment.id };
@@ -40,7 +42,7 @@ export async function noteFailure(platform: Platform, machine: Machine, { stack 
     if (count === 1) await tellInLog(machine, stack, app, 'app', `The environment could not be started: ${words}`).catch(() => {});
 }
 
-export async function noteSuccess({ db }: Platform, { stack }: Deployed): Promise<void> {
-  failures.delete(stack.id);
+export async function noteSuccess({ db }: Platform, machine: Machine, { stack }: Deployed): Promise<void> {
+  failuresOn(machine).delete(stack.id);
   await noteStartFailure(db, stack.project.id, stack.environment.id, null);
 }

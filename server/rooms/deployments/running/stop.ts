@@ -33,7 +33,7 @@ export async function pauseEnvironment(work: Work<unknown>, platform: Platform, 
     'close environment',
     async () => {
       work.log(`Pausing environment ${environment}: its containers stop, its data stays`);
-      await whenLeftAlone(deployed.stack.id);
+      await whenLeftAlone(machine, deployed.stack.id);
       await tellEdge(machine, deployed, 'paused');
       await drainInstances(machine, clusterOf(deployed.stack), instanceNames(deployed));
       await removeStackContainers(machine, deployed.stack.id);
@@ -99,7 +99,7 @@ async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx:
     const machine = await platform.machine();
     for (const { environment, stack, cluster } of forgotten) {
       work.log(`Removing what runs for ${environment}`);
-      await whenLeftAlone(stack);
+      await whenLeftAlone(machine, stack);
       await forgetAtEdge(machine, cluster);
       await removeStackContainers(machine, stack);
     }

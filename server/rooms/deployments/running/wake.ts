@@ -7,10 +7,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Work } from '../../../kernel/activity.ts';
-import { openPlaces, withReserve } from '../../../kernel/fair-places.ts';
+import { openPlaces, withReserve, type Places } from '../../../kernel/fair-places.ts';
 import { notify } from '../../../kernel/notices.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { amountsThere, holdCapacity, refuseToRunAgain } from '../sizes/capacity.ts';
@@ -24,7 +25,7 @@ import { tellEdge } from '../deploy/traffic.ts';
 
 /** Whoever visits all previews of a machine at once must not bring it down, and does not keep those of other organizations asleep. */
 const wakesOfOneMax = 4;
-const places = openPlaces(withReserve(wakesOfOneMax));
+const placesOn = stateOf<Machine, Places>(() => openPlaces(withReserve(wakesOfOneMax)));
 const lookAgainMilliseconds = 100;
 const looksPerNotice = 10;
 const wakeSecondsMax = 120;
@@ -60,6 +61,7 @@ export const wakeAt = (platform: Platform, cluster: string, signal: AbortSignal)
 
 /** While an activity works on it, it is looked at again and again: that wakes it, or leaves it asleep. */
 async function wakeFound(platform: Platform, find: () => Promise<KeptStack | undefined>, signal: AbortSignal) {
+  const places = placesOn(await platform.machine());
   for (let kept = await find(); kept?.is_sleeping; kept = await find()) {
     const sleeping = kept;
     // One that takes long does not keep the others waiting for their turn.
@@ -76,7 +78,7 @@ async function wakeFound(platform: Platform, find: () => Promise<KeptStack | und
 /** False: an activity works on it. */
 async function wakeNow(platform: Platform, { project_id, environment_id, stack_id }: KeptStack, signal: AbortSignal): Promise<boolean> {
   const machine = await platform.machine();
-  return inTurn(stack_id ?? '', async (stop) => {
+  return inTurn(machine, stack_id ?? '', async (stop) => {
     const mark = (tx: Tx) => markWakingUnlessWorkedOn(tx, project_id, environment_id);
     const refusal = await markWithRoom(platform, machine, project_id, environment_id, mark);
     if (refusal instanceof Problem) return turnAway(platform, machine, project_id, environment_id, refusal).then(() => true);
@@ -125,7 +127,7 @@ export async function wakeForWork(work: Work<unknown>, platform: Platform, envir
   for (const environment of environments) {
     const kept = await keptStack(platform.db, project_id, environment);
     if (!kept?.stack_id) continue;
-    await whenLeftAlone(kept.stack_id);
+    await whenLeftAlone(await platform.machine(), kept.stack_id);
     await wakeOne(work, platform, environment);
   }
 }
@@ -163,7 +165,7 @@ async function bringUp(platform: Platform, machine: Machine, projectId: string, 
     throw error;
   }
   await tellEdge(machine, deployed, 'open');
-  await noteSuccess(platform, deployed);
+  await noteSuccess(platform, machine, deployed);
   await markWoken(platform.db, projectId, environmentId);
   const milliseconds = Math.round(performance.now() - startedAt);
   platform.log.info({ project: projectId, environment: environmentId, milliseconds }, 'an environment was woken');

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { Amounts } from './amounts.ts';
 import { amountsOf, amountsThere } from './capacity.ts';
 import { hasDeployments } from '../running/kept-stacks.ts';
@@ -47,15 +48,15 @@ export async function notedFreeBytes(db: Db | Tx): Promise<number | undefined> {
 }
 
 /** By database: once is enough, for what an older version wrote. */
-const counted = new WeakSet<Db>();
+const counts = stateOf<Db, { isDone: boolean }>(() => ({ isDone: false }));
 
 async function countAgain(db: Db) {
-  if (counted.has(db)) return;
+  if (counts(db).isDone) return;
   const { rows } = await sql<Pick<Stack, 'model' | 'sizes'> & { id: string }>`
     select id, model, sizes from deployments where status in ('current', 'preparing')`.execute(db);
   for (const { id, model, sizes } of rows) {
     const { cpu, memory, disk } = amountsOf(model, sizes);
     await sql`update deployments set cpu = ${cpu}, memory = ${memory}, disk = ${disk} where id = ${id}`.execute(db);
   }
-  counted.add(db);
+  counts(db).isDone = true;
 }

@@ -4,6 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises';
 import type { OutboundRule } from '../../../drivers/runtime/runtime.ts';
+import { stateOf } from '../../../kernel/state-of.ts';
 import type { FirewallRule, ProjectModel } from '../../builds/public.ts';
 import { workersIn } from './workers.ts';
 
@@ -16,7 +17,7 @@ const rememberedMilliseconds = 60 * 60 * 1000;
 const addressesMax = 500;
 
 /** By domain and address: when it was last found. Only so that a rule does not forget what apps may still remember. */
-const found = new Map<string, Map<string, number>>();
+const foundOn = stateOf<object, Map<string, Map<string, number>>>(() => new Map());
 
 /** Containers ask the same resolvers, and have IPv4 only. */
 const lookUp = (domain: string) => new Resolver({ timeout: lookupMillisecondsMax, tries: triesMax }).resolve4(domain);
@@ -26,7 +27,8 @@ export const domainsOf = (model: ProjectModel): string[] => {
   return [...new Set(all.flatMap(({ firewall }) => firewall?.outbound.flatMap(({ domains }) => domains) ?? []))];
 };
 
-export async function addressesOf(domains: readonly string[], lookUpDomain = lookUp): Promise<DomainAddresses> {
+export async function addressesOf(machine: object, domains: readonly string[], lookUpDomain = lookUp): Promise<DomainAddresses> {
+  const found = foundOn(machine);
   const now = Date.now();
   const each = domains.map(async (domain) => {
     // A domain that is unknown, or cannot be asked for, has the addresses of before.

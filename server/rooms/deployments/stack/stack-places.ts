@@ -47,7 +47,7 @@ export async function placesOf(machine: Machine, stack: Stack): Promise<Places> 
   const { images, volumes } = machine;
   const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];
   const [addresses, layers, folders] = await Promise.all([
-    addressesOf(domainsOf(stack.model)),
+    addressesOf(machine, domainsOf(stack.model)),
     Promise.all(typesOf(stack).map(async (type) => [type, (await images.ensure(type)).layers] as const)),
     Promise.all(names.map(async (name) => [name, (await volumes.volume(name))?.path] as const)),
     ensureAppLogs(machine, stack),
