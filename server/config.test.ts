@@ -20,7 +20,7 @@ test('images are brought ahead for the examples, for the types that are named, o
   const ofExamples = readdirSync(examples, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .flatMap(({ name }) => [...readFileSync(new URL(`${name}/.upsun/config.yaml`, examples), 'utf8').matchAll(/type: (\S+:\S+)/g)])
-    .map(([, type]) => type);
+    .map(([, type = '']) => type);
   expect(ahead().toSorted()).toEqual([...new Set(ofExamples)].toSorted());
   expect(ahead('examples')).toEqual(ahead());
   expect(ahead('none')).toEqual([]);

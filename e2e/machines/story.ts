@@ -65,7 +65,8 @@ export function tellStory(name: string, release: string) {
     };
     const pushInProgress = async (branch: string): Promise<{ log: string } | undefined> => {
       const [last] = await guestbook.api('GET', `/environments/${branch}/activities?count=1&type=environment.push`);
-      return last?.state === 'in_progress' ? last : undefined;
+      // Lists leave the logs out.
+      return last?.state === 'in_progress' ? guestbook.api('GET', `/activities/${last.id}`) : undefined;
     };
     /** The push is on its way until somebody waits for it, and ends in whatever way. */
     const pushUntilHookIsDone = async (branch: string) => {

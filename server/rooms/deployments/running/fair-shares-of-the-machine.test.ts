@@ -7,7 +7,8 @@ import { startRunningEdge, type RunningEdge } from '../../../../edge/testing/run
 import { shortId } from '../../../kernel/id.ts';
 import { activitiesOf } from '../../../kernel/room.ts';
 import { startRunner, type Runner } from '../../../kernel/runner.ts';
-import { sendIdleToSleep, wakeWhenVisited } from './sleep.ts';
+import { sendIdleToSleep } from './sleep.ts';
+import { wakeWhenVisited } from './waker.ts';
 import { serveSsh } from '../../ssh/public.ts';
 import { openSshClient, type SshClient } from '../../../testing/ssh-client.ts';
 import { rooms } from '../../../rooms.ts';
@@ -201,7 +202,7 @@ describe.runIf(canRunContainers)(`of the machine${whyNoContainers}`, () => {
         rmSync(`${storage?.path}/data/hangs`);
       }
       for (const visit of visits) expect(await visit).toMatchObject({ status: 200 });
-      await wakeWhenVisited.close?.();
+      await wakeWhenVisited.close?.(platform);
     },
   );
 });
