@@ -51,6 +51,7 @@ describe.runIf(canRunContainers)(`newer packages${whyNoContainers}`, () => {
   });
 
   const index: Record<string, string> = {};
+  let publishedAt = Math.floor(Date.now() / 1000) - 3600;
   /** Its one file says its version. */
   function publish(name: string, version: string, install = 'true') {
     const tree = mkdtempSync(join(tmpdir(), 'offshoot-package-'));
@@ -65,7 +66,11 @@ describe.runIf(canRunContainers)(`newer packages${whyNoContainers}`, () => {
     const bytes = readFileSync(join(repository, file));
     const sum = createHash('sha256').update(bytes).digest('hex');
     index[name] = `${control}Filename: ./${file}\nSize: ${bytes.length}\nSHA256: ${sum}\n`;
-    writeFileSync(join(repository, 'Packages'), Object.values(index).join('\n'));
+    const list = join(repository, 'Packages');
+    writeFileSync(list, Object.values(index).join('\n'));
+    // A folder has no signed list of sums as Debian's archive has: apt tells a newer one by its time, to the second.
+    publishedAt += 1;
+    utimesSync(list, publishedAt, publishedAt);
   }
 
   const versionIn = ({ layers }: Image, name: string) => {
