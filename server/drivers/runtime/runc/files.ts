@@ -2,7 +2,7 @@
  * Text files that a container finds in folders of its own. They are kept where it cannot write, and it sees links to them: what is replaced here is
  * seen there at once. The list of its peers is one of them, but is the network's.
  */
-import { lstatSync, rmSync, symlinkSync } from 'node:fs';
+import { lchownSync, lstatSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Description, folderOf } from './description.ts';
 import { peersFile } from './networks.ts';
@@ -27,7 +27,12 @@ export function writeFiles(places: Places, { name, files = {} }: Pick<Descriptio
 export function linkFiles({ files = {}, peer, writable }: Description, folders: readonly string[]) {
   const links = Object.keys(files).map((path) => [path, `/${filesAt}/${keptAs(path)}`] as const);
   for (const [path, target] of peer ? [...links, [peer.at, peersFile(peer.group)] as const] : links) {
-    const at = join(folders[folderOf(writable, path) ?? -1] ?? '', basename(path));
-    if (!lstatSync(at, { throwIfNoEntry: false })) symlinkSync(target, at);
+    const folder = folders[folderOf(writable, path) ?? -1] ?? '';
+    const at = join(folder, basename(path));
+    if (lstatSync(at, { throwIfNoEntry: false })) continue;
+    symlinkSync(target, at);
+    // In a folder like /tmp a careful machine (fs.protected_symlinks, which systemd sets) follows only links of the folder's own owner.
+    const { uid, gid } = statSync(folder);
+    lchownSync(at, uid, gid);
   }
 }
