@@ -43,7 +43,7 @@ async function measurePackages(): Promise<number> {
   const root = mkdtempSync(join(tmpdir(), 'offshoot-bench-'));
   try {
     await makeEmptyDebian(root);
-    const script = `mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    const script = `mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys" && exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       NODE_EXTRA_CA_CERTS=/root/authorities.crt /srv/offshoot backup --help`;
     const [command, ...args] = [...unshareMounts, '--pid', '--fork', 'sh', '-c', script, 'sh', root];
     return await timed(() => run(command, args, { maxBuffer: outputBytesMax }));
