@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats } from '../runtime.ts';
-import { readText } from './places.ts';
+import { entriesOf, readText } from './places.ts';
 
 interface Hierarchies {
   /** Version 2 manages the resources. */
@@ -24,7 +24,7 @@ function findHierarchies(): Hierarchies {
   const unified = existsSync(join(mountPoint, 'cgroup.controllers'));
   const hybrid = join(mountPoint, 'unified');
   const unifiedFolder = unified ? mountPoint : existsSync(join(hybrid, 'cgroup.procs')) ? hybrid : undefined;
-  const all = unified ? [mountPoint] : readdirSync(mountPoint).map((entry) => join(mountPoint, entry));
+  const all = unified ? [mountPoint] : entriesOf(mountPoint).map((entry) => join(mountPoint, entry));
   return { unified, unifiedFolder, all, folderOf: (controller) => (unified ? mountPoint : join(mountPoint, controller)) };
 }
 
