@@ -1,6 +1,6 @@
 /**
  * Keeps of a published OpenAPI document what our replies are held to: the schemas of the GET replies that are built, without prose. Run by hand when the
- * published document has changed: `node server/test-keep-published-schemas.ts <document>`.
+ * published document has changed: `node server/testing/keep-published-schemas.ts <document>`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { operationsOf } from '../kernel/room.ts';
