@@ -3,23 +3,31 @@
  * plane could not run here; what only deployments need is a warning. It looks, and changes nothing.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { existsSync, statfsSync } from 'node:fs';
 import { release, totalmem } from 'node:os';
-import { dirname } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../server/config.ts';
-import { openPlace } from '../server/drivers/blobs/places.ts';
-import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
-import { aheadFinding } from './images-ahead.ts';
 import { diskUsageLines } from './disk-usage.ts';
+import {
+  backupsFinding,
+  fileSystem,
+  gigabytes,
+  isKernelFrom,
+  isRoot,
+  nearestExisting,
+  numberIn,
+  ok,
+  portFinding,
+  usable,
+  usableProgram,
+  version,
+  volumesFinding,
+  writable,
+  type Finding,
+} from './findings.ts';
+import { aheadFinding } from './images-ahead.ts';
 
 /** Needed to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
-
-export interface Finding {
-  ok: boolean;
-  found: string;
-}
 
 interface Check {
   what: string;
@@ -31,8 +39,6 @@ interface Check {
 const diskBytesMin = 2e9;
 const memoryBytesMin = 1e9;
 const clockYearMin = 2026;
-const probeMillisecondsMax = 3000;
-const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
 
 const checks: Check[] = [
   {
@@ -192,111 +198,6 @@ const checks: Check[] = [
     remedy: 'stop what listens there, or put it in front of Offshoot',
   },
 ];
-
-function isKernelFrom(major: number, minor: number) {
-  const [ours = 0, further = 0] = release()
-    .split('.')
-    .map((part) => Number.parseInt(part, 10));
-  return ours > major || (ours === major && further >= minor);
-}
-
-const usableProgram = (path: string): Finding => ({ ok: existsSync(path), found: existsSync(path) ? path : 'missing' });
-
-const ok = (found: string): Finding => ({ ok: true, found });
-const isRoot = () => process.getuid?.() === 0;
-const numberIn = (file: string) => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
-
-/** How data would be kept here; plain copies work, but no more than that. */
-async function volumesFinding(config: Config): Promise<Finding> {
-  const { way, folder, freeBytes } = await chooseVolumes(config);
-  const ways = { btrfs: 'btrfs subvolumes', pool: 'a btrfs pool of our own', reflink: 'copies that share blocks', copy: 'plain copies' };
-  return { ok: way !== 'copy', found: `${ways[way]} in ${folder}, ${gigabytes(freeBytes)} free` };
-}
-
-/** A backup on the disk that it is a backup of goes with it. */
-async function backupsFinding({ backups, data }: Config): Promise<Finding> {
-  const looks = backups.map(async (place): Promise<Finding> => {
-    const { name, tryOut } = openPlace(place);
-    const problem = await tryOut().catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
-    if (problem) return { ok: false, found: problem };
-    const isSameDisk = place.kind === 'folder' && statSync(nearestExisting(place.folder)).dev === statSync(nearestExisting(data)).dev;
-    return isSameDisk ? { ok: false, found: `${name} is on the same disk as the data` } : ok(name);
-  });
-  const findings = await Promise.all(looks);
-  const broken = findings.filter(({ ok }) => !ok);
-  // One copy on the same disk does no harm beside another elsewhere.
-  const elsewhere = findings.filter(({ ok }) => ok);
-  return broken.length === 0 || elsewhere.length > 0
-    ? { ok: true, found: findings.map(({ found }) => found).join(', ') }
-    : { ok: false, found: broken.map(({ found }) => found).join(', ') };
-}
-
-/** The first line a program says about itself. */
-function version(program: string, args: string[]): Finding {
-  const { error, stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: probeMillisecondsMax });
-  return error ? { ok: false, found: 'missing' } : ok(stdout.split('\n')[0] ?? '');
-}
-
-function fileSystem(name: string): Finding {
-  const known = readFileSync('/proc/filesystems', 'utf8').split('\n');
-  if (known.some((line) => line.endsWith(`\t${name}`))) return ok('yes');
-  const { status } = spawnSync('modinfo', ['--', name], { timeout: probeMillisecondsMax });
-  return status === 0 ? ok('as a module') : { ok: false, found: 'missing' };
-}
-
-function usable(path: string): Finding {
-  if (!existsSync(path)) return { ok: false, found: `${path} is missing` };
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-    return ok(path);
-  } catch {
-    return { ok: false, found: `${path} is not ours to use` };
-  }
-}
-
-function writable(folder: string): Finding {
-  const nearest = nearestExisting(folder);
-  try {
-    accessSync(nearest, constants.W_OK | constants.X_OK);
-    return ok(nearest === folder ? folder : `${folder} (to be created)`);
-  } catch {
-    return { ok: false, found: `${nearest} is not writable` };
-  }
-}
-
-const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
-
-/** Listening is the only honest test; a port that is taken may be taken by us. */
-async function portFinding(host: string, port: number, url: string): Promise<Finding> {
-  const code = await listeningError(host, port);
-  if (code === undefined) return ok(`${port} is free`);
-  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && host === '::')) return portFinding('0.0.0.0', port, url);
-  if (code === 'EADDRINUSE' && new URL(url).port === String(port) && (await answers(url)))
-    return ok(`${port} is used by a running Offshoot`);
-  const reasons: Record<string, string> = {
-    EADDRINUSE: 'is in use',
-    EACCES: 'is for root only',
-    EADDRNOTAVAIL: `is not available on ${host}`,
-  };
-  return { ok: false, found: `${port} ${reasons[code] ?? code}` };
-}
-
-function listeningError(host: string, port: number): Promise<string | undefined> {
-  return new Promise((settle) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => settle(undefined)));
-  });
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const reply = await fetch(new URL('/openapi.json', url), { signal: AbortSignal.timeout(probeMillisecondsMax) });
-    return (await reply.text()).includes('Offshoot');
-  } catch {
-    return false;
-  }
-}
 
 async function examine(config: Config): Promise<boolean> {
   let missing = 0;

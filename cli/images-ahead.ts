@@ -1,7 +1,7 @@
-/** What of the images that a first push is likely to need is there, for `./offshoot doctor`. That they are still to come is as it should be. */
+/** Which of the images that a first push is likely to need are there, for `./offshoot doctor`. Images that are still being brought are no problem. */
 import type { Config } from '../server/config.ts';
 import { isBringing, readAhead } from '../server/drivers/images/ahead.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './findings.ts';
 
 export async function aheadFinding({ images, imagesAhead }: Pick<Config, 'images' | 'imagesAhead'>): Promise<Finding> {
   if (imagesAhead.length === 0) return { ok: true, found: 'none are wanted' };

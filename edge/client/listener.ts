@@ -1,11 +1,11 @@
 /**
- * Connections of clients: how many there may be, who a client is when a proxy stands before it, and one clock for all of them. Whoever accepts a
- * connection hands it in, be it the plain listener or, later, TLS.
+ * Connections of clients: how many there may be, and one clock for all of them. Whoever accepts a connection hands it in, be it the plain listener or,
+ * later, TLS.
  */
-import { randomBytes } from 'node:crypto';
-import { isIP, type Socket } from 'node:net';
-import { countedAs, isWithin, readAddress, readNetwork, type Network } from './addresses.ts';
-import { ClientConnection } from './client-connection.ts';
+import type { Socket } from 'node:net';
+import { countedAs } from './addresses.ts';
+import { ClientConnection, type Acceptor } from './client-connection.ts';
+import { TrustedProxies } from './client-identity.ts';
 import { ConnectionPlaces, crowdedReply, endWith } from './connection-places.ts';
 import type { EdgeLimits } from '../limits.ts';
 import type { ReadingTurns } from './reading-turns.ts';
@@ -20,42 +20,20 @@ export interface ClientsOptions {
   onRecord(visit: Visit, record: RequestRecord): void;
 }
 
-interface Identity {
-  address: string;
-  scheme: 'http' | 'https';
-  requestId: string;
-  forwardedFor: string;
-}
-
-/** So that no two processes ever say the same. */
-let processMark = randomBytes(8).toString('hex');
-/** Of eight hexadecimal digits, and small enough for the fast kind of integer. */
-const [requestNumberMin, requestNumberMax] = [2 ** 28, 2 ** 30];
-let requestNumber = requestNumberMin;
-const proxiesInARowMax = 20;
-
-function newRequestId(): string {
-  if (++requestNumber > requestNumberMax) {
-    requestNumber = requestNumberMin;
-    processMark = randomBytes(8).toString('hex');
-  }
-  return processMark + requestNumber.toString(16);
-}
-
-export class Clients {
+export class Clients implements Acceptor {
   readonly limits: EdgeLimits;
   readonly readingTurns: ReadingTurns;
+  readonly proxies: TrustedProxies;
   isClosing = false;
   readonly #options: ClientsOptions;
-  readonly #proxies: Network[];
   readonly #connections: ConnectionPlaces<ClientConnection>;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
     this.limits = options.limits;
     this.readingTurns = options.readingTurns;
+    this.proxies = new TrustedProxies(options.trustedProxies);
     this.#connections = new ConnectionPlaces(options.limits, (connection) => connection.giveWay());
-    this.#proxies = options.trustedProxies.flatMap((text) => readNetwork(text) ?? []);
   }
 
   get connections() {
@@ -64,17 +42,16 @@ export class Clients {
 
   accept(socket: Socket, scheme: 'http' | 'https') {
     const peer = socket.remoteAddress;
-    // Gone before it was accepted.
+    // The client left before it was accepted.
     if (peer === undefined) return void socket.destroy();
     const counted = countedAs(peer);
-    const crowded = this.#connections.makeRoom(counted, !this.isTrusted(peer));
+    const crowded = this.#connections.makeRoom(counted, !this.proxies.has(peer));
     if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
     const connection = new ClientConnection(this, socket, scheme);
     if (!connection.isTrusted) connection.belongTo(`address ${counted}`);
     this.#connections.take(connection, counted);
   }
 
-  /** It has asked for something. */
   onAsked(connection: ClientConnection) {
     this.#connections.keep(connection);
   }
@@ -95,46 +72,12 @@ export class Clients {
     for (const connection of this.#connections) connection.tick(now);
   }
 
-  /** Those who wait for an answer get it, and are told that it is the last on this connection. */
+  /** Clients that wait for an answer still get it, and are told that it is the last on this connection. */
   closeIdle() {
     for (const connection of this.#connections) connection.closeIfIdle();
   }
 
   destroyAll() {
     for (const connection of this.#connections) connection.destroy();
-  }
-
-  isTrusted(address: string): boolean {
-    if (this.#proxies.length === 0) return false;
-    const words = readAddress(address);
-    return words !== undefined && this.#proxies.some((network) => isWithin(words, network));
-  }
-
-  identify({ peer, scheme, isTrusted }: ClientConnection, headers: readonly string[]): Identity {
-    const requestId = newRequestId();
-    const address = peer.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer;
-    if (!isTrusted) return { address, scheme, requestId, forwardedFor: address };
-    return this.#believe(address, scheme, requestId, headers);
-  }
-
-  #believe(peer: string, scheme: 'http' | 'https', requestId: string, headers: readonly string[]): Identity {
-    const told = (name: string) => {
-      const values = headers.filter((_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === name);
-      return values.join(', ');
-    };
-    const chain = told('x-forwarded-for')
-      .split(',')
-      .map((address) => address.trim())
-      .filter((address) => isIP(address) !== 0)
-      .slice(-proxiesInARowMax);
-    const client = chain.findLast((address) => !this.isTrusted(address)) ?? chain[0] ?? peer;
-    const protocol = told('x-forwarded-proto').toLowerCase();
-    const id = told('x-request-id');
-    return {
-      address: client,
-      scheme: protocol === 'https' || protocol === 'http' ? protocol : scheme,
-      requestId: /^[\w.:-]{8,128}$/.test(id) ? id : requestId,
-      forwardedFor: [...chain, peer].join(', '),
-    };
   }
 }

@@ -3,8 +3,10 @@
  * with the framing that the client understands; what it is answered is decided elsewhere.
  */
 import { STATUS_CODES } from 'node:http';
-import type { ClientConnection } from './client-connection.ts';
+import type { ClientIdentity } from './client-identity.ts';
+import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
+import type { Outgoing } from './outgoing.ts';
 import { RequestBody } from './request-body.ts';
 import { headersByName, type ReadHead } from './request-head.ts';
 import type { RequestHead } from './request-parser.ts';
@@ -22,10 +24,32 @@ export interface Attendant {
   onTick?(now: number): void;
 }
 
+/** What a visit, and whoever works on it, may do with the connection that it came on. */
+export interface VisitConnection {
+  readonly socket: Socket;
+  readonly out: Outgoing;
+  readonly isTrusted: boolean;
+  /** Whether another request may follow this one. */
+  readonly staysOpen: boolean;
+  identify(headers: readonly string[]): ClientIdentity;
+  /** Whose share reading from it takes of: an environment, or the client's address. */
+  belongTo(owner: string): void;
+  pause(): void;
+  resume(): void;
+  /** Reads on, or not, as there is room for what comes. */
+  mindReading(): void;
+  /** Whoever takes the body has room again. */
+  onBodyRoom(visit: Visit): void;
+  /** After 101: bytes of the client from here on, the ones that came early first. */
+  takeOver(onBytes: (chunk: Buffer) => void): void;
+  onVisitOver(visit: Visit, record: RequestRecord): void;
+  destroy(): void;
+}
+
 const clientLeft = 499;
 
 export class Visit implements Exchange {
-  readonly connection: ClientConnection;
+  readonly connection: VisitConnection;
   readonly method: string;
   readonly scheme: 'http' | 'https';
   readonly host: string;
@@ -34,7 +58,7 @@ export class Visit implements Exchange {
   readonly query: string;
   readonly address: string;
   readonly requestId: string;
-  /** Proxies included: what the application is told. */
+  /** The client and the proxies before it, as the application is told. */
   readonly forwardedFor: string;
   readonly head: ReadHead;
   readonly body: RequestBody;
@@ -45,9 +69,9 @@ export class Visit implements Exchange {
   readonly startedAt = performance.now();
   keepAlive: boolean;
 
-  /** The cluster that it is counted for, once it is. */
+  /** The cluster that the visit is counted for, once it is. */
   countedFor: string | undefined;
-  /** The cluster that has to answer it, once that is known: it does not sleep meanwhile. */
+  /** The cluster that has to answer the visit, once that is known: it does not go to sleep meanwhile. */
   notedFor: string | undefined;
   environment: EdgeEnvironment | undefined;
   route: Route | undefined;
@@ -66,7 +90,7 @@ export class Visit implements Exchange {
   #isChunkedReply = false;
   #headers: Record<string, string | undefined> | undefined;
 
-  constructor(connection: ClientConnection, request: RequestHead, head: ReadHead, upgrade: string | undefined) {
+  constructor(connection: VisitConnection, request: RequestHead, head: ReadHead, upgrade: string | undefined) {
     const { address, scheme, requestId, forwardedFor } = connection.identify(request.headers);
     this.connection = connection;
     this.method = request.method;
@@ -91,7 +115,7 @@ export class Visit implements Exchange {
     return (this.#headers ??= headersByName(this.rawHeaders));
   }
 
-  /** 103 and the like; whatever comes in between. */
+  /** Sends an interim reply, such as 103. */
   inform(status: number, lines: string) {
     if (this.minor === 1 && this.status === 0)
       this.connection.out.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`);
@@ -100,14 +124,14 @@ export class Visit implements Exchange {
   /** `lines` are whole headers, each with its end, without those that frame the body. */
   begin(status: number, reason: string, lines: string, body: ReplyBody): void {
     this.status = status;
-    // What is left of a body that nobody reads would be taken for the next request; and the parser reads none after one that wanted another protocol.
+    // The rest of a body that nobody reads would be taken for the next request; and the parser reads no request after one that asked for another protocol.
     if (!this.body.isWhole || !this.connection.staysOpen || this.upgrade !== undefined) this.keepAlive = false;
     const framing = this.#frame(body);
     const connection = this.keepAlive ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
     this.connection.out.write(`HTTP/1.1 ${status} ${reason}\r\n${lines}${framing}${connection}\r\n`);
   }
 
-  /** From here on both sides say what they want. */
+  /** From here on both sides send what they want. */
   beginTunnel(lines: string) {
     this.status = 101;
     this.connection.out.write(`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`);
@@ -150,7 +174,7 @@ export class Visit implements Exchange {
     if (this.isOver) return;
     const { attendant } = this;
     this.status ||= clientLeft;
-    // One side always leaves first where the protocol was changed.
+    // Where the protocol was changed, the end of one side is no abort: one always leaves first.
     this.#close(this.status !== 101);
     attendant?.onAbort();
   }

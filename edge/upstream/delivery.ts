@@ -6,7 +6,8 @@
 import type { Store } from '../cache/cache.ts';
 import type { RequestWriter } from './request-writer.ts';
 import type { EdgeHeaders } from '../edge-headers.ts';
-import { leastBusy, stickyTo, type RunningInstance } from './instances.ts';
+import { Attempts } from './choose-instance.ts';
+import type { RunningInstance } from './instances.ts';
 import type { EdgeLimits } from '../limits.ts';
 import { dropNamed, type ReplyHead } from './reply-head.ts';
 import { stickyLine } from './sticky-cookie.ts';
@@ -29,10 +30,9 @@ export interface Order {
   onFailure(failure: Failure, note: string, isUnsent: boolean): void;
 }
 
-const attemptsMax = 4;
-/** Requests that cannot be said twice go on a kept connection only if it was in use just now; else they open one. */
+/** A request that cannot be said twice uses a kept connection only if that was in use just now; otherwise it opens one. */
 const freshMs = 1000;
-/** One who finds no room in the queue of an instance's socket asks again after so long. */
+/** Where the queue of an instance's socket has no room, the request asks again after so long. */
 const crowdedMs = 10;
 /** Up to here a copy is cheaper than anything else. */
 const copiedBytesMax = 8 * 1024;
@@ -45,10 +45,10 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   readonly #order: Order;
   readonly #isCollected: boolean;
   #writer: RequestWriter;
+  readonly #attempts: Attempts;
+  /** Works on the request, with its connection. */
+  #instance: RunningInstance | undefined;
   #connection: UpstreamConnection | undefined;
-  #tried: RunningInstance[] = [];
-  #attempts = 0;
-  #queueingSince: number | undefined;
   #queueing: NodeJS.Timeout | undefined;
   #startedConnecting = 0;
   #hasSent = false;
@@ -59,12 +59,13 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   #store: Store | undefined;
   #deadline = 0;
 
-  /** `isCollected`: the conversation has the body already. */
+  /** `isCollected`: the writer has the body already. */
   constructor(visit: Visit, order: Order, isCollected = false) {
     this.#visit = visit;
     this.#order = order;
     this.#isCollected = isCollected;
     this.#store = order.store;
+    this.#attempts = new Attempts(order.instances, order.isSticky);
     this.#writer = order.converse(this);
   }
 
@@ -75,14 +76,13 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   start(mustBeNew = false) {
     const visit = this.#visit;
     const now = performance.now();
-    const { instances, isSticky, limits } = this.#order;
-    const instance = isSticky ? stickyTo(visit, instances, this.#tried) : leastBusy(instances, this.#tried, now);
-    if (!instance || this.#attempts >= attemptsMax)
-      return this.#fail('unavailable', instances.length === 0 ? 'no instance' : 'no instance answers');
-    this.#attempts++;
+    const { instances, limits } = this.#order;
+    const instance = this.#attempts.next(visit, now);
+    if (!instance) return this.#fail('unavailable', instances.length === 0 ? 'no instance' : 'no instance answers');
     visit.attendant = this;
     visit.instance = instance.id;
     instance.outstanding++;
+    this.#instance = instance;
     const isRepeatable = this.#isRepeatable();
     const kept = mustBeNew ? undefined : instance.takeIdle(isRepeatable ? Infinity : freshMs);
     const connection = kept ?? instance.connect();
@@ -139,7 +139,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   onHead(head: ReplyHead) {
-    // What comes in the same breath as a reply that was refused is not for the client, who has been answered.
+    // More of a reply that was refused is not for the client, which has been answered by then.
     if (!this.#connection) return;
     const visit = this.#visit;
     if (head.status < 200) return this.#onInterim(head);
@@ -153,10 +153,10 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     this.#progress();
   }
 
-  /** Tells the client who answered, unless it said so itself; what many may get out of the cache tells nobody. */
+  /** Tells the client which instance answered, unless its cookie says so already. A reply that goes into the cache, for many clients, does not say it. */
   #stickyLine(): string {
     const { head, scheme } = this.#visit;
-    const mark = this.#connection?.instance.mark;
+    const mark = this.#instance?.mark;
     return this.#order.isSticky && mark !== undefined && mark !== head.stickyTo && !this.#store ? stickyLine(mark, scheme) : '';
   }
 
@@ -214,28 +214,20 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
 
   onLost(reason: string) {
     const connection = this.#connection;
-    if (!connection) return;
-    const { instance, timesUsed, hasReceived, isCrowded } = connection;
+    const instance = this.#instance;
+    if (!connection || !instance) return;
+    const { timesUsed, hasReceived, isCrowded } = connection;
     this.#letGo();
-    if (isCrowded && !this.#hasSent && this.#queues()) return;
-    if (!this.#hasSent) {
-      instance.shun(performance.now());
-      this.#tried.push(instance);
+    if (isCrowded && !this.#hasSent && this.#attempts.mayQueue(this.#order.limits.connectSeconds)) {
+      this.#queueing = setTimeout(() => this.start(true), crowdedMs);
+    } else if (!this.#hasSent) {
+      this.#attempts.failedAt(instance);
       this.start(true);
     } else if (timesUsed > 0 && !hasReceived && this.#isRepeatable()) this.#again();
     else this.#fail('bad-reply', reason);
   }
 
-  /** As long as connecting may take. */
-  #queues(): boolean {
-    this.#queueingSince ??= performance.now();
-    if (performance.now() - this.#queueingSince > this.#order.limits.connectSeconds * 1000) return false;
-    this.#attempts--;
-    this.#queueing = setTimeout(() => this.start(true), crowdedMs);
-    return true;
-  }
-
-  /** The connection had been closed while it was kept: on a new one, the instance never saw it. */
+  /** The connection was closed while it was kept, so the instance never saw the request: it goes on a new one. */
   #again() {
     this.#hasSent = false;
     this.#writer = this.#order.converse(this);
@@ -290,7 +282,8 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     this.#connection = undefined;
     this.#deadline = 0;
     connection.user = undefined;
-    connection.instance.leave();
+    this.#instance?.leave();
+    this.#instance = undefined;
   }
 }
 

@@ -6,8 +6,7 @@ import { hash as hashOf } from 'node:crypto';
 import type { EdgeLimits } from '../limits.ts';
 import type { ReadingTurns } from '../client/reading-turns.ts';
 import type { EdgeEnvironment, Instance, Upstream } from '../routing/table.ts';
-import type { Visit } from '../client/visit.ts';
-import { UpstreamConnection, type Secure } from './upstream-connection.ts';
+import { UpstreamConnection, type ConnectionKeeper, type Secure } from './upstream-connection.ts';
 
 /** An instance that refused a connection is asked last for so long. */
 const shunnedMs = 1000;
@@ -15,7 +14,7 @@ const markCharacters = 16;
 /** A connection on which nothing was heard for so long may still wait to be accepted. */
 const acceptMs = 100;
 
-export class RunningInstance {
+export class RunningInstance implements ConnectionKeeper {
   readonly id: string;
   readonly cluster: string;
   readonly address: Instance['address'];
@@ -24,7 +23,7 @@ export class RunningInstance {
   readonly #readingTurns: ReadingTurns;
   outstanding = 0;
   isGone = false;
-  /** Of the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   shunnedUntil = 0;
   #idle: UpstreamConnection[] = [];
   /** Opened, and nothing was heard on them or on a later one: perhaps nobody has accepted them. The oldest first. */
@@ -41,7 +40,7 @@ export class RunningInstance {
     this.#limits = limits;
   }
 
-  /** What clients may know of it. */
+  /** The name that clients know the instance by. */
   get mark() {
     return (this.#mark ??= hashOf('sha256', this.id, 'base64url').slice(0, markCharacters));
   }
@@ -63,7 +62,7 @@ export class RunningInstance {
     return connection;
   }
 
-  /** The first bytes of it. Connections are accepted in order, so those before it have been. */
+  /** Connections are accepted in order, so those before it have been accepted too. */
   heard(connection: UpstreamConnection) {
     const index = this.#unheard.indexOf(connection);
     if (index !== -1) this.#unheard.splice(0, index + 1);
@@ -194,51 +193,3 @@ export class Instances {
 
 const isSamePlace = (a: Instance['address'], b: Instance['address']) =>
   'socket' in a ? 'socket' in b && a.socket === b.socket : 'host' in b && a.host === b.host && a.port === b.port;
-
-/** The one with the least to do that has not just refused; of equals, each in turn. */
-export function leastBusy(
-  instances: readonly RunningInstance[],
-  tried: readonly RunningInstance[],
-  now: number,
-): RunningInstance | undefined {
-  let chosen: RunningInstance | undefined;
-  turn++;
-  for (let index = 0; index < instances.length; index++) {
-    const instance = instances[(index + turn) % instances.length];
-    if (!instance || tried.includes(instance)) continue;
-    if (!chosen || burden(instance, now) < burden(chosen, now)) chosen = instance;
-  }
-  return chosen;
-}
-
-let turn = 0;
-const heavy = 1e9;
-const burden = ({ outstanding, shunnedUntil }: RunningInstance, now: number) => outstanding + (shunnedUntil > now ? heavy : 0);
-
-/**
- * Where the client's cookie says, as long as that is there; else the same for the same address, and when one comes or goes only its own clients
- * move.
- */
-export function stickyTo(
-  { address, head }: Pick<Visit, 'address' | 'head'>,
-  instances: readonly RunningInstance[],
-  tried: readonly RunningInstance[],
-): RunningInstance | undefined {
-  const told = head.stickyTo === undefined ? undefined : instances.find(({ mark }) => mark === head.stickyTo);
-  if (told && !tried.includes(told)) return told;
-  let chosen: RunningInstance | undefined;
-  let highest = -1;
-  for (const instance of instances) {
-    const weight = hash(`${address} ${instance.id}`);
-    if (weight > highest && !tried.includes(instance)) [chosen, highest] = [instance, weight];
-  }
-  return chosen;
-}
-
-/** FNV-1a, stirred once more, as the last characters would else decide alone. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
-  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  return (value ^ (value >>> 13)) >>> 0;
-}

@@ -5,18 +5,29 @@
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { borrowBuffer, giveBack, scratch } from '../client/buffers.ts';
-import type { RunningInstance } from './instances.ts';
 import type { EdgeLimits } from '../limits.ts';
+import type { Instance } from '../routing/table.ts';
 import { Outgoing } from '../client/outgoing.ts';
 import type { ReplyReader } from './reply-reader.ts';
 import { Reader, type ReadingTurns } from '../client/reading-turns.ts';
 import { SocketReading } from '../client/socket-reading.ts';
 import { connectToSocketAt } from './unix-socket.ts';
 
-/** For places outside: under which name, and who looks it up. */
+/** How a target outside the platform is connected to: whether by TLS, and who looks up its name. */
 export interface Secure {
   isTls: boolean;
   lookup: LookupFunction;
+}
+
+/** What a connection leads to. It keeps connections that are idle, and hears what becomes of them. */
+export interface ConnectionKeeper {
+  readonly cluster: string;
+  readonly address: Instance['address'];
+  readonly secure: Secure | undefined;
+  /** The first bytes came, so the program has accepted it. */
+  heard(connection: UpstreamConnection): void;
+  putIdle(connection: UpstreamConnection): void;
+  forget(connection: UpstreamConnection): void;
 }
 
 export interface UpstreamUser {
@@ -27,22 +38,21 @@ export interface UpstreamUser {
   reader: ReplyReader;
 }
 
-/** While so much comes at once, and so much is still to come, it is read into a buffer of its own; one who waits has none. */
+/** While so much comes at once, and so much is still to come, a connection reads into a buffer of its own; an idle connection has none. */
 const largeBytes = 16 * 1024;
-/** Up to here, all at once as text is cheaper than views and searches of bytes. */
+/** Up to this size, reading a reply as text is cheaper than views and searches of bytes. */
 const textBytesMax = 8 * 1024;
 
 export class UpstreamConnection {
-  readonly instance: RunningInstance;
   readonly socket: Socket;
   readonly out: Outgoing;
-  /** Of the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   readonly openedAt = performance.now();
-  /** Requests before this one. */
+  /** How many requests it has carried before this one. */
   timesUsed = 0;
-  /** Anything since the request was sent. */
+  /** Whether anything came since the request was sent. */
   hasReceived = false;
-  /** So many wait at its socket that there is no room for one more; with TCP the kernel would wait by itself. */
+  /** The queue of the instance's Unix socket is full; with TCP the kernel would wait by itself. */
   isCrowded = false;
   user: UpstreamUser | undefined;
   #usableUntil = 0;
@@ -53,17 +63,18 @@ export class UpstreamConnection {
   /** What was read last is on its way out in `#own`. */
   #isOwnKept = false;
   #lastBytes = 0;
-  /** Once it is connected. */
+  /** Undefined until it is connected. */
   #reading: SocketReading | undefined;
   #reader: Reader | undefined;
+  readonly #keeper: ConnectionKeeper;
   readonly #limits: EdgeLimits;
 
-  constructor(instance: RunningInstance, limits: EdgeLimits, turns: ReadingTurns) {
-    this.instance = instance;
+  constructor(keeper: ConnectionKeeper, limits: EdgeLimits, turns: ReadingTurns) {
+    this.#keeper = keeper;
     this.#limits = limits;
     this.socket = this.#open();
     this.out = new Outgoing(this.socket, () => this.user?.onInstanceRoom());
-    const event = instance.secure?.isTls ? 'secureConnect' : 'connect';
+    const event = keeper.secure?.isTls ? 'secureConnect' : 'connect';
     this.socket.once(event, () => this.#onConnected(turns));
     this.socket.on('end', () => this.#onEnd());
     this.socket.on('error', (error) => {
@@ -74,7 +85,7 @@ export class UpstreamConnection {
   }
 
   #open(): Socket {
-    const { address, secure } = this.instance;
+    const { address, secure } = this.#keeper;
     const onread = { buffer: () => this.#bufferToReadInto(), callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer) };
     if ('socket' in address) return connectToSocketAt(address.socket, onread);
     if (!secure) return connect({ ...address, noDelay: true, onread });
@@ -90,7 +101,7 @@ export class UpstreamConnection {
   #onConnected(turns: ReadingTurns) {
     this.#reading = new SocketReading(this.socket);
     this.#reader = new Reader(turns, this.#reading);
-    this.#reader.belongTo(this.instance.cluster);
+    this.#reader.belongTo(this.#keeper.cluster);
     this.user?.onConnected();
   }
 
@@ -112,7 +123,7 @@ export class UpstreamConnection {
     this.#usableUntil = Math.min(this.#idleSince + seconds * 1000, this.openedAt + this.#limits.connectionSeconds * 1000);
     if (this.#idleSince >= this.#usableUntil) return this.destroy();
     this.resume();
-    this.instance.putIdle(this);
+    this.#keeper.putIdle(this);
   }
 
   pause() {
@@ -167,14 +178,14 @@ export class UpstreamConnection {
   }
 
   #receive(bytes: Buffer) {
-    // Nothing was asked, so this answers nothing.
+    // Nothing was asked on this connection, so what comes answers nothing.
     if (!this.user) return this.destroy();
     this.#hear();
     this.user.reader.read(bytes);
   }
 
   #hear() {
-    if (!this.hasReceived && this.timesUsed === 0) this.instance.heard(this);
+    if (!this.hasReceived && this.timesUsed === 0) this.#keeper.heard(this);
     this.hasReceived = true;
   }
 
@@ -187,7 +198,7 @@ export class UpstreamConnection {
 
   #onClose() {
     this.#reader?.close();
-    this.instance.forget(this);
+    this.#keeper.forget(this);
     this.#lose(this.#problem || 'the connection was closed');
   }
 
