@@ -1,6 +1,6 @@
 /** Images from the command line: what there is, building ahead of the first deployment, and making room. */
 import { readConfig } from '../server/config.ts';
-import { trustedAuthorities } from '../server/drivers/images/authorities.ts';
+import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
 import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';

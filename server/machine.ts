@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import type { Edge } from './drivers/edge/edge.ts';
 import { openEdge } from './drivers/edge/open-edge.ts';
 import { withFileLock } from './drivers/file-lock.ts';
-import { authorityVariables, trustedAuthorities } from './drivers/images/authorities.ts';
+import { authorityVariables, trustedAuthorities } from './drivers/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
 import { catalogue } from './drivers/images/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { openDataFolder, refuseHalfRestored, shareDataFolder } from './data-folder.ts';
 import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
-import { trustAuthorities } from './drivers/images/authorities.ts';
+import { trustAuthorities } from './drivers/authorities.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
 import { openPhone } from './drivers/phone/phone.ts';

@@ -9,7 +9,7 @@ import { existsSync, globSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Config } from '../../server/config.ts';
-import { run } from '../../server/drivers/volumes/command.ts';
+import { run } from '../../server/drivers/command.ts';
 import {
   beginRestoring,
   dumpDatabase,

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { constants, existsSync, globSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { cp, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { run } from '../../server/drivers/volumes/command.ts';
+import { run } from '../../server/drivers/command.ts';
 import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
 import type { Service } from './service.ts';
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig, type Config } from '../../server/config.ts';
 import { ifUnlocked } from '../../server/drivers/file-lock.ts';
-import { longCommandSecondsMax, run } from '../../server/drivers/volumes/command.ts';
+import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
 import { Problem } from '../../server/kernel/problem.ts';
 import { usualPatience, type Patience } from './healthy.ts';
 import { machinePlaces, type Places } from './places.ts';

@@ -7,7 +7,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../server/config.ts';
 import { removeEach } from '../../server/drivers/runtime/runc/remove-each.ts';
-import { longCommandSecondsMax, run } from '../../server/drivers/volumes/command.ts';
+import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
 import { Problem } from '../../server/kernel/problem.ts';
 import { shutDown } from '../shutdown.ts';
 import type { Places } from './places.ts';

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { trustedAuthorities } from '../../server/drivers/images/authorities.ts';
+import { trustedAuthorities } from '../../server/drivers/authorities.ts';
 import { aptSettings, keyring, mirrorLines } from '../../server/drivers/images/build-debian.ts';
 import { repository } from '../installation.ts';
 import { architecture } from './architectures.ts';

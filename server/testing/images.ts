@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { authorityVariables, trustedAuthorities } from '../drivers/images/authorities.ts';
+import { authorityVariables, trustedAuthorities } from '../drivers/authorities.ts';
 import { openImages } from '../drivers/images/cached-images.ts';
 import { catalogue } from '../drivers/images/catalogue.ts';
 import { appUser } from '../drivers/images/service.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { run } from '../volumes/command.ts';
+import { run } from '../command.ts';
 
 export interface SandboxFolders {
   folder: string;

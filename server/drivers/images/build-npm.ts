@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, symlinkSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { authorityFile } from './authorities.ts';
+import { authorityFile } from './build-authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import type { Building } from './build-debian.ts';
 import type { NpmPackage, NpmPackages } from './recipe.ts';

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
 import { bringAhead, type EnsureImage, readAhead } from './ahead.ts';
-import { buildAuthorities } from './authorities.ts';
+import { buildAuthorities } from './build-authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import { buildDebianApart } from './build-apart.ts';
 import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';

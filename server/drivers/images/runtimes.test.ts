@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
-import { authorityVariables } from './authorities.ts';
+import { authorityVariables } from '../authorities.ts';
 import { openImages } from './cached-images.ts';
 import { catalogue, entryOf, isStorage, typesOf } from './catalogue.ts';
 import { phpExtensions, phpScanPath } from './php.ts';

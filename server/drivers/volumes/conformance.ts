@@ -6,7 +6,7 @@ import { chmod, chown, link, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { run } from './command.ts';
+import { run } from '../command.ts';
 import { digHoles } from './dig-holes.ts';
 import { renameat2 } from './exchange.ts';
 import type { Volumes } from './volumes.ts';

@@ -6,7 +6,7 @@
 import { chmod, mkdir, statfs } from 'node:fs/promises';
 import { Problem } from '../../kernel/problem.ts';
 import { withoutLinks } from '../mounts.ts';
-import { longCommandSecondsMax, noRoom, run } from './command.ts';
+import { longCommandSecondsMax, noRoom, run } from '../command.ts';
 import type { Copying } from './volume-folders.ts';
 
 const roomBytesMin = 32 * 1024 ** 2;

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withoutLinks } from '../mounts.ts';
-import { longCommandSecondsMax, run } from './command.ts';
+import { longCommandSecondsMax, run } from '../command.ts';
 
 /** Smaller ones are not worth a look. */
 const kibibytesMin = 1024;

@@ -2,7 +2,7 @@
  * Two folders trade places in one move: at no moment is either name without a folder. Node has no call for it; perl, which is part of every
  * Debian, can make the system call, and newer versions of mv have an option.
  */
-import { errorCode, run } from './command.ts';
+import { errorCode, run } from '../command.ts';
 
 export const renameat2 = { arm64: 276, x64: 316 };
 const script =

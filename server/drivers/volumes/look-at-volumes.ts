@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chargedByName } from './btrfs/quota.ts';
-import { longCommandSecondsMax, run } from './command.ts';
+import { longCommandSecondsMax, run } from '../command.ts';
 import { chooseVolumes, type VolumesConfig } from './open-volumes.ts';
 
 export interface TakenVolume {

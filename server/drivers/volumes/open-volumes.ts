@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openBtrfsVolumes, openPoolVolumes } from './btrfs/btrfs.ts';
-import { run } from './command.ts';
+import { run } from '../command.ts';
 import { openCopyVolumes } from './copy/copy.ts';
 import { canReflink, openReflinkVolumes } from './reflink/reflink.ts';
 import type { Volumes } from './volumes.ts';

@@ -6,7 +6,7 @@ import { openEmbeddedPostgres } from '../postgres/embedded.ts';
 import { missingCommits, query, startWriteLoad } from './acknowledged-commits.ts';
 import { openPoolVolumes } from './btrfs/btrfs.ts';
 import { kernelHasSimpleQuota, quotaMode } from './btrfs/quota.ts';
-import { run } from './command.ts';
+import { run } from '../command.ts';
 import { makeDisk, scratchFolder } from './test-disk.ts';
 
 /** In CI everything must run. */

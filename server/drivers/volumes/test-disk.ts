@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './command.ts';
+import { run } from '../command.ts';
 
 export const scratchFolder = () => mkdtemp(join(tmpdir(), 'offshoot-volume-disk-'));
 

@@ -11,7 +11,7 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
-import { errorCode } from './command.ts';
+import { errorCode } from '../command.ts';
 import { exchange } from './exchange.ts';
 import { isAlive, processMark } from './process-mark.ts';
 import type { Volume, VolumeUsage, Volumes } from './volumes.ts';

@@ -1,6 +1,6 @@
 /** Volumes on btrfs: in a folder that somebody gave us, or on a pool of our own. Both need root. */
 import { mkdir, statfs } from 'node:fs/promises';
-import { noRoom } from '../command.ts';
+import { noRoom } from '../../command.ts';
 import { openVolumeFolders } from '../volume-folders.ts';
 import type { Volumes } from '../volumes.ts';
 import { type PoolSizes, openPool } from './pool.ts';

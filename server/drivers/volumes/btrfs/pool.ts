@@ -17,7 +17,7 @@ import { chmod, mkdir, open, readFile, rename, rm, stat, statfs, truncate } from
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mountPoints, shareFolder } from '../../mounts.ts';
-import { errorCode, noRoom, run } from '../command.ts';
+import { errorCode, noRoom, run } from '../../command.ts';
 import { withLock } from './lock.ts';
 import { disableQuota, enableSimpleQuota, kernelHasSimpleQuota, quotaMode } from './quota.ts';
 import { adoptVolumes } from './simple-quota.ts';

@@ -10,7 +10,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { longCommandSecondsMax, run } from '../command.ts';
+import { longCommandSecondsMax, run } from '../../command.ts';
 
 export type QuotaMode = 'full' | 'simple';
 

@@ -11,7 +11,7 @@
  */
 import { readlink, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { commandSecondsMax, errorCode, longCommandSecondsMax, run } from '../command.ts';
+import { commandSecondsMax, errorCode, longCommandSecondsMax, run } from '../../command.ts';
 import type { Volume } from '../volumes.ts';
 import { chargedByName, chargedFor, chargedForAll, type Charged, limitCharge, subvolumeId } from './quota.ts';
 

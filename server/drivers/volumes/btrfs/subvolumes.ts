@@ -9,7 +9,7 @@
  */
 import { chmod, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errorCode, longCommandSecondsMax, run } from '../command.ts';
+import { errorCode, longCommandSecondsMax, run } from '../../command.ts';
 import type { Copying } from '../volume-folders.ts';
 import { chargedByName, chargedFor, ensureQuota, limitCharge, type QuotaMode, subvolumeId } from './quota.ts';
 import { joinFamily, limitSimply, openKeeper, simpleUsage } from './simple-quota.ts';

@@ -1,4 +1,4 @@
-import { commandSecondsMax } from '../command.ts';
+import { commandSecondsMax } from '../../command.ts';
 
 const watchMilliseconds = 100;
 

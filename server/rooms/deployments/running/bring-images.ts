@@ -1,6 +1,6 @@
 /** Images that a first push is likely to need are there before it, on a machine that has none yet. */
 import { catalogue } from '../../../drivers/images/catalogue.ts';
-import { trustedAuthorities } from '../../../drivers/images/authorities.ts';
+import { trustedAuthorities } from '../../../drivers/authorities.ts';
 import { openImages } from '../../../drivers/images/cached-images.ts';
 import { runAhead } from '../../../drivers/images/start-ahead.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';

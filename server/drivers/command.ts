@@ -1,10 +1,10 @@
-/** The programs that volumes are made with: argument arrays, bounded in time and output, and failures told apart by what they mean. */
+/** How programs of the machine are run: with an argument array, bounded in time and output, their failures told apart by what they mean. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Problem } from '../../kernel/problem.ts';
+import { Problem } from '../kernel/problem.ts';
 
 export const commandSecondsMax = 60;
-/** Of copies and removals, which go file by file. */
+/** For copies and removals, which go file by file. */
 export const longCommandSecondsMax = 3600;
 const outputBytesMax = 16 * 1024 * 1024;
 const saidCharactersMax = 500;
