@@ -4,7 +4,7 @@ import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { createInstallation } from './installation.ts';
 import { journalFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read } from './open-project.ts';
-import { watchStalls } from './stalls.ts';
+import { watchStalls } from '../server/testing/stalls.ts';
 import { visit } from './visit.ts';
 
 const testMilliseconds = 300_000;

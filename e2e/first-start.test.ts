@@ -8,7 +8,7 @@ import { createInstallation, type Installation, plainEnvironment } from './insta
 import { postgresIn } from './processes.ts';
 import { runProgram } from './program.ts';
 import { openRequest } from './slow-request.ts';
-import { unstalledMilliseconds } from './stalls.ts';
+import { unstalledMilliseconds } from '../server/testing/stalls.ts';
 
 const curlSecondsMax = 60;
 const waitSecondsMax = 60;

@@ -10,7 +10,7 @@ import { eventually } from './eventually.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { firstPerson, openProject, read, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
-import { watchStalls } from './stalls.ts';
+import { watchStalls } from '../server/testing/stalls.ts';
 import { visit } from './visit.ts';
 
 const startMilliseconds = 240_000;

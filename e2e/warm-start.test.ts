@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createInstallation, repository } from './installation.ts';
-import { watchStalls } from './stalls.ts';
+import { watchStalls } from '../server/testing/stalls.ts';
 
 const warmStartMillisecondsMax = 3000;
 const keptMillisecondsMax = 60_000;

@@ -9,6 +9,7 @@ import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../test
 import { openTestPlatform } from '../testing/platform.ts';
 import { stormy } from '../testing/runner.ts';
 import { sampleOrganization } from '../testing/samples.ts';
+import { watchStalls } from '../testing/stalls.ts';
 import { activity, CommandFailed, startActivity, type ActivityDefinition, type Start } from './activity.ts';
 import { askToCancel, claim, releaseStaged } from './activity-queries.ts';
 import { Problem } from './problem.ts';
@@ -495,30 +496,6 @@ describe('a storm', () => {
       select count(*)::integer as count from activities where type = ${stormy.type} and state = 'complete'`.execute(platform.db);
     return rows[0]?.count ?? 0;
   };
-  const [pulseMilliseconds, stallMilliseconds] = [20, 250];
-  /** What others that use this machine took from it: between any two moments, how long not even the least was done. */
-  const feelPulse = () => {
-    const beats = [Date.now()];
-    const over = new AbortController();
-    const beating = (async () => {
-      while (!over.signal.aborted) {
-        await sql`select`.execute(platform.db);
-        beats.push(Date.now());
-        await new Promise((resolve) => setTimeout(resolve, pulseMilliseconds));
-      }
-    })();
-    return {
-      stalledBetween: (from: number, to: number) => {
-        const within = [from, ...beats.filter((beat) => from < beat && beat < to), to];
-        const pauses = within.slice(1).map((beat, n) => beat - (within[n] ?? beat));
-        return pauses.filter((pause) => pause > stallMilliseconds).reduce((sum, pause) => sum + pause, 0);
-      },
-      stop: async () => {
-        over.abort();
-        await beating;
-      },
-    };
-  };
   const untilEnded = async (count: number) => {
     while ((await ended()) < count) await new Promise((resolve) => setTimeout(resolve, 20));
   };
@@ -534,8 +511,8 @@ describe('a storm', () => {
         await start(stormy, { input: { environment: id }, environments: [environment(id)] });
       }
     };
-    const pulse = feelPulse();
-    onTestFinished(pulse.stop);
+    const watching = watchStalls(async () => ({ once: () => sql`select`.execute(platform.db) }));
+    onTestFinished(async () => void (await watching.stop()));
     await startMore(activitiesBefore);
     const alive = await Promise.all(Array.from({ length: runners }, launch));
     for (let kill = 0; kill < kills; kill += 1) {
@@ -559,7 +536,7 @@ describe('a storm', () => {
     expect(effects).toHaveLength(activities * 3);
     const longestPause = ({ id, fence }: (typeof rows)[number]) => {
       const times = effects.filter((effect) => effect.activity === id).map(({ at }) => Date.parse(at));
-      const pause = (from: number, to: number) => to - from - pulse.stalledBetween(from, to);
+      const pause = (from: number, to: number) => to - from - watching.between(from, to).sumMilliseconds;
       const longest = Math.max(...times.slice(1).map((time, n) => pause(times[n] ?? time, time)));
       /** Whoever took it over may have been killed, too. */
       return longest / Math.max(1, fence - 1);

@@ -16,6 +16,7 @@ import { deployments } from '../deployments/room.ts';
 import { serveSsh } from './door.ts';
 import { openSessions } from './queries.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../testing/deployed-project.ts';
+import { unstalledMilliseconds } from '../../testing/stalls.ts';
 import { openSshClient, type SshClient } from '../../testing/ssh-client.ts';
 
 const imagesMillisecondsMax = 600_000;
@@ -23,17 +24,6 @@ const timeout = 300_000;
 const waiting = { timeout: 90_000, interval: 500 };
 /** Within which what was taken away is gone. */
 const noticedMillisecondsMax = 6000;
-const tickMilliseconds = 100;
-
-/** For how long this process, in which the door is, was at work: where the machine stands still for a moment, that is nobody's. */
-function openStopwatch() {
-  let ticks = 0;
-  const ticking = setInterval(() => (ticks += 1), tickMilliseconds);
-  return () => {
-    clearInterval(ticking);
-    return ticks * tickMilliseconds;
-  };
-}
 
 const content = (version: string): Content => ({
   '.upsun/config.yaml': `
@@ -373,10 +363,11 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
           (await openSessions(all.home.platform.db, 100)).filter(({ user_id }) => user_id === somebody.person.user.id);
         expect(await listed()).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', email: somebody.person.user.email }]);
         const closed = once(child, 'close');
-        const milliseconds = openStopwatch();
-        await lose(somebody);
-        await closed;
-        expect(milliseconds()).toBeLessThan(noticedMillisecondsMax);
+        const milliseconds = await unstalledMilliseconds(async () => {
+          await lose(somebody);
+          await closed;
+        });
+        expect(milliseconds).toBeLessThan(noticedMillisecondsMax);
         expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
         await expect.poll(listed, waiting).toEqual([]);
       }
