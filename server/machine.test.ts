@@ -29,8 +29,8 @@ describe.runIf(canRunContainers)(`the machine${whyNoContainers}`, () => {
     closings.push(async () => removeRunFolder(join(data, 'runtime')));
     closings.push(() => stopEdgeIn(join(data, 'edge'), 5));
     closings.push(() => machine.close());
-    machine.claim();
-    await expect.poll(() => machine.isOurs()).toBe(true);
+    await machine.claim();
+    expect(machine.isOurs()).toBe(true);
 
     const inTheWay = join(data, 'edge');
     writeFileSync(inTheWay, '');

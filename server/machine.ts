@@ -34,21 +34,26 @@ export type Inside = Pick<Runtime, 'exec' | 'state'>;
 export interface LazyMachine {
   get(): Promise<Machine>;
   inside(): Promise<Inside>;
-  /** Of the processes of an installation that carry out work one has the machine; when that ends, another takes it over. */
-  claim(): void;
+  /** Of the processes of an installation that carry out work one has the machine; when that ends, another takes it over. Settles once it is this one. */
+  claim(): Promise<void>;
   isOurs(): boolean;
+  /** Settles once something has opened it here. */
+  readonly opened: Promise<Machine>;
   /** Lets go of it; what runs stays. */
   close(): Promise<void>;
 }
 
 export function lazyMachine(config: Config, log: Log): LazyMachine {
-  let opened: Promise<Machine> | undefined;
+  let opening: Promise<Machine> | undefined;
+  const opened = Promise.withResolvers<Machine>();
   let inside: Inside | undefined;
   let isOurs = false;
+  const ours = Promise.withResolvers<void>();
   const closing = new AbortController();
   let holding: Promise<void> | undefined;
   const hold = () => {
     isOurs = true;
+    ours.resolve();
     return new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve(), { once: true }));
   };
   const requireRoot = () => {
@@ -58,27 +63,31 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   const open = async () => {
     if (!isOurs) throw new Error('Another process of this installation has the machine.');
     requireRoot();
-    return openMachine(config, log);
+    const machine = await openMachine(config, log);
+    opened.resolve(machine);
+    return machine;
   };
   return {
     claim: () => {
       holding ??= withFileLock(join(config.data, 'machine.lock'), closing.signal, hold).catch((error: unknown) => {
         if (!closing.signal.aborted) throw error;
       });
+      return ours.promise;
     },
     isOurs: () => isOurs,
+    opened: opened.promise,
     inside: async () => {
       requireRoot();
       return (inside ??= openRuncInside(join(config.data, 'runtime')));
     },
     get: () =>
-      (opened ??= open().catch((error: unknown) => {
-        // The next one tries again: what was in the way may be gone.
-        opened = undefined;
+      (opening ??= open().catch((error: unknown) => {
+        // Whoever asks next tries again: what was in the way may be gone.
+        opening = undefined;
         throw error;
       })),
     close: async () => {
-      const machine = await opened?.catch(() => undefined);
+      const machine = await opening?.catch(() => undefined);
       await machine?.edge.close();
       await machine?.runtime.close();
       await machine?.volumes.close();

@@ -11,11 +11,12 @@ import { openPhone } from './drivers/phone/phone.ts';
 import { openEmbeddedPostgres, sharedPostgresUrl } from './drivers/postgres/embedded.ts';
 import { ensureInstalled, showFirstCredentials } from './installation.ts';
 import { serveApi } from './kernel/http.ts';
+import { startListeners } from './kernel/listener.ts';
 import { openLog } from './kernel/log.ts';
 import { migrate } from './kernel/migrate.ts';
 import { openNotices } from './kernel/notices.ts';
 import { startReconcilers } from './kernel/reconciler.ts';
-import { activitiesOf, reconcilersOf } from './kernel/room.ts';
+import { activitiesOf, listenersOf, reconcilersOf } from './kernel/room.ts';
 import { startRunner } from './kernel/runner.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
@@ -82,11 +83,14 @@ const platform = await openPlatform({
 closings.push(() => platform.logs.close());
 
 if (roles.has('runner')) {
-  machine.claim();
+  const claimed = machine.claim();
   const runner = startRunner(activitiesOf(rooms), platform, { hasMachine: machine.isOurs });
   closings.push(() => runner.close());
   const reconcilers = startReconcilers(reconcilersOf(rooms), platform, machine.isOurs);
   closings.push(() => reconcilers.close());
+  void claimed.then(() => reconcilers.onMachineOurs());
+  const listeners = startListeners(listenersOf(rooms), platform, machine.opened);
+  closings.push(() => listeners.close());
 }
 if (roles.has('api')) {
   const api = await serveApi(rooms, platform);

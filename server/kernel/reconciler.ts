@@ -32,12 +32,13 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
   const started = reconcilers.map((reconciler) => {
     const turn: Turn = (work) => (reconciler.isSlow ? slowTurn(() => anyTurn(work)) : anyTurn(work));
     const isOurs = () => !reconciler.usesMachine || hasMachine();
-    return startReconciler(reconciler, platform, (work) => turn(async () => void (isOurs() && (await work()))), stop.signal);
+    const mayLook: Turn = (work) => turn(async () => void (isOurs() && (await work())));
+    return { usesMachine: reconciler.usesMachine, ...startReconciler(reconciler, platform, mayLook, stop.signal) };
   });
   return {
-    /** Each once, now. */
-    settle: async () => {
-      for (const { look } of started) await look();
+    /** The machine has become ours: what uses it is not to wait for its next regular look. */
+    onMachineOurs: () => {
+      for (const { look, usesMachine } of started) if (usesMachine) void look();
     },
     close: async () => {
       stop.abort();

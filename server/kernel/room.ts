@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../platform.ts';
 import type { ActivityDefinition } from './activity.ts';
+import type { Listener } from './listener.ts';
 import type { Operation } from './operation.ts';
 import type { Reconciler } from './reconciler.ts';
 
@@ -14,6 +15,8 @@ export interface Room {
   activities?: Record<string, ActivityDefinition<any>>;
   /** What it keeps true. */
   reconcilers?: readonly Reconciler[];
+  /** What it hears of the machine. */
+  listeners?: readonly Listener[];
   /** What is not an operation of the API: pages for people, protocols with rules of their own. */
   mount?(http: FastifyInstance, platform: Platform): void | Promise<void>;
 }
@@ -22,4 +25,5 @@ export type Rooms = readonly Room[];
 
 export const operationsOf = (rooms: Rooms): Operation[] => rooms.flatMap(({ operations }) => Object.values(operations));
 export const activitiesOf = (rooms: Rooms): ActivityDefinition[] => rooms.flatMap(({ activities }) => Object.values(activities ?? {}));
+export const listenersOf = (rooms: Rooms): Listener[] => rooms.flatMap(({ listeners }) => listeners ?? []);
 export const reconcilersOf = (rooms: Rooms): Reconciler[] => rooms.flatMap(({ reconcilers }) => reconcilers ?? []);

@@ -18,7 +18,6 @@ export const deployments: Room = {
     keepDomainsReached,
     collectStacks,
     keepVolumeLimits,
-    wakeWhenVisited,
     sendIdleToSleep,
     pruneDeployments,
     noteMachineAmounts,
@@ -26,4 +25,5 @@ export const deployments: Room = {
     updateImages,
     collectImages,
   ],
+  listeners: [wakeWhenVisited],
 };

@@ -180,7 +180,8 @@ describe.runIf(canRunContainers)(`of the machine${whyNoContainers}`, () => {
     { timeout: openMilliseconds },
     async () => {
       const { platform } = all.home;
-      const { signal } = new AbortController();
+      const hearing = new AbortController();
+      const { signal } = hearing;
       for (const project of greedy) await project.inside('touch data/hangs');
       await platform.db.updateTable('environments').set({ type: 'development', sleep_after_seconds: 1 }).execute();
       const sleeping = async () => {
@@ -189,7 +190,7 @@ describe.runIf(canRunContainers)(`of the machine${whyNoContainers}`, () => {
         return rows.length;
       };
       await expect.poll(sleeping, waiting).toBe(greedyProjects + 1);
-      await wakeWhenVisited.run(platform, signal);
+      const listening = wakeWhenVisited.listen(platform, signal);
       const hostOf = async ({ projectId, row }: Project) => `${(await row()).machine_name}-${projectId}.offshoot.localhost`;
       const visits = greedy.map(async (project) => edge.get(await hostOf(project)));
       const waking = async () => (await platform.db.selectFrom('environments').select('id').where('is_waking', '=', true).execute()).length;
@@ -202,7 +203,8 @@ describe.runIf(canRunContainers)(`of the machine${whyNoContainers}`, () => {
         rmSync(`${storage?.path}/data/hangs`);
       }
       for (const visit of visits) expect(await visit).toMatchObject({ status: 200 });
-      await wakeWhenVisited.close?.(platform);
+      hearing.abort();
+      await listening;
     },
   );
 });

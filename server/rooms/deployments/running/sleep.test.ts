@@ -64,6 +64,7 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   let all: TestDeployments;
   let project: Awaited<ReturnType<TestDeployments['project']>>;
   let hearing: AbortController;
+  let listening: Promise<void>;
 
   beforeAll(async () => {
     all = await openTestDeployments(async (volumes) => {
@@ -81,11 +82,11 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   });
   beforeEach(async () => {
     hearing = new AbortController();
-    await wakeWhenVisited.run(all.home.platform, hearing.signal);
+    listening = wakeWhenVisited.listen(all.home.platform, hearing.signal);
   });
   afterEach(async () => {
     hearing.abort();
-    await wakeWhenVisited.close?.(all.home.platform);
+    await listening;
   });
 
   const once = (reconciler: typeof keepStacksRunning) => reconciler.run(all.home.platform, new AbortController().signal);
