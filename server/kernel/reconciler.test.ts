@@ -30,3 +30,22 @@ test(
     await reconcilers.close();
   },
 );
+
+test('what uses the machine is looked at as soon as the machine is ours, and not before', { timeout: 2 * looksMilliseconds }, async () => {
+  const { platform } = await openTestPlatform();
+  let isOurs = false;
+  const usual = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  const run = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  const all: Reconciler[] = [
+    { name: 'of the machine', everySeconds: 3600, usesMachine: true, run },
+    { name: 'usual', everySeconds: 3600, run: usual },
+  ];
+  const reconcilers = startReconcilers(all, platform, () => isOurs);
+  await vi.waitFor(() => expect(usual).toHaveBeenCalledTimes(1), looksMilliseconds);
+  expect(run).not.toHaveBeenCalled();
+  isOurs = true;
+  reconcilers.onMachineOurs();
+  await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(1), looksMilliseconds);
+  await reconcilers.close();
+  expect(usual).toHaveBeenCalledTimes(1);
+});
