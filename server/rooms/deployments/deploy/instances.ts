@@ -3,16 +3,8 @@ import { CommandFailed } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
 import { keepFailedStart } from '../inside/app-logs.ts';
-import {
-  instancesOf,
-  isWorker,
-  located,
-  runnablesOf,
-  userCommand,
-  type Places,
-  type Runnable,
-  type WantedContainer,
-} from '../stack/containers.ts';
+import { instancesOf, isWorker, runnablesOf, userCommand, type Runnable, type WantedContainer } from '../stack/containers.ts';
+import { located, type Places } from '../stack/located.ts';
 import { runInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 import { resizeContainer } from './resize.ts';

@@ -18,7 +18,8 @@ import type { Platform } from '../../../platform.ts';
 import type { App } from '../../builds/public.ts';
 import { maskOf, openOutput } from '../../builds/work.ts';
 import { addToLog, stackLogs, tellInLog } from './app-logs.ts';
-import { located, onceContainerOf, runnablesOf } from '../stack/containers.ts';
+import { onceContainerOf, runnablesOf } from '../stack/containers.ts';
+import { located } from '../stack/located.ts';
 import { instanceName } from './enter.ts';
 import {
   followLasting,

@@ -1,18 +1,16 @@
 /**
  * The containers and volumes of a stack, derived from it and from nothing else: two stacks can be compared by what they lead to, and what runs can
- * be made again from what is written down. Images and volumes are named here; where they are on the machine is filled in by `located`.
+ * be made again from what is written down. Images and volumes are named here; where they are on the machine is filled in by `located.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue, isStorage } from '../../../drivers/images/catalogue.ts';
 import { appUser, dataFolder, type Service } from '../../../drivers/images/service.ts';
-import { logFile } from '../../../drivers/logs/log-folders.ts';
 import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../../builds/public.ts';
 import { launchOf, listeningOf } from './launch.ts';
 import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
-import { outboundOf, type DomainAddresses } from './outbound.ts';
 import type { Generations } from '../queries.ts';
 import { internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
 import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
@@ -275,29 +273,3 @@ export function volumesOf(stack: Stack): WantedVolume[] {
 }
 
 const bytesOf = (size: Size | undefined) => (size && diskBytes(size)) ?? volumeBytesUsual;
-
-/** Where images and volumes are on this machine, and domains on the internet. */
-export interface Places {
-  addresses: DomainAddresses;
-  layers: ReadonlyMap<string, readonly string[]>;
-  folders: ReadonlyMap<string, string>;
-}
-
-export function located(
-  { image, mounts, outbound, logOf, ...container }: WantedContainer,
-  { addresses, layers, folders }: Places,
-): Container {
-  const found = layers.get(image);
-  if (!found) throw new Error(`The image ${image} was not looked for`);
-  return {
-    ...container,
-    ...(outbound && { outbound: outboundOf(outbound, addresses) }),
-    ...(logOf !== undefined && { output: logFile(folders.get(logsPlace) ?? '', logOf, 'app') }),
-    layers: found,
-    mounts: mounts.map(({ volume, ...mount }) => {
-      const from = folders.get(volume);
-      if (from === undefined) throw new Problem('unavailable', `The volume ${volume}, which ${container.name} needs, is not there.`);
-      return { from, ...mount };
-    }),
-  };
-}

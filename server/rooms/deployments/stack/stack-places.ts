@@ -6,7 +6,8 @@ import type { Db } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
 import { openProjectPlaces } from '../../projects/public.ts';
 import { ensureAppLogs, stackLogs } from '../inside/app-logs.ts';
-import { logsPlace, volumesOf, type Places } from './containers.ts';
+import { logsPlace, volumesOf } from './containers.ts';
+import type { Places } from './located.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 

@@ -1,0 +1,32 @@
+/** A container of a stack with all that only the machine knows: the layers of its image, the folders of its volumes, and where domains are that it may reach. */
+import { logFile } from '../../../drivers/logs/log-folders.ts';
+import type { Container } from '../../../drivers/runtime/runtime.ts';
+import { Problem } from '../../../kernel/problem.ts';
+import { logsPlace, type WantedContainer } from './containers.ts';
+import { outboundOf, type DomainAddresses } from './outbound.ts';
+
+/** Where images and volumes are on this machine, and domains on the internet. */
+export interface Places {
+  addresses: DomainAddresses;
+  layers: ReadonlyMap<string, readonly string[]>;
+  folders: ReadonlyMap<string, string>;
+}
+
+export function located(
+  { image, mounts, outbound, logOf, ...container }: WantedContainer,
+  { addresses, layers, folders }: Places,
+): Container {
+  const found = layers.get(image);
+  if (!found) throw new Error(`The image ${image} was not looked for`);
+  return {
+    ...container,
+    ...(outbound && { outbound: outboundOf(outbound, addresses) }),
+    ...(logOf !== undefined && { output: logFile(folders.get(logsPlace) ?? '', logOf, 'app') }),
+    layers: found,
+    mounts: mounts.map(({ volume, ...mount }) => {
+      const from = folders.get(volume);
+      if (from === undefined) throw new Problem('unavailable', `The volume ${volume}, which ${container.name} needs, is not there.`);
+      return { from, ...mount };
+    }),
+  };
+}
