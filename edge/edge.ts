@@ -46,7 +46,7 @@ export interface Edge {
 
 /** All time limits are kept to within this. */
 const tickMs = 250;
-/** A client that sent its next request just now must not find the door shut. */
+/** A client that has just sent its next request on a kept connection is still answered. */
 const lastRequestSeconds = 1;
 const closingLooksMs = 50;
 
@@ -93,7 +93,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
       const end = performance.now() + secondsMax * 1000;
       if (server.listening) server.close();
       clients.isClosing = true;
-      // Bit by bit: on a machine that stood still for a second, nobody had the time to send anything.
+      // The wait is made of short ones: on a machine that stood still for a second, nobody had the time to send anything.
       for (let waited = 0; waited < Math.min(lastRequestSeconds, secondsMax) * 1000; waited += closingLooksMs) await sleep(closingLooksMs);
       while (clients.connections > 0 && performance.now() < end) {
         clients.closeIdle();

@@ -11,24 +11,24 @@ export interface EdgeLimits {
   requestsPerConnectionMax: number;
 
   connectSeconds: number;
-  /** Until the head of the reply. */
+  /** From the request to the head of the reply. */
   firstByteSeconds: number;
-  /** Neither side moved a byte; also for connections that were taken over. */
+  /** How long neither side may move a byte; holds for connections that were taken over, too. */
   idleSeconds: number;
   /** The whole exchange, except connections that were taken over and replies that keep flowing. */
   totalSeconds: number;
   replyHeadBytesMax: number;
   replyHeaderLinesMax: number;
-  /** Kept open to one instance while nothing is asked. */
+  /** Connections that are kept open to one instance while nothing is asked. */
   idleConnectionsPerInstanceMax: number;
-  /** Shorter than what servers usually close after. */
+  /** Shorter than the time after which servers usually close idle connections. */
   idleConnectionSeconds: number;
-  /** After so long a connection is used no more, so that a program that answers one at a time also gets to those of other processes. */
+  /** After so long a connection is used no more, so that a program that serves one connection at a time also gets to those of other processes. */
   connectionSeconds: number;
 
   heldRequestsPerEnvironmentMax: number;
   heldRequestsMax: number;
-  /** What held requests may hold in all: their heads, and what is read of a body that nobody takes yet. */
+  /** The memory that held requests may take in all: their heads, and what is read of bodies that nobody takes yet. */
   heldBytesMax: number;
   heldSeconds: number;
 

@@ -86,7 +86,7 @@ const pages = {
   full: {
     status: 503,
     title: 'There is no room for this site right now',
-    what: 'It sleeps while nobody visits it, and could not be woken: what it may run on is used by others.',
+    what: 'It sleeps while nobody visits it, and could not be woken: others are using the resources that it needs.',
     toDo: 'Try again in a minute. If the site is yours, look at its environment, and pause or delete others that nobody needs.',
     retryAfterSeconds: 60,
   },

@@ -10,7 +10,7 @@ import type { Attendant, Visit } from './client/visit.ts';
 const [noContent, notModified] = [204, 304];
 const pieceBytes = 64 * 1024;
 
-/** Also in files and in what was kept, owners of a site say headers; they frame nothing, and speak for nobody but themselves. */
+/** The owner of a site sets headers of files and of cached replies, too; they must neither frame the reply nor speak in the edge's name. */
 export function sendReply(visit: Visit, { status, headers, body }: Reply, { lines, dropped }: EdgeHeaders, idleSeconds: number) {
   let head = `Date: ${httpDate()}\r\n`;
   for (const [name, value] of headers) {
@@ -35,7 +35,7 @@ const closeFile = (body: Buffer | FilePart) => {
   if ('file' in body) void body.file.close();
 };
 
-/** Past Latin-1 a character could end as a line feed on the wire; nothing else of what has no place in a header comes through either. */
+/** A character beyond Latin-1 could end as a line feed on the wire. It is encoded, and so is all else that a header may not hold. */
 export const headerSafe = (value: string) => (isHeaderSafe.test(value) ? value : Array.from(value, encodedUnlessSafe).join(''));
 
 const isHeaderSafe = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -53,7 +53,7 @@ function httpDate(): string {
   return date;
 }
 
-/** Sends no more at once than the client has room for, so that one who reads slowly is seen to read. */
+/** Sends no more at once than the client has room for, so that a slow reader is seen to make progress. */
 class BodySender implements Attendant {
   readonly #visit: Visit;
   readonly #body: Buffer | FilePart;

@@ -73,13 +73,13 @@ export class Serving {
   }
 
   serve(visit: Visit) {
-    // About the server as a whole, which has nothing to say.
+    // OPTIONS * asks about the server as a whole, which has nothing to say.
     if (visit.path === '*') return this.#answer(visit, { status: 204, headers: [], body: undefined });
     const cluster = this.#options.table.find(visit.scheme, visit.host, visit.path)?.environment.cluster;
     if (cluster === undefined) return this.#show(visit, 'missing');
     if (!this.concurrency.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
     visit.countedFor = cluster;
-    // Through a proxy come requests for several, and none waits for another's; a WebSocket stays with one.
+    // A proxy's connection carries requests for several environments, so it counts for none of them; a WebSocket stays with one environment.
     if (!visit.connection.isTrusted || visit.upgrade !== undefined) visit.connection.belongTo(cluster);
     this.#guideInTurn(cluster, visit);
   }
@@ -91,7 +91,7 @@ export class Serving {
     });
   }
 
-  /** Again from here when it has waited: all may have changed. */
+  /** A request that has waited starts again here: everything may have changed. */
   #guide(visit: Visit) {
     const found = this.#options.table.find(visit.scheme, visit.host, visit.path);
     visit.environment = found?.environment;
@@ -111,7 +111,7 @@ export class Serving {
     return this.#show(visit, 'not-found');
   }
 
-  /** Once, also of one that has waited. */
+  /** Notes each visit once, also one that has waited. */
   #note(visit: Visit, { cluster }: EdgeEnvironment) {
     if (visit.notedFor !== undefined) return;
     visit.notedFor = cluster;
@@ -192,7 +192,7 @@ export class Serving {
     }).start();
   }
 
-  /** No instance has seen it, and the table has changed since: what is there now may answer it. */
+  /** Where no instance has seen the request and the table has changed since, the instances that are there now may answer it. */
   #onFailure(visit: Visit, failure: Failure, note: string, isUnsent: boolean) {
     const { environment } = visit;
     visit.note = note;

@@ -11,7 +11,7 @@ import { type RegexpList, regexpList } from '../regexp/bounded-regexp.ts';
 import type { Exchange } from '../exchange.ts';
 import type { CacheRules } from '../routing/table.ts';
 
-/** Of a reply, as it came. */
+/** The headers of a reply, as it came. */
 export interface ReplyHeaders {
   /** Lower case; in step with `values`. */
   names: readonly string[];
@@ -52,7 +52,7 @@ export function readingOf(rules: CacheRules): Reading {
   return reading;
 }
 
-/** By which a GET becomes another method for some applications: what they answer then is no answer to a GET. */
+/** Headers that turn a GET into another method for some applications: what they answer then is no answer to a GET. */
 const otherMethods = ['x-http-method-override', 'x-http-method', 'x-method-override'];
 
 /** Whether a request has anything to do with the cache. */
@@ -74,7 +74,7 @@ export function keyOf(reading: Reading, exchange: Exchange): string | undefined 
   const { scheme, authority, path, query, headers } = exchange;
   const cookies = reading.shunsCookies ? '' : cookiesOf(reading, headers.cookie);
   if (cookies === undefined) return undefined;
-  // Applications put the port of Host into what they answer, so it is another reply for another one.
+  // Applications put the port of Host into what they answer, so another port is another reply.
   let key = `${scheme}://${authority}${path}?${query}`;
   for (const name of reading.headers) key += `\n${headers[name] ?? ''}`;
   if (cookies !== '') key += `\n\n${cookies}`;
@@ -146,7 +146,7 @@ function lifeSeconds({ default_ttl }: CacheRules, status: number, headers: Reply
   return Number.isNaN(until) ? undefined : Math.floor((until - (Number.isNaN(from) ? Date.now() : from)) / 1000) - age;
 }
 
-/** Cookies are a matter of the rules; what is in the key already needs no second place. */
+/** Cookies are a matter of the rules, and what is in the key already does not have to be in it twice. */
 function varyOf(vary: string, inKey: readonly string[]): string[] | undefined {
   const names = [...new Set(vary.split(',').map((name) => name.trim().toLowerCase()))].filter(
     (name) => name !== '' && name !== 'cookie' && !inKey.includes(name),

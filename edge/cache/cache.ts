@@ -28,7 +28,7 @@ export type Lookup = Settled | { kind: 'wait'; outcome: Promise<Settled> };
 
 export interface EdgeCache {
   lookup(environment: Pick<EdgeEnvironment, 'cluster' | 'deployment'>, rules: CacheRules, exchange: Exchange): Lookup;
-  /** Of an environment that is gone. A new deployment needs no call. */
+  /** Forgets the replies of an environment that is gone. A new deployment needs no call. */
   forget(cluster: string): void;
   readonly bytes: number;
 }
@@ -39,7 +39,7 @@ type Entry =
   | { kind: 'reply'; reply: KeptReply; until: number; bytes: number }
   /** The reply to this key varies by these, and is under a key of its own. */
   | { kind: 'varies'; names: string[]; bytes: number }
-  /** Not for keeping, so nobody waits for it. */
+  /** The reply is not for keeping, so nobody waits for it. */
   | { kind: 'passing'; until: number; bytes: number };
 
 interface Part {
@@ -56,16 +56,16 @@ interface Flight {
 }
 
 const standardBytesMax = 128 * 1024 * 1024;
-/** Of all the memory: what one reply may take, and how much is given up at once. */
+/** Shares of all the memory: what one reply may take, and how much is given up at once. */
 const objectShare = 1 / 16;
 const evictedShare = 1 / 32;
-/** On top of that: what replies on their way may take together. */
+/** What replies on their way may take together, on top of all that is kept; as a share of it. */
 const pendingShare = 1 / 4;
 const objectBytesMaxOfAll = 16 * 1024 * 1024;
 const passingSeconds = 30;
 const waitSeconds = 10;
 const waitersMax = 1000;
-/** Of an entry besides its body: the maps it is in, and the objects. */
+/** What an entry takes besides its body: the maps that it is in, and the objects. */
 const entryBytes = 400;
 
 const bypass: Settled = { kind: 'bypass' };
@@ -127,7 +127,7 @@ class MemoryCache implements EdgeCache {
     if (entry?.kind === 'reply' && entry.until > performance.now()) return { kind: 'hit', reply: replyFrom(entry.reply, exchange) };
     if (exchange.method === 'HEAD') return missWithoutStore;
     const isPassing = entry?.kind === 'passing' && entry.until > performance.now();
-    // One that has expired was for keeping once; of others only the rules can tell.
+    // An entry that has expired was for keeping once; of a new one only the rules can tell.
     if (isPassing || (entry?.kind !== 'reply' && rules.default_ttl === 0))
       return { kind: 'miss', store: this.#store(part, rules, exchange) };
     const flight = part.flights.get(key);
@@ -135,7 +135,7 @@ class MemoryCache implements EdgeCache {
     return { kind: 'miss', store: this.#lead(part, rules, exchange, key, { waiting: [], timer: undefined }) };
   }
 
-  /** Others who ask for the same wait for this one. */
+  /** Whoever else asks for the same reply waits for this request. */
   #lead(part: Part, rules: CacheRules, exchange: Exchange, key: string, flight: Flight): Store {
     part.flights.set(key, flight);
     return this.#store(part, rules, exchange, (outcome) => {
@@ -188,7 +188,7 @@ class MemoryCache implements EdgeCache {
     this.bytes -= entry.bytes;
   }
 
-  /** Some at once, so that looking for the largest part is seldom. */
+  /** Evicts several entries at once, so that the largest part does not have to be looked for often. */
   #evict() {
     let largest: Part | undefined;
     for (const part of this.#parts.values()) if (part.bytes > (largest?.bytes ?? -1)) largest = part;

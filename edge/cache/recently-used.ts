@@ -1,11 +1,11 @@
 /** What was used lately, up to a weight in all: entries, or bytes. */
 export interface RecentlyUsed<Value> {
   get(key: string): Value | undefined;
-  /** What weighs too much to be kept is not. */
+  /** An entry that weighs too much is not kept. */
   set(key: string, value: Value, weight: number): void;
 }
 
-/** One entry is never more than this part of all. */
+/** No entry takes more than this share of the whole. */
 const entryShare = 1 / 8;
 
 export function recentlyUsed<Value>(weightMax: number): RecentlyUsed<Value> {

@@ -18,7 +18,7 @@ export function readAddress(address: string): Words | undefined {
   return isIPv6(plain) ? readSixteenBytes(plain) : undefined;
 }
 
-/** Whom to count an address for: of IPv6 whoever has one has 2^64 of them. */
+/** Whom an address is counted for: whoever has one address of IPv6 has 2^64 of them. */
 export function countedAs(address: string): string {
   if (!address.includes(':')) return address;
   const [a, b, c] = readAddress(address) ?? [0, 0, mappedPrefix];

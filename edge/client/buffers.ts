@@ -2,7 +2,7 @@
 
 const bufferBytes = 128 * 1024;
 const kept: Buffer[] = [];
-/** 16 MiB stay with us at most. */
+/** At most 16 MiB are kept. */
 const keptMax = 128;
 
 export const borrowBuffer = (): Buffer => kept.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
@@ -11,5 +11,5 @@ export function giveBack(buffer: Buffer) {
   if (kept.length < keptMax) kept.push(buffer);
 }
 
-/** All upstream connections read into this one; whoever keeps more than a moment's worth copies, or borrows one to read into. */
+/** All upstream connections read into this buffer. Whoever keeps bytes for more than a moment copies them, or borrows a buffer to read into. */
 export const scratch = Buffer.allocUnsafeSlow(bufferBytes);

@@ -12,7 +12,7 @@ export class ConcurrencyLimits {
     this.#limits = limits;
   }
 
-  /** False: one of them has too many; nothing is counted then. */
+  /** False: the address or the environment has too many under way; nothing is counted then. */
   enter(address: string, cluster: string): boolean {
     const counted = countedAs(address);
     const ofAddress = this.#ofAddress.get(counted) ?? 0;

@@ -21,9 +21,9 @@ interface OfAddress<Connection> {
 export class ConnectionPlaces<Connection> {
   readonly #limits: PlaceLimits;
   readonly #dismiss: (connection: Connection) => void;
-  /** With the address that each is counted for. */
+  /** All connections, with the address that each is counted for. */
   readonly #taken = new Map<Connection, string>();
-  /** Sets keep the order in which their elements came. */
+  /** Those that have not asked for anything yet, the oldest first: sets keep the order in which their elements came. */
   readonly #silent = new Set<Connection>();
   readonly #ofAddress = new Map<string, OfAddress<Connection>>();
 
@@ -41,7 +41,7 @@ export class ConnectionPlaces<Connection> {
     return this.#taken.keys();
   }
 
-  /** Undefined: there is a place for one more of this address. One that others come through, such as a proxy, has no bound of its own. */
+  /** Undefined: there is room for one more connection of this address. An address that others come through, such as a proxy, has no bound of its own. */
   makeRoom(address: string, hasOwnBound = true): Crowded | undefined {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     const own = this.#ofAddress.get(address);
@@ -58,7 +58,7 @@ export class ConnectionPlaces<Connection> {
     this.#taken.set(connection, address);
   }
 
-  /** It has asked for something: its place is its own from now on. */
+  /** The connection has asked for something: from now on it gives way to no other. */
   keep(connection: Connection) {
     if (this.#silent.delete(connection)) this.#ofAddress.get(this.#taken.get(connection) ?? '')?.silent.delete(connection);
   }
@@ -101,7 +101,7 @@ export function crowdedReply(crowded: Crowded): string {
   return `${head}\r\nRetry-After: ${retryAfterSeconds}\r\nConnection: close\r\n\r\n${sentence}\n`;
 }
 
-/** Those who are being told have no place; so only so many are, and others are cut off. */
+/** Connections that are being refused are counted nowhere else; so only so many are told why, and others are cut off. */
 const beingToldMax = 200;
 const lastWordsMilliseconds = 1000;
 let beingTold = 0;

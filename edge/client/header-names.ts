@@ -3,7 +3,7 @@
 export type HeaderKind =
   /** Goes on as it came. */
   | 'end-to-end'
-  /** Of one connection; never goes on. */
+  /** Holds for one connection, and never goes on. */
   | 'hop-by-hop'
   /** Told by the edge; whoever else says it is not believed. */
   | 'told-by-edge'
@@ -120,7 +120,7 @@ export function headerName(name: string): HeaderName {
   return header;
 }
 
-/** Of what is kept for long: a part of a text is a window on all of it, which it keeps from being freed. */
+/** For text that is kept for long: a part of a text is a window on all of it, and keeps all of it from being freed. */
 export const copyOf = (text: string) => Buffer.from(text, 'latin1').toString('latin1');
 
 const invalid: HeaderName = { lower: '', inRequest: 'invalid', inReply: 'invalid' };

@@ -19,16 +19,16 @@ function sendAll() {
 
 export class Outgoing {
   readonly socket: Socket;
-  /** Since the beginning, as handed to `write`. */
+  /** How many bytes were handed to `write` so far. */
   bytes = 0;
   /** What is unsent, as long as it is text alone; else it is in `#pieces`. */
   #text = '';
   #pieces: (string | Buffer)[] = [];
   #lent: Buffer[] = [];
   #unsentBytes = 0;
-  /** Of texts that the kernel did not take at once. */
+  /** How many bytes of text the kernel did not take at once. */
   #laterBytes = 0;
-  /** With the socket, when it was asked last whether that has moved. */
+  /** How many bytes were with the socket when `hasMoved` was asked last. */
   #bytesSeen = 0;
   #isDue = false;
   #isEnding = false;
@@ -69,7 +69,7 @@ export class Outgoing {
     return this.#laterBytes + this.socket.writableLength;
   }
 
-  /** Something is with the socket, and not as much as when this was asked last. */
+  /** Whether the socket has sent some of its bytes since this was asked last. */
   hasMoved(): boolean {
     const before = this.#bytesSeen;
     this.#bytesSeen = this.bytesInSocket;
@@ -82,7 +82,7 @@ export class Outgoing {
     return this.write(piece);
   }
 
-  /** After what is written. */
+  /** Ends the socket after all that was written. */
   end() {
     this.#isEnding = true;
     this.#becomeDue();
@@ -126,7 +126,7 @@ export class Outgoing {
     if (pieces.length === 0 && lent.length === 0 && last !== undefined) return void this.socket.write(last, 'latin1');
     this.socket.cork();
     for (const piece of pieces) this.socket.write(piece, 'latin1');
-    // Also called when it failed; the buffers of a socket that was destroyed under a write are left to the garbage collector.
+    // The callback also comes after a failure; the buffers of a socket that was destroyed under a write are left to the garbage collector.
     if (last !== undefined) {
       this.socket.write(last, 'latin1', (error) => {
         if (!error) lent.forEach(giveBack);

@@ -5,7 +5,7 @@
  */
 import { Turns, type Shares } from './turns.ts';
 
-/** Of pieces, each what the system reads at once. */
+/** In pieces, each of which is what the system reads at once. */
 const shares: Shares = { alone: 128, amongOthers: 16 };
 
 export interface Source {
@@ -13,14 +13,14 @@ export interface Source {
   takeTurn(): void;
 }
 
-/** A socket that is read from, and whose share that takes of. */
+/** A socket that is read from, and the owner whose share that takes of. */
 export class Reader {
   readonly #turns: ReadingTurns;
   readonly #source: Source;
   #isOver = false;
   owner: string | undefined;
   isWaiting = false;
-  /** In this turn it may be read from once for what is counted already. */
+  /** The turn in which one read of it is already counted. */
   countedTurn: number | undefined;
 
   constructor(turns: ReadingTurns, source: Source) {
@@ -62,7 +62,7 @@ export class Reader {
 
 export class ReadingTurns {
   readonly #turns = new Turns(shares);
-  /** By owner, those that do not wait. */
+  /** The readers that do not wait for a turn, by owner. */
   readonly #joined = new Map<string, Set<Reader>>();
 
   join(reader: Reader, owner: string) {

@@ -8,17 +8,17 @@ export interface BodySink {
   onBodyEnd(trailers: readonly string[]): void;
 }
 
-/** What may be at hand of a body that nobody takes yet; one read can bring a little more. */
+/** How much of a body is kept while nobody takes it; one read can bring a little more. */
 export const waitingBytesMax = 32 * 1024;
 
 export class RequestBody {
   /** Undefined: not told beforehand. */
   readonly length: number | undefined;
   readonly isChunked: boolean;
-  /** Arrived so far. */
+  /** How many have arrived so far. */
   bytes = 0;
   isWhole = false;
-  /** The taker has no room. */
+  /** Whoever takes the body has no room. */
   isBlocked = false;
   #waiting: Buffer[] = [];
   waitingBytes = 0;
@@ -63,7 +63,7 @@ export class RequestBody {
     if (this.isWhole) sink.onBodyEnd(this.#trailers);
   }
 
-  /** Nobody wants it any more. */
+  /** Nobody wants the body any more. */
   discard() {
     this.flowTo(nowhere);
     this.isBlocked = false;

@@ -18,7 +18,7 @@ export interface ReadHead extends RequestTarget {
   upgrade: string | undefined;
 }
 
-/** What makes a request one that nobody should answer but with 400. The parser has refused worse before. */
+/** Undefined: the request deserves nothing but 400. The parser has refused worse ones before. */
 export function readHead({ method, target, headers, major, minor }: RequestHead): ReadHead | undefined {
   if (major !== 1) return undefined;
   let [host, connection, userAgent, referer, stickyTo]: (string | undefined)[] = [];

@@ -9,7 +9,7 @@ import { ClientReading } from './client-reading.ts';
 export interface RequestHead {
   method: string;
   target: string;
-  /** Of HTTP. */
+  /** The version of HTTP: `major` and `minor`. */
   major: number;
   minor: number;
   /** Name, value, name, value; as they came. */
@@ -24,7 +24,7 @@ export interface RequestEvents {
   onHead(head: RequestHead): boolean;
   onBody(chunk: Buffer): void;
   onEnd(trailers: string[]): void;
-  /** It has read by itself. `rest` is what it did not take: what stands behind a request that asked for another protocol. */
+  /** The parser has read by itself. `rest` is what it did not take: what stands behind a request that asked for another protocol. */
   onRead(rest: Buffer): void;
   onRefused(refused: Refused): void;
 }
@@ -57,7 +57,7 @@ export class RequestParser {
     parser[HTTPParser.kOnExecute] = (taken: number | Failed) => this.#onExecuted(taken);
   }
 
-  /** It reads by itself from here on, where it can. */
+  /** From here on the parser reads the socket by itself, where it can. */
   readFrom(socket: Socket): ClientReading {
     return new ClientReading(socket, this.#parser);
   }
@@ -79,12 +79,12 @@ export class RequestParser {
     return taken.code === 'HPE_HEADER_OVERFLOW' ? 'too-large' : 'malformed';
   }
 
-  /** Not from within one of the events. */
+  /** Must not be called from within one of the events. */
   close() {
     this.#parser.close();
   }
 
-  /** The parser hands over what it has each 32 lines; of trailers, all. */
+  /** The parser hands over header lines 32 at a time, and all trailers at once. */
   #collect(lines: string[]) {
     this.#lines.push(...lines);
     if (this.#lines.length > 2 * this.#headerLinesMax) {

@@ -35,7 +35,7 @@ const slash = 47;
 let lastAuthority = '';
 let lastHost: string | undefined = '';
 
-/** Most come again and again, so the last is remembered. */
+/** Most hosts come again and again, so the last one is remembered. */
 function hostOf(authority: string): string | undefined {
   if (authority === lastAuthority) return lastHost;
   lastAuthority = authority;

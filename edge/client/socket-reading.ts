@@ -8,19 +8,19 @@ import type { Socket } from 'node:net';
 
 export interface ReadingHandle {
   isStreamBase: boolean;
-  /** Both answer 0, or the number of an error. */
+  /** `readStart` and `readStop` answer 0, or the number of an error. */
   readStart(): number;
   readStop(): number;
 }
 
 export class SocketReading {
-  /** For want of room. */
+  /** Whoever takes the bytes has no room. */
   isPaused = false;
   #awaitsTurn = false;
   readonly #socket: Socket;
   readonly #handle: ReadingHandle | undefined;
 
-  /** Of a socket that is connected: until then it may take another handle. */
+  /** The socket must be connected: until then it may take another handle. */
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#handle = readingHandleOf(socket);
@@ -59,7 +59,7 @@ export class SocketReading {
   }
 }
 
-/** TLS has its own, which wants more care than it gives back. */
+/** A socket of TLS has a handle of its own, which would take more care than it saves time. */
 export function readingHandleOf(socket: Socket): ReadingHandle | undefined {
   if ('encrypted' in socket) return undefined;
   const { _handle: handle } = socket as Socket & { _handle?: Partial<ReadingHandle> | null };

@@ -4,9 +4,9 @@
  */
 
 export interface Shares {
-  /** Enough to work in batches, which is what makes a request cheap; few enough that one time around stays short. */
+  /** The share of an owner that is alone: enough to work in batches, which makes a request cheap, and few enough that one time around stays short. */
   alone: number;
-  /** While several are visited: dearer, but a time around is a fraction as long, and each waits for a few of them. */
+  /** The share while several owners are visited: a request costs more, but one time around is shorter, and everybody waits for only a few of them. */
   amongOthers: number;
 }
 

@@ -33,7 +33,7 @@ function readInternals(): Internals | undefined {
 }
 
 const internals = readInternals();
-/** A request that the kernel took at once leaves its object as it was. */
+/** A write that the kernel took at once leaves its request object unused, so it serves the next one. */
 let spare = internals && new internals.WriteWrap();
 
 /**
@@ -57,7 +57,7 @@ export function writeNow(socket: Socket, text: string, onLater: (sent: Promise<v
   return true;
 }
 
-/** TLS has its own, which wants more care than it gives back. */
+/** A socket of TLS has a handle of its own, which would take more care than it saves time. */
 function handleOf(socket: Socket): Handle | undefined {
   if ('encrypted' in socket) return undefined;
   const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };

@@ -8,7 +8,7 @@ export function isNotModified(headers: Exchange['headers'], etag: string | undef
   return since !== undefined && lastModified !== undefined && Date.parse(lastModified) <= Date.parse(since);
 }
 
-/** Whether a range may be cut out of what is there now: it is what the client has a part of. A weak tag is never enough. */
+/** Whether a range may be cut out of the file as it is now: the client must have a part of just this version. A weak tag is never enough. */
 export function isStillTheSame(ifRange: string | undefined, etag: string, lastModified: string | undefined): boolean {
   return (
     ifRange === undefined ||

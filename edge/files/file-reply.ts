@@ -26,16 +26,16 @@ export interface FileSettings {
 }
 type Encoding = 'br' | 'gzip';
 
-/** Read at once, which takes less than asking another thread to. */
+/** Smaller files are read at once, which takes less time than asking another thread to do it. */
 const smallBytesMax = 64 * 1024;
 const compressedBytesMin = 1024;
 const compressedBytesMax = 2 * 1024 * 1024;
 const compressionsMax = 4;
 const keptBytesMax = 64 * 1024 * 1024;
-/** Builds often give files a time of long ago, the same for all and for ever; it says nothing. */
+/** Builds often give all files the same time of long ago, which says nothing about when they changed. */
 const timeMin = Date.UTC(1990);
 
-/** Small files of folders that never change, and compressed ones of all. */
+/** Small files of folders that never change, and compressed files of all folders. */
 const keptFiles = recentlyUsed<Content>(keptBytesMax);
 const keptCompressed = recentlyUsed<Buffer>(keptBytesMax);
 const compressing = new Map<string, Promise<Buffer>>();
@@ -98,7 +98,7 @@ const identityOf = (host: string, stat: Stats): Identity => ({
   lastModified: stat.mtimeMs < timeMin ? undefined : new Date(stat.mtimeMs).toUTCString(),
 });
 
-/** Differs where the bytes may: also between two folders in which all files have the same time. */
+/** Two files whose bytes may differ have different tags, also in folders in which all files have the same time. */
 const tagOf = (host: string, { ino, size, mtimeMs }: Stats) =>
   `${hash(host).toString(36)}-${ino.toString(36)}-${Math.round(mtimeMs * 1000).toString(36)}-${size.toString(36)}`;
 
@@ -165,7 +165,7 @@ function headersOf({
   return [...[...own, ...expiry].filter(([name]) => name === 'Vary' || !names.has(name.toLowerCase())), ...set];
 }
 
-/** Those that say how the reply is sent, which nobody but the sender knows. */
+/** Headers that say how the reply is sent, which nobody but the sender knows. */
 const headersNotSet: ReadonlySet<string> = new Set([
   'connection',
   'content-encoding',
@@ -179,7 +179,7 @@ const headersNotSet: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** First and last byte. Undefined: all of it, also where the range cannot be read or is several. */
+/** First and last byte. Undefined: the whole file, also where the range cannot be read or is more than one. */
 function rangeIn(
   { method, headers }: Exchange,
   size: number,
@@ -195,7 +195,7 @@ function rangeIn(
   return start >= size ? 'beyond' : [start, end];
 }
 
-/** Those that the client takes and we can make, the better first. */
+/** The encodings that the client takes and the edge can make, the best first. */
 function encodingsIn(accept: string | undefined): Encoding[] {
   if (accept === undefined) return [];
   const known = keptEncodings.get(accept);
@@ -205,7 +205,7 @@ function encodingsIn(accept: string | undefined): Encoding[] {
   return encodings;
 }
 
-/** Clients say it in a few ways, again and again. */
+/** Clients send the same few values again and again. */
 const keptEncodings = recentlyUsed<Encoding[]>(200);
 
 function readEncodings(accept: string): Encoding[] {
@@ -242,9 +242,9 @@ async function compressedReply(exchange: Exchange, shown: Shown & { encoding: En
   return replyOf(exchange, { ...shown, content: { host, tag, lastModified, size: bytes.length, bytes } });
 }
 
-/** Undefined: there is enough to compress already, or it did not become smaller. */
+/** Undefined: enough is being compressed already, or the file did not become smaller. */
 async function compressed(content: Content, encoding: Encoding): Promise<Buffer | undefined> {
-  // The tag alone could be met on purpose by the file of another application, which knows it from our replies.
+  // Another application could make a file with the same tag on purpose, as replies tell it; so the file's path is part of the key.
   const key = `${encoding} ${content.tag} ${content.host}`;
   const known = keptCompressed.get(key) ?? compressing.get(key);
   if (known) return known;

@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, openSync, readlinkSync } from 'node:fs';
 
-/** Takes hold of a file without opening it; Node has no name for it. */
+/** O_PATH: takes hold of a file without opening it. Node has no name for it. */
 export const onlyPath = 0o10000000;
 
 export const isAt = (fd: number, path: string) => readlinkSync(`/proc/self/fd/${fd}`) === path;

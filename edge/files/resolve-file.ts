@@ -18,12 +18,12 @@ import type { FilesAt } from '../routing/table.ts';
 export type Resolved = { kind: 'file'; host: string; bytes: number; isImmutable: boolean } | { kind: 'folder' } | { kind: 'nothing' };
 
 const linksMax = 16;
-/** Of a path with all the links in it: looks at the disk, of a microsecond or two each. */
+/** Looks at the disk for one path, with all the links in it; each takes a microsecond or two. */
 const stepsMax = 300;
-/** As the system has it: longer ones cannot be opened. */
+/** The system's own limit: longer paths cannot be opened. */
 const pathCharactersMax = 4096;
 const keptCharactersMax = 8 * 1024 * 1024;
-/** Of an entry, besides its key. */
+/** What an entry weighs besides its key. */
 const entryCharacters = 100;
 
 const nothing: Resolved = { kind: 'nothing' };
@@ -49,7 +49,7 @@ interface MountSource {
 
 const views = new WeakMap<readonly FilesAt[], View>();
 let viewsInAll = 0;
-/** Of paths that lead through nothing but what never changes. */
+/** Results for paths that lead only through folders that never change. */
 const resolutions = recentlyUsed<Resolved>(keptCharactersMax);
 
 export function resolveFile(files: readonly FilesAt[], path: string): Resolved {
@@ -168,7 +168,7 @@ function viewOf(files: readonly FilesAt[]): View {
   return view;
 }
 
-/** Links on the way to a volume are those of whoever runs this machine. One that is not there yet may come. */
+/** Links on the way to a volume belong to whoever runs this machine, and are followed. A volume that is not there yet may still come. */
 function mountOf({ mounts }: View, at: string): Mount {
   const mount = mounts.get(at);
   if (!mount) return { host: undefined, isImmutable: true };
@@ -193,7 +193,7 @@ export interface OpenFile {
   file: FileHandle;
 }
 
-/** At once, for small ones. Undefined: it is no longer there, no longer small, or not what was found. */
+/** Reads a small file at once. Undefined: it is no longer there, no longer small, or not the file that was found. */
 export function readFileAt(host: string, bytesMax: number): FileBytes | undefined {
   let fd: number | undefined;
   try {
@@ -219,7 +219,7 @@ export async function openFileAt(host: string): Promise<OpenFile | undefined> {
     const stat = await file.stat();
     if (isAt(file.fd, host) && stat.isFile()) return { stat, file };
   } catch {
-    /** As if there were nothing. */
+    /** What cannot be opened is treated as not there. */
   }
   await file.close();
   return undefined;

@@ -33,9 +33,9 @@ export type FileAnswer =
 type Rule = Pick<Location, 'allow' | 'scripts' | 'passthru' | 'expires' | 'headers'>;
 interface Governing {
   location: Location;
-  /** Without a slash at the end. */
+  /** The path of the location, without a slash at the end. */
   at: string;
-  /** In the container, what stands in place of it. */
+  /** The folder of the container that `at` stands for. */
   root: string;
 }
 /** A path with what holds for it. */
@@ -47,7 +47,7 @@ interface Asked extends Governing {
   variables: Variables;
 }
 
-/** Parts of one path that look like scripts and are asked for. */
+/** How many parts of one path that look like scripts are looked for on the disk. */
 const scriptsMax = 5;
 
 const pass: FileAnswer = { kind: 'pass' };
@@ -77,7 +77,7 @@ const isPlain = (decoded: string, path: string) =>
 
 interface Locations {
   byPath: Map<string, Governing>;
-  /** Of their paths: one that is asked for is cut only to these. */
+  /** The lengths of the locations' paths: a request's path is cut only to these. */
   lengths: ReadonlySet<number>;
 }
 const locationsOf = new WeakMap<Upstream, Locations>();
@@ -110,7 +110,7 @@ interface Rules {
 }
 const rulesOf = new WeakMap<Location, Rules | 'none'>();
 
-/** Undefined: a rule might forbid it, but that cannot be told. */
+/** Undefined: a rule might forbid the path, but that cannot be decided. */
 function ask(upstream: Upstream, exchange: Exchange, governed: Governing, path: string): Asked | undefined {
   const { location } = governed;
   const known = rulesOf.get(location) ?? readRules(location);
@@ -165,7 +165,7 @@ const indexOf = (asked: Asked) =>
   asked.location.index.find((name) => isPlain(`/${name}`, '') && find(asked, `${withSlash(asked.path)}${name}`).kind === 'file');
 const withSlash = (path: string) => (path.endsWith('/') ? path : `${path}/`);
 
-/** As if its name had been asked for: rules for that name hold. */
+/** Answers as if the name of the index had been asked for: rules for that name hold. */
 function indexAnswer({ upstream, exchange, location, at, root, path }: Asked, name: string): FileAnswer | Promise<FileAnswer> {
   const asked = ask(upstream, exchange, { location, at, root }, path + name);
   if (!asked) return { kind: 'unavailable' };
@@ -217,14 +217,14 @@ function scriptIn(asked: Asked): FileAnswer | undefined {
   return undefined;
 }
 
-/** To the application, if it is let through to it; else what is said. */
+/** Passes the request to the application where the location lets it through; otherwise gives this answer. */
 function otherwise(asked: Asked, answer: FileAnswer): FileAnswer {
   const { upstream, rule } = asked;
   if (rule.passthru === false) return answer;
   return upstream.protocol === 'http' ? pass : (frontController(asked, rule.passthru) ?? notFound);
 }
 
-/** A path of the site like any other, so its own location says where it is. */
+/** The front controller is a path of the site like any other, so its own location says where it is. */
 function frontController(asked: Asked, passthru: string | true): FileAnswer | undefined {
   const text = passthru === true ? `/${asked.location.index.find(isScript) ?? 'index.php'}` : fillIn(passthru, asked.variables);
   const [path = '', query] = text.split(/\?(.*)/s);

@@ -30,10 +30,10 @@ const flushMilliseconds = 1000;
 const waitingCharactersMax = 16_000_000;
 const partCharactersMax = 2048;
 const errorCharactersMax = 8192;
-/** For a log that is being put aside when the process ends. */
+/** How often a last write is tried where the log is being rotated when the process ends. */
 const lastAttemptsMax = 20;
 const lastAttemptMilliseconds = 250;
-/** No app is called so. */
+/** The folder for lines that belong to no app; no app can have this name. */
 const noApp = '@edge';
 
 /** `onFull` is told the file, as `putLogAside` wants to know it. */
@@ -43,7 +43,7 @@ export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (
   let dropped = 0;
   let flushing: Promise<void> | undefined;
 
-  /** Lines that came later stand after it. */
+  /** Puts lines back that could not be written; lines that came later stand after them. */
   const putBack = (file: string, taken: WaitingLines) => {
     const later = waiting.get(file);
     if (later) taken.addAll(later);
@@ -124,7 +124,7 @@ async function append(file: string, bytes: Buffer, mayMakeFolder: boolean): Prom
   }
 }
 
-/** For the main process alone, as two would put aside what the other has just begun. */
+/** For the main process alone: of two, one would rotate the log that the other has just begun. */
 export async function putLogAside(logs: string, name: string): Promise<void> {
   const file = join(logs, name);
   if ((await stat(file)).size <= logBytesMax || (await isBeingCut(file))) return;
@@ -157,10 +157,10 @@ function shown(part: string): string {
   return notPlain.test(bounded) ? bounded.replaceAll(everyNotPlain, escaped) : bounded;
 }
 
-/** Of a character beyond latin-1 the lower byte would be a lie, so all of its number is shown. */
+/** For a character beyond Latin-1 its lower byte would be a lie, so its whole number is shown. */
 const escaped = (character: string) => `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
-/** All that milliseconds can be behind the dot. */
+/** The milliseconds of a time, as three digits. */
 const thousandths = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
 
 function secondsOf(milliseconds: number): string {

@@ -17,13 +17,13 @@ export interface RequestRecord {
   query: string;
   /** What the client was told; 499 when it left before that, 101 for a connection that was taken over. */
   status: number;
-  /** Of the body, as it came. */
+  /** Bytes of the body, as it came. */
   bytes_in: number;
-  /** Of head and body, as given to the socket. */
+  /** Bytes of head and body, as given to the socket. */
   bytes_out: number;
-  /** Waiting while the environment was held or asleep. */
+  /** How long the request waited while the environment was held or asleep. */
   held_ms: number;
-  /** Until a new connection to the instance stood; 0 where one was at hand, null where none was needed. */
+  /** How long a new connection to the instance took; 0 where one was at hand, null where none was needed. */
   connect_ms: number | null;
   /** From the head of the request to that of the reply; null where an instance gave none. */
   first_byte_ms: number | null;

@@ -10,10 +10,10 @@ import { copyFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 
 export const logBytesMax = 8_000_000;
-/** Beside the one that grows. */
+/** How many are kept beside the log that grows. */
 export const rotatedLogsMax = 2;
 
-/** When lines of it were written, where they do not say so themselves. It goes with its log. */
+/** The file that tells when lines of a log were written, where they do not say so themselves. It is rotated with its log. */
 export const timesOf = (log: string) => join(dirname(log), `.${basename(log)}.times`);
 export const rotatedLogOf = (log: string, age: number) => (age === 0 ? log : `${log}.${age}`);
 
@@ -30,7 +30,7 @@ export async function rotateLog(log: string): Promise<void> {
   await truncate(log);
 }
 
-/** What takes its place may not be there, and is then none. */
+/** What is to be moved may not be there; then the old file at `to` is removed. */
 async function move(from: string, to: string) {
   await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -38,9 +38,9 @@ async function move(from: string, to: string) {
   });
 }
 
-/** Of one append, from the look at the announcement to its last byte. */
+/** How long one append may take, from the look at the announcement to its last byte. */
 const appendMillisecondsMax = 2000;
-/** Whoever announced it has died. */
+/** An announcement that is older was made by a process that has died. */
 const announcementMillisecondsMax = 4 * appendMillisecondsMax;
 const announcementOf = (log: string) => join(dirname(log), `.${basename(log)}.cut`);
 

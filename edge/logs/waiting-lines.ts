@@ -18,7 +18,7 @@ export class WaitingLines {
     if (this.#text.length >= partCharacters) this.#endPart();
   }
 
-  /** What came later, behind these. */
+  /** Adds lines that came later behind these. */
   addAll(later: WaitingLines) {
     this.count += later.count;
     this.characters += later.characters;

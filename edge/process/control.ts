@@ -33,12 +33,12 @@ export interface EdgeStatus {
   version: string;
   node: string;
   pid: number;
-  /** Starts the main process again when it fails; while a predecessor finishes, that one. */
+  /** The process that starts the main process again when it fails; while a predecessor finishes, that predecessor. */
   parent_pid: number;
   started_at: string;
   listeners: Listener[];
   environments: number;
-  /** Hosts that several environments have in their routes, and whose it is; the others' tables are out of date. */
+  /** Hosts that several environments have in their routes, and who owns each; the others' tables are out of date. */
   contested: { host: string; owner: string; others: string[] }[];
   /** Files of the table that could not be read at the start. */
   set_aside: string[];
@@ -136,7 +136,7 @@ export async function openControl(address: string, operations: ControlOperations
   };
 }
 
-/** What processes that were killed left. */
+/** Removes sockets that killed processes left. */
 function removeAbandoned(address: string) {
   for (const name of readdirSync(dirname(address))) {
     if (!name.startsWith(`${basename(address)}.`)) continue;

@@ -52,12 +52,12 @@ const processes = startProcesses(settingsFile, settings, () => table.environment
   },
 });
 
-/** While the processes start. */
+/** The table is loaded while the processes start. */
 const loaded = tableFolder.load();
 for (const environment of loaded.environments) table.put(environment);
 for (const file of loaded.setAside) console.error(`edge: ${file} of the table could not be read and was set aside`);
 
-/** Ours, and those that the version before has still to finish. */
+/** Asks our processes, and those of the version before that still finish requests. */
 async function askEveryone<K extends keyof Asks>(kind: K, ask: Asks[K]['ask'], secondsMax?: number): Promise<Asks[K]['answer'][]> {
   const [ours, theirs] = await Promise.all([
     processes.askAll(kind, ask, secondsMax),
@@ -150,7 +150,7 @@ async function finish(secondsMax: number) {
   process.exit(0);
 }
 
-/** Stopped, it has given also our requests their time. Otherwise the guard starts another, beside which our processes finish. */
+/** A successor that was stopped has waited for our requests too. After any other end the guard starts another one, beside which our processes finish. */
 function endWithSuccessor(exitCode: unknown) {
   if (exitCode === 0) processes.kill();
   process.exit(0);

@@ -13,7 +13,7 @@ import { drainSecondsMax, firstDescriptor, readSettings, tableFolderOf } from '.
 import { openTableFolder } from '../routing/table-folder.ts';
 
 const backlog = 4096;
-/** After a bug one does not know what else is wrong. */
+/** After a bug nobody knows what else is wrong, so the process ends soon. */
 const failingSecondsMax = 10;
 const followMilliseconds = 500;
 

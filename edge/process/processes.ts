@@ -12,11 +12,11 @@ import { firstDescriptor, type EdgeSettings } from './settings.ts';
 import type { EdgeEnvironment } from '../routing/table.ts';
 
 export interface Processes {
-  /** Of every one that is there, also of those that finish. What is gone has nothing to say. */
+  /** The answers of all processes that are there, also of those that only finish requests. One that ends meanwhile gives none. */
   askAll<K extends keyof Asks>(kind: K, ask: Asks[K]['ask'], secondsMax?: number): Promise<Asks[K]['answer'][]>;
   tellAll<K extends keyof Tellings>(kind: K, telling: Tellings[K]): void;
   status(): Promise<ProcessStatus[]>;
-  /** The first of them have the table. Rejects when one of them does not come so far. */
+  /** Settles when the first processes have the table. Rejects when one of them does not get that far. */
   readonly started: Promise<unknown>;
   /** From now on those that are to serve accept connections. */
   listen(): Promise<void>;
@@ -36,13 +36,13 @@ export interface ProcessEvents {
 const program = join(import.meta.dirname, 'process.ts');
 const environmentsPerMessage = 500;
 const aliveEverySeconds = 5;
-/** A process that still loads the program, on a small or busy machine, does not hang; who killed it would have the next one load it again. */
+/** A process that still loads the program on a small or busy machine does not hang; if it were killed, the next one would have to load it again. */
 const startSecondsMax = 120;
 const failedSoonSeconds = 10;
 const restartSecondsMax = 10;
-/** The first time at once. */
+/** The first restart is immediate. */
 const restartSeconds = (failures: number) => (failures === 0 ? 0 : Math.min(0.1 * 2 ** failures, restartSecondsMax));
-/** Beyond what it was given to finish. */
+/** Counted from the end of the time that it was given to finish. */
 const killAfterSeconds = 5;
 
 interface Serving {
@@ -99,7 +99,7 @@ export function startProcesses(
     return serving;
   };
 
-  /** The table may be loaded while the process starts. Changes that come meanwhile go the same way, and the highest version stays. */
+  /** The table may still be loading while the process starts. Changes that come meanwhile are sent the same way, and the highest version stays. */
   const bringUp = async (serving: Serving) => {
     const { child, channel } = serving;
     await once(child, 'spawn');

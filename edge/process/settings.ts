@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fields, list, oneOf, parserOf, text, textLike, wholeNumber } from '../routing/schema.ts';
 
 export interface EdgeSettings {
-  /** Of the program and of these settings; told to whoever asks for the status, so that they can see whether it is the one they want. */
+  /** The version of the program and of these settings. Whoever asks for the status is told, and can see whether it is the one they want. */
   version: string;
   /** Holds the table, the control socket and what the edge has to say. */
   folder: string;
@@ -12,7 +12,7 @@ export interface EdgeSettings {
   logs: string;
   /** In the order of the descriptors that they are listened on with: 3, 4, … */
   listeners: Listener[];
-  /** That serve requests, side by side on the same ports. */
+  /** How many processes serve requests, side by side on the same ports. */
   processes: number;
   /** Addresses or ranges whose forwarding headers are believed. */
   trusted_proxies: string[];
@@ -50,10 +50,10 @@ export const readSettings = (file: string): EdgeSettings => parseSettings(JSON.p
 /** A process that is to end lets requests finish for so long; connections that were taken over (WebSockets) end with it. */
 export const drainSecondsMax = 300;
 
-/** Who started us left the listening sockets open from here on. */
+/** Whoever started the edge left it the listening sockets, from this descriptor on. */
 export const firstDescriptor = 3;
 
 export const controlSocketOf = (folder: string) => join(folder, 'control.sock');
 export const tableFolderOf = (folder: string) => join(folder, 'table');
-/** The one that serves now, for the guard: its number and its program, a word on each line. */
+/** Tells the guard which main process serves now: its number and its program, a word on each line. */
 export const mainProcessFileOf = (folder: string) => join(folder, 'main-process');

@@ -23,7 +23,7 @@ const takeOverSecondsMax = 30;
 export interface Successor {
   pid: number;
   channel: Channel;
-  /** With its exit code. */
+  /** Settles with its exit code. */
   ended: Promise<unknown>;
 }
 
@@ -82,7 +82,7 @@ function announce({ folder }: EdgeSettings, words: string[]) {
   renameSync(`${file}.${process.pid}`, file);
 }
 
-/** The guard becomes that of our version, once we are its child: that is a moment after our parent has let go of us. */
+/** Has the guard become that of our version, once this process is its child: a moment after our parent has let go of us. */
 export async function renewGuard() {
   for (let look = 0; look < guardLooksMax; look++) {
     if (isGuard(process.ppid)) return process.kill(process.ppid, 'SIGHUP');

@@ -8,13 +8,13 @@ import { type Matcher, matcherOf } from './regexp-matcher.ts';
 import { outOfSteps, type StepBudget } from './regexp-run.ts';
 import { readRegexpTree } from './regexp-syntax.ts';
 
-/** Ten to a hundred nanoseconds each, the more the less often the expression has run. */
+/** A step takes ten to a hundred nanoseconds: the less often the expression has run, the longer. */
 const stepsMax = 60_000;
 const restMilliseconds = 100;
 const sourceCharactersMax = 2000;
 /** What making an expression ready takes. */
 const stepsPerCharacter = 10;
-/** Of the tree; more would be deeper than the stack. */
+/** How many nodes the tree may have; more would be deeper than the stack. */
 const nodesMax = 1000;
 
 export interface RegexpList {
@@ -23,7 +23,7 @@ export interface RegexpList {
 }
 export interface Match {
   index: number;
-  /** From 0, the whole match. */
+  /** What each group caught; group 0 is the whole match. */
   groups: readonly (string | undefined)[];
   named: Readonly<Record<string, string | undefined>>;
 }
@@ -55,7 +55,7 @@ function isRegexp(source: string): boolean {
   }
 }
 
-/** They are made ready when they are first asked, and no more of them in one look than there are steps for. */
+/** Expressions are made ready when they are first asked, and in one look no more of them than there are steps for. */
 export function regexpList(sources: readonly string[], unreadable: 'undecided' | 'passed over' = 'undecided'): RegexpList {
   const ready: (Regexp | undefined)[] = [];
   let restsUntil = 0;
@@ -81,7 +81,7 @@ export function regexpList(sources: readonly string[], unreadable: 'undecided' |
     try {
       return look(subject, { left: stepsMax });
     } catch (error) {
-      // A RangeError is a stack that was nearly full before it came to us.
+      // A RangeError means that the stack was nearly full before the look began.
       if (error !== outOfSteps && !(error instanceof RangeError)) throw error;
       restsUntil = performance.now() + restMilliseconds;
       return 'undecided';

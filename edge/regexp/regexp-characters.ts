@@ -10,7 +10,7 @@ export const buildCharacter =
     return at < run.input.length && test(run.input.charCodeAt(at)) ? next(run, at + 1) : -1;
   };
 
-/** One character again and again: no need to go deeper for each. */
+/** The same kind of character again and again, matched in a loop rather than by going deeper for each. */
 export function buildRun({ min, max, isLazy }: { min: number; max: number; isLazy: boolean }, test: CharacterTest, next: Part): Part {
   const lengthOfRun = (run: Run, at: number, most: number) => {
     const limit = Math.min(run.input.length - at, most);
@@ -39,7 +39,7 @@ export function buildRun({ min, max, isLazy }: { min: number; max: number; isLaz
   };
 }
 
-/** Of what stands for one character: itself, `.`, an escape, or a class in brackets. */
+/** The test for whatever stands for one character: itself, `.`, an escape, or a class in brackets. */
 export function characterTest(text: string, isCaseless: boolean): CharacterTest {
   if (text === '.') return (code) => code !== 10 && code !== 13 && code !== 0x2028 && code !== 0x2029;
   const { isNegated, tests } = text.startsWith('[') && text.length > 1 ? readClass(text) : { isNegated: false, tests: [readItem(text)] };
@@ -94,7 +94,7 @@ function readItem(item: string): CharacterTest {
 
 const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, b: 8, '0': 0 };
 
-/** Undefined: not one character but a kind. */
+/** Undefined: the item stands for a kind of character, not for one. */
 function codeOf(item: string): number | undefined {
   if (Object.hasOwn(kinds, item.toLowerCase())) return undefined;
   if (item.length === 1 || !item.startsWith('\\')) return item.charCodeAt(0);

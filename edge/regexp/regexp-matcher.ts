@@ -7,7 +7,7 @@ import { buildCharacter, buildRun, characterTest } from './regexp-characters.ts'
 import { outOfSteps, type Part, type Run, spend, type StepBudget } from './regexp-run.ts';
 import type { RegexpNode, RegexpTree } from './regexp-syntax.ts';
 
-/** Each is a handful of frames on the stack. */
+/** Each level is a handful of frames on the stack. */
 const depthMax = 1000;
 
 export type Matcher = (input: string, budget: StepBudget) => (string | undefined)[] | undefined;
@@ -16,7 +16,7 @@ export function matcherOf({ root, groups }: RegexpTree, isCaseless: boolean): Ma
   const building: Building = { isCaseless, loops: 0 };
   const part = build(root, (_, at) => at, building);
   const startAfter = startsOf(root);
-  // Kept from one look to the next: they come one after the other, and making them anew would take longer than most looks.
+  // One run serves all looks, which come one after the other: making a new one would take longer than most looks.
   const run: Run = {
     input: '',
     budget: { left: 0 },
@@ -151,7 +151,7 @@ function buildGroup({ group, inside }: { group: number; inside: RegexpNode }, ne
   };
 }
 
-/** What it caught stays; what it tried does not. */
+/** What a lookaround caught stays; what it tried does not. */
 function buildLook({ isBehind, isNegative, inside }: Extract<RegexpNode, { kind: 'look' }>, next: Part, building: Building): Part {
   const ahead = build(inside, isBehind ? (run, at) => (at === run.target ? at : -1) : (_, at) => at, building);
   const isFound = isBehind ? behind(ahead, widthOf(inside)) : (run: Run, at: number) => ahead(run, at) >= 0;
@@ -175,7 +175,7 @@ function nextWith(run: Run, at: number, next: Part, starts: Int32Array, ends: In
   return next(run, at);
 }
 
-/** Tried from each place that is as far back as it may be long. */
+/** Tries the part from each position that is no further back than the part may be long. */
 function behind(part: Part, [min, max]: [number, number]) {
   return (run: Run, at: number): boolean => {
     const { target } = run;
@@ -272,7 +272,7 @@ const weightOf = (node: RegexpNode): number => {
   return node.kind === 'group' || node.kind === 'look' || node.kind === 'repeat' ? weightOf(node.inside) + 3 : 1;
 };
 
-/** A group that caught nothing is always there again. */
+/** A reference to a group that caught nothing always matches. */
 function buildBack(group: number, next: Part, { isCaseless }: Building): Part {
   const fold = (text: string) => (isCaseless ? text.toLowerCase() : text);
   return (run, at) => {

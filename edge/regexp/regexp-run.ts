@@ -15,13 +15,13 @@ export interface Run {
   openings: Int32Array;
   starts: Int32Array;
   ends: Int32Array;
-  /** Of each loop, how often it went round, and from where the last time. */
+  /** For each loop: how often it went round, and where its last round began. */
   counts: Int32Array;
   lasts: Int32Array;
-  /** Where what looks behind must end. */
+  /** Where a lookbehind must end. */
   target: number;
 }
-/** From a place to where the whole match ends; -1: there is none. */
+/** Given a position, answers where the whole match ends; -1: there is none. */
 export type Part = (run: Run, at: number) => number;
 
 export function spend({ budget }: Run, steps: number) {

@@ -6,7 +6,7 @@ export type RegexpNode =
   | { kind: 'alternatives'; branches: RegexpNode[] }
   | { kind: 'group'; group: number; inside: RegexpNode }
   | { kind: 'look'; isBehind: boolean; isNegative: boolean; inside: RegexpNode }
-  /** `groups` are those inside, from and up to but without. */
+  /** `groups` are the numbers of the groups inside: the first, and the one after the last. */
   | { kind: 'repeat'; min: number; max: number; isLazy: boolean; inside: RegexpNode; groups: [from: number, to: number] }
   | { kind: 'back'; group: number };
 
@@ -24,7 +24,7 @@ interface Reader extends RegexpTree {
   depth: number;
 }
 
-/** Of groups within groups: each is a few frames on the stack. */
+/** How deep groups may be nested: each level is a few frames on the stack. */
 const depthMax = 100;
 const groupOpening = /\((?:\?(?::|<?[=!]|<([A-Za-z_$][\w$]*)>))?/y;
 const characterText = /\[(?:[^\]\\]|\\[^])*\]|\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|c[a-z]|[^])|[^]/iy;

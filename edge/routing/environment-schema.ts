@@ -35,13 +35,13 @@ export const isCluster = (text: string) => clusterPattern.test(text);
 
 const word = text(wordCharactersMax);
 const pattern = text(patternCharactersMax);
-/** What would end a header and begin another has no place in one. */
+/** A header may hold nothing that would end it and begin another. */
 const headerName = textLike(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, wordCharactersMax, 'the name of a header');
 const headerValue = textLike(/^[^\0\r\n]*$/, headerCharactersMax, 'the value of a header');
 const url = textLike(/^[^\0\r\n]*$/, addressCharactersMax, 'an address');
 const absolutePath = textLike(/^\/[^\0]*$/, addressCharactersMax, 'a path that begins with a slash');
 
-/** Of a folder inside another: names only, which lead nowhere else. */
+/** The path of a folder inside another: names only, which cannot lead out of it. */
 const pathBelow = textLike(
   /^(?:(?!\.{1,2}(?:\/|$))[^\0/]+(?:\/(?!$)|$))*$/,
   addressCharactersMax,
@@ -65,7 +65,7 @@ const cacheRules = fields<CacheRules>({
 });
 
 type RouteOf<Type extends Route['type']> = Extract<Route, { type: Type }>;
-/** What an edge of before wrote has none. */
+/** Fields that tables written by an earlier edge do not have. */
 const added = ['claim'] as const;
 
 const routeBase = {

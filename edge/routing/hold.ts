@@ -9,15 +9,15 @@ import type { Visit } from '../client/visit.ts';
 
 export interface HoldOptions {
   limits: EdgeLimits;
-  /** As it is now; undefined: there is none. */
+  /** The environment as it is now; undefined: there is none. */
   find(cluster: string): EdgeEnvironment | undefined;
   onWake(cluster: string): void;
-  /** Looks anew where it goes. */
+  /** Has the request look anew where it goes. */
   goOn(visit: Visit): void;
   onTooLong(visit: Visit): void;
 }
 
-/** A hold may be for a while only. */
+/** Whether requests have to wait now: a hold may have an end of its own. */
 export const mustWait = ({ state, holds_until = Infinity }: EdgeEnvironment): boolean =>
   state === 'sleeping' || (state === 'holding' && Date.now() < holds_until);
 
@@ -30,7 +30,7 @@ interface Held {
 export class Hold {
   readonly #options: HoldOptions;
   readonly #held = new Map<string, Set<Held>>();
-  /** Asked to wake, and not heard of since. */
+  /** Environments that were asked to wake, and that the table has not changed since. */
   readonly #waking = new Set<string>();
   #requests = 0;
   #bytes = 0;
@@ -39,7 +39,7 @@ export class Hold {
     this.#options = options;
   }
 
-  /** For which somebody waits. */
+  /** Clusters that somebody waits for. */
   get clusters() {
     return [...this.#held.keys()];
   }
@@ -60,7 +60,7 @@ export class Hold {
     return true;
   }
 
-  /** Whatever it is now, those who waited for it look again; in another of the states that wait they would only lose their place. */
+  /** Requests that waited for the environment look again, unless it is now in another state in which they would have to wait: they would only lose their place. */
   onChange(cluster: string, environment: EdgeEnvironment | undefined) {
     this.#waking.delete(cluster);
     const waiting = this.#held.get(cluster);
@@ -84,7 +84,7 @@ export class Hold {
   }
 
   #letGo(cluster: string, waiting: ReadonlySet<Held>) {
-    // As they are now: one that must wait again is not to be met a second time.
+    // A copy, so that a request that must wait again is not met a second time.
     const leaving = [...waiting];
     for (const held of leaving) {
       this.#forget(cluster, held);
@@ -109,7 +109,7 @@ export class Hold {
   }
 }
 
-/** Of a body that is not whole, as much as may still arrive. */
+/** A body that is not whole counts with as much as may still arrive of it. */
 function bytesOf({ rawHeaders, path, query, body }: Visit): number {
   const headBytes = rawHeaders.reduce((sum, text) => sum + text.length, path.length + query.length);
   return headBytes + (body.isExpected && !body.isWhole ? Math.max(body.waitingBytes, waitingBytesMax) : body.waitingBytes);

@@ -13,11 +13,11 @@ import type { HttpAccess } from './table.ts';
 
 interface Door {
   rules: { isAllowed: boolean; network: Network }[];
-  /** SHA-256 of `user:password`: of one length, so that comparing takes the same time for all. */
+  /** SHA-256 of `user:password`: all have the same length, so that comparing takes the same time for each. */
   credentials: Buffer[];
 }
 
-/** Whoever comes from an address that cannot be read comes from none, and is still among all. */
+/** Stands for an address that cannot be read: it is in no network but the one of all addresses. */
 const nowhere: Words = [0, 0, 0, 0];
 /** `open` needs no look at the request. */
 const doors = new WeakMap<HttpAccess, Door | 'open'>();

@@ -5,7 +5,7 @@
 import type { Table } from './routing.ts';
 
 export interface LastVisits {
-  /** For so long everything is known: an environment that is not named was not visited meanwhile. */
+  /** How long all visits have been noted: an environment that is not named was not visited in that time. */
   known_seconds: number;
   /** By cluster; 0 while a request is under way. */
   seconds_ago: Record<string, number>;
@@ -43,7 +43,7 @@ export class VisitsNoted {
   }
 }
 
-/** Of all processes: the last visit to any of them. Where one is new, what the one before it knew is forgotten. */
+/** Merges what all processes know: the last visit to any of them. Where a process is new, what the one before it knew is lost. */
 export function visitsOfAll(all: readonly LastVisits[]): LastVisits {
   const seconds_ago: Record<string, number> = {};
   for (const { seconds_ago: its } of all)

@@ -1,6 +1,6 @@
 /** Paths of URLs: told what they mean, and brought into one spelling. */
 
-/** What each percent-encoded byte stands for, once; undefined where they make no UTF-8, or a character that no file's name may have. */
+/** Decodes percent-encoded bytes once; undefined where they are no UTF-8, or a character that no file's name may have. */
 export function decodePath(path: string): string | undefined {
   if (!path.includes('%')) return path.includes('\0') ? undefined : path;
   try {
@@ -21,7 +21,7 @@ export function normalisePath(path: string): string {
 
 function normaliseBytes(bytes: string): string {
   const decoded = decodePath(bytes);
-  // A slash or a percent sign that was encoded is another one than one that was not.
+  // An encoded slash or percent sign means something else than a plain one, so it stays encoded.
   return decoded === undefined
     ? bytes.toUpperCase()
     : decoded.replace(/[^A-Za-z0-9._~!$&'()*+,;=:@-]/gu, (character) => encodeURIComponent(character));

@@ -20,11 +20,11 @@ import type { PathRedirect, Route } from './table.ts';
 import { fillIn, type Variables } from './template.ts';
 
 interface Redirects {
-  /** Where a path says nothing itself. */
+  /** Holds for paths that say nothing themselves. */
   expires: string;
   exact: Map<string, PathRedirect>;
   below: Map<string, PathRedirect>;
-  /** Of the paths in `below`, without a slash at the end: a request's path is cut only to these. */
+  /** The lengths of the paths in `below`, without a slash at the end: a request's path is cut only to these. */
   lengths: ReadonlySet<number>;
   regexps: RegexpList;
   regexpTargets: PathRedirect[];
@@ -35,7 +35,7 @@ const known = new WeakMap<Route, Redirects | 'none'>();
 /** Longer ones fit into no header line that clients accept. */
 const locationCharactersMax = 8192;
 
-/** A redirect of one of the route's paths; else, of a route that redirects, its own; else undefined: the request goes on. */
+/** The redirect of one of the route's paths or, of a route that redirects as a whole, its own. Undefined: the request goes on. */
 export function redirectFor(route: Route, exchange: Pick<Exchange, 'path' | 'query'>): Reply | undefined {
   let redirects = known.get(route);
   if (redirects === undefined) {
@@ -95,7 +95,7 @@ function redirectOfRoute(to: string, routePath: string, { path, query }: Pick<Ex
   return redirection(301, withQuery, -1);
 }
 
-/** Before the query and the fragment of `to`, if it has any, with exactly one slash between. */
+/** Puts the suffix before the query and the fragment of `to`, if it has any, with exactly one slash between. */
 function withSuffix(to: string, suffix: string): string {
   const end = to.search(/[?#]/);
   const [base, rest] = end === -1 ? [to, ''] : [to.slice(0, end), to.slice(end)];
@@ -106,7 +106,7 @@ function withSuffix(to: string, suffix: string): string {
   return `${rooted}${rooted.endsWith('/') ? '' : '/'}${below}${rest}`;
 }
 
-/** Fifty thousand of them are read while requests wait: no more is done than must be. */
+/** Fifty thousand redirects may be read while requests wait, so no more is done than necessary. */
 function readRedirects({ redirects: { expires, paths } }: Route): Redirects | 'none' {
   const exact = new Map<string, PathRedirect>();
   const below = new Map<string, PathRedirect>();

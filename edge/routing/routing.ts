@@ -36,18 +36,18 @@ interface Entry {
 /** One host of one environment. */
 interface Place {
   environment: EdgeEnvironment;
-  /** Of the host; 0 is from before there were any. */
+  /** The number of the claim to the host; 0 is from before there were claims. */
   claim: number;
   /** By scheme, the longest path first. */
   routes: Record<Route['scheme'], Route[]>;
 }
 
-/** A name of the DNS has no more. */
+/** A DNS name has no more. */
 const labelsMax = 127;
 
 export function openTable(): Table {
   const entries = new Map<string, Entry>();
-  /** The places of a host, its owner's first. */
+  /** The environments that have each host, its owner's first. */
   const places = new Map<string, Place[]>();
   const listeners: ChangeListener[] = [];
 

@@ -3,10 +3,10 @@
  * again in a moment after a crash: to load a library and compile its schemas takes longer than all else it does to start.
  */
 
-/** Notes what is wrong with the value, under where it stands. */
+/** Notes what is wrong with the value, under `at`: the path to where the value stands. */
 export type Check = (value: unknown, at: string, flaws: Flaws) => void;
 type Flaws = Record<string, string>;
-/** What fits is a T. */
+/** A value in which the check finds no flaw is a T. */
 export interface CheckOf<T> extends Check {
   readonly of?: T;
 }
@@ -48,13 +48,13 @@ const simple =
 
 /** An object with exactly these fields. */
 export const fields = <T extends object>(checks: { [K in keyof T]-?: Check }): CheckOf<T> => objectOf(checks, Object.keys(checks));
-/** The same, where some may be missing: what an older version wrote has not got them. */
+/** An object with these fields, of which some may be missing: an older version did not write them. */
 export const fieldsBut = <T extends object>(checks: { [K in keyof T]-?: Check }, missing: readonly (keyof T & string)[]): CheckOf<T> =>
   objectOf(
     checks,
     Object.keys(checks).filter((name) => !missing.some((it) => it === name)),
   );
-/** Any of these, and no other. */
+/** An object with any of these fields, and no other. */
 export const someFields = <T extends object>(checks: { [K in keyof T]-?: Check }): CheckOf<T> => objectOf(checks, []);
 
 function objectOf(checks: Record<string, Check>, required: string[]): Check {
@@ -71,7 +71,7 @@ function objectOf(checks: Record<string, Check>, required: string[]): Check {
   };
 }
 
-/** Which of these it is, one of its fields says. */
+/** One of these kinds of object; one of its fields says which. */
 export const kinds =
   (field: string, checks: Record<string, Check>): Check =>
   (value, at, flaws) => {
@@ -81,7 +81,7 @@ export const kinds =
     else flaws[below(at, field)] = `must be one of ${Object.keys(checks).join(', ')}`;
   };
 
-/** The second where the value has that field, otherwise the first. */
+/** Checks with the second where the value has that field, otherwise with the first. */
 export const either =
   (otherwise: Check, field: string, having: Check): Check =>
   (value, at, flaws) =>

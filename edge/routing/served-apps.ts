@@ -4,7 +4,7 @@ import type { EdgeEnvironment } from './table.ts';
 
 export interface AppsByCluster {
   has(cluster: string): boolean;
-  /** Undefined: it leads elsewhere, or nowhere. */
+  /** Undefined: the route leads to no app. */
   ofRoute(cluster: string, originalUrl: string | null): string | undefined;
   ofInstance(cluster: string, instance: string): string | undefined;
 }

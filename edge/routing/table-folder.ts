@@ -68,7 +68,7 @@ export function openTableFolder(folder: string): TableFolder {
           setAside.push(name);
         }
       }
-      // Last: whoever is killed before this holds them once more.
+      // This comes last: if the process is killed before, the next one holds the environments once more.
       if (fromBefore) writeWhole(join(folder, 'boot'), thisBoot());
       return { environments, setAside };
     },

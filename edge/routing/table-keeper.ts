@@ -31,7 +31,7 @@ export interface Audience {
   remove(clusters: string[]): Promise<void>;
 }
 
-/** More are forgotten, and the whole table is looked at instead. */
+/** Where there are more, they are forgotten, and the whole table is looked at instead. */
 const changesMax = 100_000;
 
 export function openTableKeeper(table: Table, folder: TableFolder, audience: Audience): TableKeeper {

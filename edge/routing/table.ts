@@ -42,7 +42,7 @@ export interface HttpAccess {
 interface RouteBase {
   /** As the user wrote it, `https://{default}/`: told to the application as X-Original-Route. */
   original_url: string;
-  /** Of the connection: the control plane sends a route of `https` as `http` while TLS is off. */
+  /** The scheme of the connection: the control plane sends a route of `https` as `http` while TLS is off. */
   scheme: 'http' | 'https';
   /** Exact, or `*.` and a name for whatever stands before it. Lower case, without port. */
   host: string;
@@ -71,7 +71,7 @@ export interface CacheRules {
   default_ttl: number;
   /** Names, `*` for any, or `/re/`. A request with one of them is not cached; an empty list lets all pass as if they were not there. */
   cookies: string[];
-  /** Of the request: part of the key. */
+  /** Headers of the request that are part of the key. */
   headers: string[];
 }
 

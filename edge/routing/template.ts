@@ -29,7 +29,7 @@ function valueOf(name: string, { path, query, groups = [], named = {} }: Variabl
 
 const encodeCaught = (text: string) => normalisePath(encodeText(text.replaceAll('%', '%25').replaceAll('?', '%3F').replaceAll('#', '%23')));
 
-/** As it came: percent-encoded. */
+/** The value of an argument as it came, percent-encoded. */
 function argument(query: string, name: string): string {
   for (const pair of query.split('&')) {
     const equals = pair.indexOf('=');

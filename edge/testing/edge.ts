@@ -106,7 +106,7 @@ export const arrivals = ({ edge, records }: TestEdge) => edge.outstanding() + re
 
 const stepMs = 10;
 
-/** Until it is disposed of, time is what this process had turns in: where the machine stood still, so did the clock by which the edge limits things. */
+/** Until it is disposed of, time passes only while this process runs: where the machine stood still, so did the clock by which the edge limits things. */
 export function clockOfTurns(): Disposable {
   vi.useFakeTimers({ toFake: ['performance'] });
   const clock = setInterval(() => vi.advanceTimersByTime(stepMs), stepMs);
@@ -123,7 +123,7 @@ export interface Client {
   /** All that came, as Latin-1. */
   text(): string;
   say(bytes: string | Buffer): void;
-  /** Until that much of the pattern is there, or the connection ended. */
+  /** Waits until the pattern is there, or the connection has ended. */
   heard(pattern: RegExp): Promise<string>;
   closed(): Promise<string>;
 }

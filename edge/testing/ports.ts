@@ -5,13 +5,13 @@
 import { createServer } from 'node:net';
 
 const firstPort = 10_000;
-/** The kernel takes those of connections from 32768 on. */
+/** From 32768 on the kernel takes ports for connections. */
 const portsOfWorker = 2800;
 const workersMax = 8;
 const begin = firstPort + (Number(process.env['VITEST_POOL_ID'] ?? 0) % workersMax) * portsOfWorker;
 let next = Math.floor(Math.random() * portsOfWorker);
 
-/** One that nobody else has, and that nobody else among these tests is told. */
+/** A port that nobody listens on, and that no other test is given. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = begin + (next++ % portsOfWorker);

@@ -72,12 +72,12 @@ async function closeAll(server: Server, connections: Set<Socket>) {
 const stillMs = 800;
 const stillLooksMin = 20;
 
-/** Until it holds; a test that waits in vain fails by its time limit. */
+/** Waits until the condition holds; a test that waits in vain fails by its time limit. */
 export async function until(holds: () => boolean) {
   while (!holds()) await sleep(5);
 }
 
-/** What it is when it has not changed for a while, during which everybody had a turn. */
+/** The amount once it has stopped changing for a while, in which everybody had a turn. */
 export async function standingStill(amount: () => number): Promise<number> {
   for (let before = -1, stillLooks = 0; ;) {
     stillLooks = before === amount() ? stillLooks + 1 : 0;

@@ -1,7 +1,7 @@
 /** The chunks of a reply, strictly: hexadecimal sizes, CRLF and nothing else at the ends of lines. Extensions are dropped, trailers checked. */
 import { addLine, emptyHead, trimBlanks } from './reply-head.ts';
 
-/** Of what stands between two chunks. */
+/** How long the line between two chunks may be. */
 const lineBytesMax = 256;
 const sizeDigitsMax = 12;
 

@@ -194,7 +194,7 @@ class CgiHead {
   read(bytes: Buffer): number {
     const before = this.#text.length;
     const text = this.#text + bytes.toString('latin1');
-    // Not from the beginning each time: it may come byte by byte.
+    // The search does not start at the beginning each time: a head may come byte by byte.
     endOfCgiHead.lastIndex = Math.max(0, before - 3);
     const end = endOfCgiHead.exec(text);
     this.isWhole = end !== null;

@@ -26,7 +26,7 @@ export interface KeptReply {
 
 export type Outcome = 'kept' | 'passing' | 'aborted';
 
-/** What all that are on their way may take together. */
+/** What all replies on their way may take together. */
 export interface Room {
   take(bytes: number): boolean;
   giveBack(bytes: number): void;
@@ -37,7 +37,7 @@ interface PendingOptions {
   bytesMax: number;
   room: Room;
   onClose: (outcome: Outcome) => void;
-  /** False: it is not wanted any more. */
+  /** False: the reply is not wanted any more. */
   keep: (freshness: Freshness, reply: KeptReply, bytes: number) => boolean;
 }
 
@@ -91,7 +91,7 @@ export class PendingReply implements Store {
   }
 }
 
-/** Those that the sender of a reply works out or adds anew. */
+/** Headers that the sender of a reply works out or adds anew. */
 const headersNotKept: ReadonlySet<string> = new Set(['proxy-authenticate', 'trailer', 'age', 'date']);
 
 function keptReply(status: number, said: ReplyHeaders, chunks: Buffer[]): { reply: KeptReply; bytes: number } {

@@ -22,7 +22,7 @@ export function proxyTargetOf(
   if (!to) return undefined;
   const isTls = to.protocol === 'https:';
   const host = to.hostname.replace(/^\[|\]$/g, '');
-  // With an address in place of a name nothing is looked up.
+  // An address is checked here, as nothing is looked up for it; a name is checked when it is looked up.
   if (isIP(host) !== 0 && !mayProxyTo(host)) return undefined;
   const port = Number(to.port || (isTls ? 443 : 80));
   return {
@@ -35,8 +35,8 @@ export function proxyTargetOf(
 }
 
 /**
- * A place elsewhere may be here again, by way of a public name. Each time is noted as RFC 8586 has it, and past a few it is a circle, in which one
- * request would become as many as there is room for.
+ * The target of a proxy may, by way of a public name, be this edge again. Each passage is noted as RFC 8586 says. Past a few of them it is a circle, in
+ * which one request would become as many as there is room for.
  */
 export const loopLine = 'CDN-Loop: offshoot\r\n';
 const passagesMax = 3;
@@ -44,7 +44,7 @@ const passagesMax = 3;
 export const isLoop = (headers: Exchange['headers']) =>
   (headers['cdn-loop'] ?? '').split(',').filter((passage) => passage.trim().split(';', 1)[0] === 'offshoot').length >= passagesMax;
 
-/** Without a path of its own it keeps the request's; else that stands in place of the route's. */
+/** A target without a path keeps the request's path; a target's own path takes the place of the route's. */
 function pathThere({ to, path }: Route & { type: 'proxy' }, pathname: string, requestPath: string): string {
   const hasPath = /^[a-z]+:\/\/[^/]+\//i.test(to) || /^[^/:]+\//.test(to);
   if (!hasPath) return requestPath;

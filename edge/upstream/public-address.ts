@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 
-/** Of IPv4: private, shared and link-local networks, this machine, multicast, and what is reserved. */
+/** Networks of IPv4 that are not public: private, shared and link-local ones, this machine, multicast, and what is reserved. */
 export const privateNetworks = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -18,12 +18,12 @@ export const privateNetworks = [
   '198.18.0.0/15',
   '224.0.0.0/3',
 ] as const;
-/** Made up: nobody lives there. */
+/** Networks for examples in documentation: no machine has these addresses. */
 const documentationNetworks = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'] as const;
 
 const notPublic = blockListOf([...privateNetworks, ...documentationNetworks]);
 
-/** Of IPv6 only this much is given out to the public, and not all of it; all else stands for something local, or for an IPv4 address. */
+/** The only part of IPv6 that is given out to the public, and not all of it is; all else stands for something local, or for an IPv4 address. */
 const global6 = blockListOf(['2000::/3']);
 const reserved6 = blockListOf(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
 
@@ -33,7 +33,7 @@ export function isPublicAddress(address: string): boolean {
   return version === 6 && global6.check(address, 'ipv6') && !reserved6.check(address, 'ipv6');
 }
 
-/** Of single addresses and networks such as `10.1.2.0/24`, of IPv4 and IPv6. Throws where one is neither. */
+/** A list of addresses and of networks such as `10.1.2.0/24`, of IPv4 and IPv6. Throws where one is neither. */
 export function blockListOf(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {

@@ -36,7 +36,7 @@ export const headerOf = ({ names, values }: ReplyHead, name: string): string | u
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const forbidden = /[\0-\x08\x0a-\x1f\x7f]/;
-/** Of all lines at once: where there is none of these, no value has any that is forbidden. */
+/** A quick test of all lines at once: where it finds nothing, no value holds a character that is forbidden. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const suspicious = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 
@@ -59,7 +59,7 @@ export function parseReplyHead(text: string, linesMax: number): ReplyHead | stri
 let lastLine = '';
 let lastFirst: First | undefined;
 
-/** Most begin as the one before, which is remembered. */
+/** Most replies begin with the same line as the one before, which is remembered. */
 function firstOf(line: string): First | undefined {
   if (line === lastLine) return lastFirst;
   const [, minor, status, reason = ''] = statusLine.exec(line) ?? [];

@@ -16,12 +16,12 @@ export interface ReplySink {
 
 export interface ReplyReader {
   read(bytes: Buffer): void;
-  /** The same as Latin-1, which is cheaper for what is short; where it is missing, or now, all is read as bytes. */
+  /** Whether it reads text just now: Latin-1, which is cheaper than bytes for what is short. Otherwise all is read as bytes. */
   readonly takesText?: boolean;
   readText?(text: string): void;
   /** The application closed; true where that is how the reply ends. */
   end(): boolean;
-  /** How many bytes of the body are still to come, as far as one knows. */
+  /** How many bytes of the body are still to come, as far as is known. */
   readonly bytesLeft: number;
 }
 

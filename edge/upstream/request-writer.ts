@@ -17,7 +17,7 @@ export interface HttpPlace {
   /** `Host` as the application is told it. */
   authority: string;
   path: string;
-  /** Beside what every application is told; each with its end. */
+  /** Header lines beside those that every application is told, each with its end. */
   moreLines?: string;
 }
 
@@ -62,7 +62,7 @@ function forwardingLines({ address, scheme, authority, forwardedFor, requestId, 
   );
 }
 
-/** The same, for programs that are told names and values. */
+/** What `forwardingLines` says, for programs that are told names and values. */
 export function forwardingHeaders({ address, scheme, authority, forwardedFor, requestId, route }: Visit): [name: string, value: string][] {
   return [
     ['X_FORWARDED_FOR', forwardedFor],
@@ -75,7 +75,7 @@ export function forwardingHeaders({ address, scheme, authority, forwardedFor, re
   ];
 }
 
-/** A trailer cannot say what only a head may. */
+/** A trailer must not say what only a head may say. */
 const trailerLine = (name: string, value: string) =>
   /^x-(?!forwarded|client|original|request-id|real-ip)[a-z0-9-]+$|^(?:server-timing|digest|content-digest|etag|grpc-[a-z-]+)$/i.test(name)
     ? `${name}: ${value}\r\n`

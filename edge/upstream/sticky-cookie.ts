@@ -9,7 +9,7 @@ const mine = new RegExp(`^${name}=`);
 export const stickyLine = (mark: string, scheme: 'http' | 'https') =>
   `Set-Cookie: ${name}=${mark}; Path=/; HttpOnly; SameSite=Lax${scheme === 'https' ? '; Secure' : ''}\r\n`;
 
-/** What the cookie says, and the header without it; `rest` is empty where nothing else was in it. Undefined: it is not there. */
+/** What the edge's cookie says, and the header without it; `rest` is empty where the header held nothing else. Undefined: the cookie is not there. */
 export function takeSticky(cookie: string): { mark: string; rest: string } | undefined {
   if (!cookie.includes(name)) return undefined;
   const pairs = cookie.split(';').map((pair) => pair.trim());

@@ -7,14 +7,14 @@ import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { connect, Socket, type OnReadOpts } from 'node:net';
 import { isAt, onlyPath } from '../files/proven-place.ts';
 
-/** One that cannot be connected to is destroyed with the reason. */
+/** Where nobody can be connected to, the socket is destroyed with the reason. */
 export function connectToSocketAt(path: string, onread?: OnReadOpts): Socket {
   let held: number | undefined;
   try {
     held = openSync(path, onlyPath | constants.O_NOFOLLOW);
     if (!fstatSync(held).isSocket() || !isAt(held, path)) return unconnected('it is not a socket, or behind a link');
     const itself = `/proc/self/fd/${held}`;
-    // It connects before it returns, so that it need not be held any longer.
+    // `connect` has done its work when it returns, so the descriptor is not needed any longer.
     return connect(onread ? { path: itself, onread } : { path: itself });
   } catch (error) {
     return unconnected(error instanceof Error ? error.message : 'unknown');
