@@ -83,7 +83,7 @@ for (const [project, count] of [
   ['small', few],
   ['large', many],
 ] as const) {
-  /** In parts, each within the time that a statement has. */
+  /** Inserted in parts, each within the time that a statement has. */
   for (let from = 0; from < count; from += partRows)
     await sql`insert into activities (id, project_id, type, queue, environments, environment_types, state, result, completion_percent, created_at)
     select ${project} || n, ${project}, (array['environment.push', 'environment.cron', 'environment.backup'])[1 + n % 3], 'default',

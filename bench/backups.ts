@@ -19,7 +19,7 @@ const gibibyte = 2 ** 30;
 const mebibyte = 2 ** 20;
 const clients = 4;
 const changedShare = 0.01;
-/** A large one takes minutes until all of it was compressed and read back. */
+/** A large backup takes minutes until all of it is compressed and read back. */
 const backupSecondsMax = 1800;
 const targets = { heldMilliseconds: 1000, secondShare: 0.05, restoreSeconds: 10 };
 
@@ -30,7 +30,7 @@ async function fill(main: string, ranges: readonly { from: number; to: number }[
   for (const { from, to } of ranges) {
     const { status, text } = await visit(new URL(`/?from=${from}&to=${to}&kind=various`, main).href, { method: 'POST' });
     if (status !== 200) throw new Error(`The database could not be filled: ${status} ${text}`);
-    // What PostgreSQL marks on every page some time after a large insert is no change of anybody's.
+    // PostgreSQL marks every page some time after a large insert; that is not a change that the backup is to be measured by.
     await read(main, '/settle');
   }
 }
@@ -52,7 +52,7 @@ interface Backup {
   addedBytes: number;
 }
 
-/** With visitors all the time; what they noticed is told. */
+/** Makes a backup while there are visitors, and tells what they noticed. */
 async function backup({ project, main }: { project: Project; main: string }, safe: boolean, what: string): Promise<Backup> {
   const { hostname, port } = new URL(main);
   const load = startLoad({ port: Number(port), host: hostname, clients, keepAlive: true });

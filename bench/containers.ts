@@ -14,7 +14,7 @@ import { inventoryOf, makeTestMachine } from '../server/drivers/runtime/runc/tes
 import { median } from './harness/platform.ts';
 
 const rounds = 15;
-/** What the start before left to be done, such as getting ready for the next one, is not to slow this one down. */
+/** Work that the previous start left behind, such as getting ready for the next one, must not slow this one down. */
 const pauseMilliseconds = 300;
 const ratioMax = 2;
 const idleCount = 100;
@@ -103,7 +103,7 @@ async function inTurns(names: readonly string[], work: (name: string) => Promise
 
 const availableBytes = () => Number(/^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
 
-/** What only they hold, and their part of what they share. */
+/** The memory that only these processes hold, and their part of what they share. */
 function proportionalBytes(program: string): number[] {
   return readdirSync('/proc').flatMap((pid) => {
     try {

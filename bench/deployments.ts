@@ -21,7 +21,7 @@ const branchRounds = 5;
 const redeployments = { rolling: 10, stopstart: 10 } as const;
 const clients = 4;
 const idleEnvironments = 4;
-/** What went before leaves things to be done; that is not to slow down what is measured. */
+/** Work that earlier measurements left behind must not slow down the next one. */
 const restMilliseconds = 2000;
 const pollMilliseconds = 10;
 const replySecondsMax = 120;
@@ -48,13 +48,13 @@ async function untilAnswered(address: string, path: string, expected: string): P
 await using installation = await createInstallation();
 const person = await firstPerson(installation.url, await installation.start());
 
-/** Also of an environment that does not answer yet. */
+/** The address of an environment, even of one that does not answer yet. */
 async function addressOf(project: Project, environment: string): Promise<string> {
   const { edge_hostname } = await project.environment(environment);
   return `http://${edge_hostname}:${installation.edgePort}/`;
 }
 
-/** Its main environment answers. */
+/** A new project whose main environment answers. */
 async function deployed(files: Record<string, string>): Promise<{ project: Project; main: string; timings: Record<string, number> }> {
   const project = await openProject(person);
   await project.write(files, 'First');
@@ -64,7 +64,7 @@ async function deployed(files: Record<string, string>): Promise<{ project: Proje
 }
 
 async function measureFirstPushes() {
-  // Whatever the machine does only once for all is not of a push.
+  // What the machine does only once for all projects must not count for a push.
   await deployed(smallFiles);
   const times: number[] = [];
   for (let round = 0; round < firstPushes; round++) {
@@ -129,7 +129,7 @@ async function measureRedeployments({ project, main }: { project: Project; main:
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
 const availableBytes = () => Number(/^MemAvailable:\s+(\d+)/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
 
-/** What only it holds, and its part of what it shares. */
+/** The memory that only this process holds, and its part of what it shares. */
 function proportionalBytes(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
@@ -196,7 +196,7 @@ async function filled(gibibytes: number) {
   return { ...stack, gibibytes, rows: await read(stack.main, '/rows'), times: [] as number[], timings: [] as Record<string, number>[] };
 }
 
-/** Of all rows, which takes as long as there are. */
+/** Counts all rows, which takes the longer the more there are. */
 async function checkCount(project: Project, name: string) {
   const [main, branch] = await Promise.all(['main', name].map(async (id) => read(await project.address(id), '/count')));
   if (main !== branch) throw new Error(`The branch has ${branch} in place of ${main}`);

@@ -85,7 +85,7 @@ interface Proxy {
   child: ChildProcess;
 }
 
-/** Of the process and its children, in seconds. */
+/** The processor time of the process and its children. */
 function processorSeconds({ pid }: ChildProcess): number {
   const pids = [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
   return pids.reduce<number>((sum, each) => {
@@ -175,7 +175,7 @@ async function idleMemory(proxy: Proxy) {
   await sleep(300);
 }
 
-/** Each has had a reply. */
+/** Opens idle connections, each of which has had a reply. */
 async function openIdle({ port }: Proxy, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let opened = 0; opened < count; opened++) {

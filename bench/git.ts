@@ -95,7 +95,7 @@ async function emptyRepository(round: number): Promise<string> {
   return `${bareAddress}/bare-${round}.git`;
 }
 
-/** CGI, as short as it gets. */
+/** The shortest possible CGI around `git http-backend`. */
 function throughBackend(request: IncomingMessage, response: ServerResponse) {
   const [PATH_INFO = '', QUERY_STRING = ''] = (request.url ?? '').split('?');
   const cgi = {

@@ -94,7 +94,7 @@ test('a file that was exported is imported elsewhere, listed, and holds the same
   const refusal = (of: string) => `${of} is not a backup, is damaged, or has another key.`;
   // Of another key, cut off, and with some bytes in the middle that are not what they were.
   await expect(importing(file, randomBytes(32).toString('base64'))).rejects.toThrow(refusal(file));
-  await expect(importing(file, 'no key')).rejects.toThrow('Give the key of the file');
+  await expect(importing(file, 'no key')).rejects.toThrow('Pass the key of the file');
   const cut = join(scratch, 'cut');
   await cp(file, cut);
   await truncate(cut, 100_000);

@@ -47,7 +47,7 @@ const About = Type.Object({
   created_at: Type.String({ format: 'date-time' }),
   safe: Type.Boolean(),
   parts: Type.Array(BackupPart),
-  /** Parsed on its own (fitStack). */
+  /** Parsed separately, by `fitStack`. */
   stack: Type.Unknown(),
 });
 type About = Static<typeof About> & Pick<BackupContent, 'stack'>;
@@ -84,11 +84,11 @@ function freeFile(file: string): string {
   return target;
 }
 
-/** Whole, or not there. */
+/** The file is whole, or not there. */
 async function packInto(target: string, folder: string) {
   const scratch = `${target}.new`;
   try {
-    // Whose it was is nobody's business there.
+    // Which installation the repository belonged to is nobody's business where the file goes.
     await run('tar', ['--create', '--file', scratch, '--exclude', `./${markName}`, '--directory', folder, '.']);
     await rename(scratch, target);
   } catch (cause) {
@@ -105,7 +105,8 @@ export const importBackup = ([file = '']: string[], wanted: { project?: string; 
     const { db, secrets, blobs } = kept;
     if (file === '')
       throw new Problem('invalid-request', 'Give the file: ./offshoot backup import shop.backup --project ID --environment NAME');
-    if (!existsSync(file)) throw new Problem('not-found', `There is no file ${file}.`);
+    if (!existsSync(file))
+      throw new Problem('not-found', `There is no file ${file}; give the path of one that ./offshoot backup export made.`);
     const target = await targetOf(kept, wanted);
     const key = readKey(input());
     await inOwnScratch(kept, async (scratch) => {
@@ -144,7 +145,7 @@ async function unpack(file: string, key: Buffer, scratch: string): Promise<{ abo
   }
 }
 
-/** What tar says, or restic. */
+/** Whether tar or restic says that the disk is full. */
 const isFull = (error: unknown) =>
   error instanceof Error && /no space left|ENOSPC/i.test(`${error.message} ${error instanceof Problem ? (error.internal ?? '') : ''}`);
 
@@ -159,7 +160,7 @@ async function readAbout(exported: Blobs, scratch: string): Promise<{ about: Abo
   return { about: { ...about, stack: fitStack('The backup in the file', about.stack) }, from };
 }
 
-/** The same backup, as one of the environment that it belongs to from now on. */
+/** The manifest of the backup as one of the environment that it belongs to from now on. */
 function manifestFor(about: About, target: Environment, secrets: Secrets): Manifest {
   const id = ulid();
   const { backup, project, environment, stack, parts, safe, created_at } = about;
@@ -180,13 +181,13 @@ function manifestFor(about: About, target: Environment, secrets: Secrets): Manif
   };
 }
 
-/** Where people who restore it look for it. */
+/** The environment whose backups people will find it among. */
 async function targetOf({ config, db }: Kept, { project = '', environment = '' }: { project?: string; environment?: string }) {
   const found = await environmentById(db, config.domain, project, environment);
   if (!found)
     throw new Problem(
       'not-found',
-      'Say to which environment it belongs from now on: --project ID --environment NAME, of one that is here.',
+      'Name the environment that the backup is for: --project ID --environment NAME. Both have to exist here.',
     );
   return found;
 }
@@ -194,7 +195,7 @@ async function targetOf({ config, db }: Kept, { project = '', environment = '' }
 function readKey(text: string): Buffer {
   const key = Buffer.from(text.trim(), 'base64');
   if (key.length !== keyBytes)
-    throw new Problem('invalid-request', 'Give the key of the file, as it was shown when it was made, to standard input.');
+    throw new Problem('invalid-request', 'Pass the key of the file, as it was shown when the file was made, on standard input.');
   return key;
 }
 
@@ -210,7 +211,7 @@ const emptyFolders = (scratch: string, names: readonly string[]): Promise<Part[]
     }),
   );
 
-/** After what an earlier command left that was killed. */
+/** Works in a folder of its own, after removing what an earlier command left that was killed. */
 async function inOwnScratch({ config: { data }, db, blobs }: Kept, work: (scratch: string) => Promise<void>) {
   await removeLeftScratch({ db, blobs, data });
   await inScratch({ db, blobs, data }, work);

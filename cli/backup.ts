@@ -29,7 +29,7 @@ export interface Kept {
   blobs: Blobs;
 }
 
-/** Beside a running platform, or without one. */
+/** Works beside a running platform, or without one. */
 export const withBackups = (work: (kept: Kept) => Promise<void>, places?: readonly BackupPlace[]) => {
   const config = readConfig(process.env);
   return withDatabase(config, async (db) => {
@@ -54,7 +54,7 @@ export const listBackups = ([project]: string[]) =>
       backup.places.join(', '),
     ]);
     if (rows.length === 0 && project !== undefined && !(await projectById(db, project)))
-      throw new Problem('not-found', `There is no project ${project}, and no backup of one.`);
+      throw new Problem('not-found', `There is no project ${project}, and there are no backups of one.`);
     if (rows.length > 0) console.log(table([['backup', 'project', 'environment', 'made', 'state', 'how', 'size', 'where'], ...rows]));
     else console.log('There are no backups of environments.');
     for (const { problem } of await blobs.places()) if (problem !== undefined) console.log(`\nW: ${problem}`);
@@ -81,12 +81,15 @@ function table(rows: readonly string[][]): string {
     .join('\n');
 }
 
-/** All, those of a project, or one; and of the platform, where all are asked for. */
+/** Verifies all backups, those of a project, or one; those of the platform too, where all are asked for. */
 export const verifyBackups = ([which]: string[]) =>
   withBackups(async (kept) => {
     const wanted = (await allBackups(kept.db)).filter(({ id, project_id }) => which === undefined || id === which || project_id === which);
     if (which !== undefined && which !== platformRepository && wanted.length === 0)
-      throw new Problem('not-found', `There is no backup, and no project with backups, of the name ${which}.`);
+      throw new Problem(
+        'not-found',
+        `There is neither a backup nor a project with backups called ${which}; ./offshoot backup list shows what there is.`,
+      );
     let failures = 0;
     for (const backup of wanted) if (!(await verifyBackup(kept, backup))) failures += 1;
     const ofPlatform = which === undefined || which === platformRepository ? await platformBackups(kept.blobs) : [];
@@ -95,7 +98,7 @@ export const verifyBackups = ([which]: string[]) =>
     if (failures > 0)
       throw new Problem(
         'unavailable',
-        `${failures} of the backups that were read are not whole in every place; ./offshoot backup repair brings back what another place has, and sees to it that the next ones are.`,
+        `${failures} of the backups that were read are not whole in every place; ./offshoot backup repair brings back what another place has, and makes sure that the next ones are whole.`,
       );
   });
 
@@ -126,7 +129,7 @@ async function verifyPlatformBackup({ blobs }: Kept, backup: string): Promise<bo
   return problems.length === 0;
 }
 
-/** Of all projects and the platform, or of one. What one place lost comes back from another; what is lost everywhere is lost; what is stored from now on is whole. */
+/** Repairs what is stored of all projects and the platform, or of one. What one place lost comes back from another; what every place lost stays lost; backups made from now on are whole. */
 export const repairBackups = ([which]: string[]) =>
   withBackups(async (kept) => {
     const projects = new Set((await allBackups(kept.db)).map(({ project_id }) => project_id));
@@ -161,7 +164,7 @@ export const backUpThePlatform = (to: string | undefined) =>
     async ({ config, db, blobs }) => {
       if (to === undefined) await removeLeftScratch({ db, blobs, data: config.data });
       const { backup, bytes, places } = await backUpPlatform({ db, blobs, data: config.data }, { isElsewhere: to !== undefined });
-      // Where the platform looks every day, it does that itself.
+      // In the configured places the platform forgets old backups by itself, every day.
       if (to !== undefined) await forgetOldPlatformBackups(blobs);
       console.log(`${backup}: ${(bytes / 2 ** 20).toFixed(1)} MB are in ${Object.keys(places).join(', ')}, and were read back.`);
       console.log('Nobody can open it without the key of this installation: ./offshoot backup key shows it. Keep that somewhere else.');
@@ -178,7 +181,7 @@ export function placesOf(text: string): readonly BackupPlace[] {
   }
 }
 
-/** To be kept apart from the backups. */
+/** The key that operators keep apart from the backups. */
 export function showKey(): Promise<void> {
   const config = readConfig(process.env);
   console.error(

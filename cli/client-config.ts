@@ -30,5 +30,5 @@ Where there is no browser, this takes the place of the second line:
   });
 };
 
-/** As a shell reads it. */
+/** Quoted for a shell, where necessary. */
 const quoted = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -47,7 +47,7 @@ export const clientConfiguration = ({ url, domain, sshPort }: Pick<Config, 'url'
     site_domains: [domain],
     cluster_header: 'X-Platform-Cluster',
   },
-  // Of the client itself; it would ask its makers.
+  // These are updates of the client itself: it would ask its makers.
   updates: { check: false },
 });
 

@@ -31,7 +31,7 @@ async function isInstalled({ data, databaseUrl }: Config): Promise<boolean> {
   }
 }
 
-/** Makes it where there is none. */
+/** Makes a database where there is none. */
 export async function withNewDatabase(config: Config, work: (db: Db) => Promise<void>) {
   if (config.databaseUrl !== undefined) return useDatabase(config.databaseUrl, work);
   const folder = join(config.data, 'postgres');
@@ -51,7 +51,7 @@ export async function withNewDatabase(config: Config, work: (db: Db) => Promise<
 export const lookAtDatabase = <T>(config: Config, look: (db: Db) => Promise<T>): Promise<T> =>
   withPlainDatabase(config, (_, db) => db.transaction().setAccessMode('read only').execute(look));
 
-/** As it is: nothing is migrated. */
+/** Works with the database as it is: nothing is migrated. */
 export async function withPlainDatabase<T>(config: Config, work: (pool: pg.Pool, db: Db) => Promise<T>): Promise<T> {
   if (config.databaseUrl !== undefined) return usePlainDatabase(config.databaseUrl, work);
   const folder = join(config.data, 'postgres');

@@ -48,7 +48,7 @@ async function known(db: Db, domain: string, project: string, environment: strin
   if (!found) throw new Problem('not-found', `There is no environment ${environment} in a project ${project}.`);
 }
 
-/** Prints its log to its end. One that nobody begins is left to the platform. */
+/** Prints the log of an activity until it ends. One that no runner begins is left to the platform. */
 async function follow(db: Db, id: string) {
   const began = performance.now();
   for (let next = 0; ;) {

@@ -30,7 +30,7 @@ interface Taken {
 const megabyte = 2 ** 20;
 const inWords = (bytes: number) => (bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
-/** Nothing where nothing was ever started. */
+/** No lines where nothing was ever started. */
 export async function diskUsageLines(config: Config): Promise<string[]> {
   if (!existsSync(join(config.data, 'secret-key')) && config.databaseUrl === undefined) return [];
   const volumes = await lookAtVolumes(config);
@@ -45,7 +45,7 @@ export async function diskUsageLines(config: Config): Promise<string[]> {
   }
 }
 
-/** Of PostgreSQL: a column or a table that it does not know. */
+/** What PostgreSQL says of a column or a table that it does not know. */
 const unknownNames = new Set(['42703', '42P01']);
 
 function reasonOf(error: unknown): string {
@@ -75,7 +75,7 @@ const kindsInWords: Record<VolumeKind, string> = {
   others: 'scratch and others',
 };
 
-/** Of what several share, each has as much as only it holds; that what is shared is there at all is in `volumes together`. */
+/** Data that several volumes share is counted for each of them, and once in `volumes together`; only data that nobody else holds could be freed. */
 async function volumesTaken(db: Db, look: VolumesLook | undefined): Promise<Taken[]> {
   const ownerOf = await volumeOwners(db);
   const all = (look?.volumes ?? []).map((volume) => ({ ...volume, ...ownerOf(volume.name) }));
@@ -99,7 +99,7 @@ async function volumesTaken(db: Db, look: VolumesLook | undefined): Promise<Take
 const bytesOf = async (folder: string): Promise<number> =>
   existsSync(folder) ? Number.parseInt(await run('du', ['--summarize', '--block-size=1', '--', folder]), 10) : 0;
 
-/** Those of environments that are gone are nobody's. */
+/** Logs of environments that are gone belong to nobody. */
 async function logsTaken(db: Db, config: Config): Promise<Taken> {
   const folder = logsFolder(config);
   if (!existsSync(folder)) return { what: 'logs', bytes: 0 };
@@ -109,7 +109,7 @@ async function logsTaken(db: Db, config: Config): Promise<Taken> {
   return { what: 'logs', bytes: await bytesOf(folder), freeableBytes };
 }
 
-/** With what it keeps for itself, where it is ours. */
+/** The database, together with PostgreSQL's own files where PostgreSQL is ours. */
 async function databaseTaken(db: Db, { data, databaseUrl }: Config): Promise<Taken> {
   const { rows } = await sql<{ bytes: string }>`select pg_database_size(current_database())::text as bytes`.execute(db);
   const bytes = Number(rows[0]?.bytes ?? 0);
@@ -117,7 +117,7 @@ async function databaseTaken(db: Db, { data, databaseUrl }: Config): Promise<Tak
   return { what: 'database', bytes: await bytesOf(join(data, 'postgres')), note: `${inWords(bytes)} of it tables` };
 }
 
-/** Disks as the platform last found them. */
+/** What was given out of the machine; disks as the platform last found them. */
 async function givenLines(db: Db, config: Config): Promise<string[]> {
   const { overcommit } = config;
   const { given, there, environments } = await machineUse(db);
@@ -138,7 +138,7 @@ async function givenLines(db: Db, config: Config): Promise<string[]> {
   ];
 }
 
-/** As they are, not as they should be. Only root can look. */
+/** The containers that are there, not those that should be. Only root can look. */
 async function containerLines({ data }: Config): Promise<string[]> {
   const folder = join(data, 'runtime');
   if (process.getuid?.() !== 0 || !existsSync(folder)) return [];

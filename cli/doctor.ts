@@ -26,7 +26,7 @@ import {
 } from './findings.ts';
 import { aheadFinding } from './images-ahead.ts';
 
-/** Needed to run the platform at all, or only to deploy apps on this machine. */
+/** What a thing is needed for: to run the platform at all, or only to deploy apps on this machine. */
 type Need = 'platform' | 'deployments';
 
 interface Check {

@@ -90,7 +90,7 @@ export function writable(folder: string): Finding {
 
 export const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
-/** Listening is the only honest test; a port that is taken may be taken by us. */
+/** Listening is the only honest test of a port. One that is in use may be used by a running Offshoot. */
 export async function portFinding(host: string, port: number, url: string): Promise<Finding> {
   const code = await listeningError(host, port);
   if (code === undefined) return ok(`${port} is free`);

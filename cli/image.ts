@@ -40,7 +40,7 @@ function stopOnSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** What is built already, with the packages that Debian has now; environments get it when they are redeployed. */
+/** Builds the images that there are anew, with the packages that Debian has now; environments get them when they are redeployed. */
 export async function updateImages() {
   const { packages, types } = await open().update((line) => console.log(line), stopOnSignal());
   for (const line of packages) console.log(line);
@@ -48,7 +48,7 @@ export async function updateImages() {
   console.log(types.length === 0 ? 'Debian has nothing newer.' : `Built anew: ${types.join(', ')}. ${next}`);
 }
 
-/** One line for each percent: builds say a great deal. */
+/** One line for each percent, as builds print a great deal. */
 function printProgress(type: string) {
   let last = -1;
   return ({ percent, line }: Progress) => {

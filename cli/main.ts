@@ -30,7 +30,7 @@ import { readArguments, refuseSurplus, usage, WrongUsage, type Arguments } from 
 type Command = (given: Arguments) => Promise<void>;
 
 const commands: Record<string, Command> = {
-  // Also before the platform was ever started.
+  // This works before the platform was ever started, too.
   'user create': ({ words: [email = ''], flags }) =>
     withNewDatabase(readConfig(process.env), async (db) => {
       const username = flags.username ?? email.split('@', 1)[0] ?? '';

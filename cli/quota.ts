@@ -35,7 +35,8 @@ export async function changeQuota(db: Db, words: string[]): Promise<string> {
   const [of = '', name = '', ...rest] = words;
   const limits = readLimits(rest);
   const misplaced = ofOrganizations.find((kind) => of === 'project' && kind in limits);
-  if (misplaced !== undefined) throw new Problem('invalid-request', `Of ${misplaced} only an organization has a number.`);
+  if (misplaced !== undefined)
+    throw new Problem('invalid-request', `Only an organization has a limit of ${misplaced}; leave it out for a project.`);
   await setQuota(db, await ownerOf(db, of, name), limits);
   const quota = (await allQuotas(db)).find((each) => each.of === of && each.name === name);
   return quota ? lineOf(quota) : '';

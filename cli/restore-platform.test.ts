@@ -118,7 +118,7 @@ test('killed on the way, it is begun again and goes through; until then nothing 
   for (const isThen of [() => isTable(own.db, 'activities'), async () => existsSync(join(data, 'repositories'))]) {
     const untilSettled = { db: own.db, lock: settleLock };
     expect(await killedBefore(untilSettled, isThen, ['restore', 'platform'], settingsFor(data, own.url))).toBe(true);
-    expect(() => refuseHalfRestored(data)).toThrow('run ./offshoot restore platform again until it is through');
+    expect(() => refuseHalfRestored(data)).toThrow('run ./offshoot restore platform again until it succeeds');
   }
   // What is half done is in the one database; another that is named meanwhile is not taken for it.
   await sql`create table customers (name text)`.execute(other.db);

@@ -48,14 +48,14 @@ export async function restorePlatform({ from, backup, keyFromInput }: Wanted): P
   try {
     const scratch = restoringFolder(config.data);
     await refuseInstallation(config, scratch);
-    // What was interrupted after that is tidied up, and no more.
+    // An attempt that had put everything in its place only has to be tidied up.
     const isDone = existsSync(join(scratch, doneFile));
     const keys = keyFromInput ? givenKeys() : (config.secretKeys ?? fileKeys(data));
     const secrets = openSecrets(keys);
     if (!isDone) {
       const places = from === undefined ? config.backups : placesOf(from);
       const there = await backupsAt(config, places, secrets);
-      // Where those of environments are looked for.
+      // The backups of environments are looked for in the configured places.
       if (from !== undefined) await backupsAt(config, config.backups, secrets);
       await fetchOrLeave(blobsAt(config, places, secrets), chosen(there, backup), scratch);
       if (keyFromInput) data.keepSecretKeys(keys);
@@ -75,13 +75,13 @@ export async function restorePlatform({ from, backup, keyFromInput }: Wanted): P
   }
 }
 
-/** In the folder of what is being restored: all of it is in its place. */
+/** This file in the folder of what is being restored says that all of it is in its place. */
 const doneFile = 'done';
 
 const blobsAt = ({ data }: Config, places: readonly BackupPlace[], secrets: Secrets) =>
   openBlobs({ folder: blobsFolder(data), places, secrets });
 
-/** Where an attempt was interrupted, what is in the data folder is its own; what is in a database is if that says so. */
+/** After an interrupted attempt, what is in the data folder is that attempt's own, and so is what is in a database that says so. */
 async function refuseInstallation({ data, databaseUrl }: Config, scratch: string) {
   const isThere = existsSync(join(data, 'postgres', 'cluster')) || existsSync(join(data, 'repositories'));
   if (isThere && !existsSync(scratch))
@@ -109,7 +109,7 @@ function givenKeys(): Buffer[] {
 }
 
 function fileKeys(data: DataFolder): Buffer[] {
-  // Asked for otherwise, a new one would be made.
+  // Asking for the key in any other way would make a new one.
   if (!data.hasSecretKeys()) throw new Problem('invalid-request', keyWords);
   return data.secretKeys();
 }
@@ -148,7 +148,7 @@ function chosen(there: readonly string[], wanted: string | undefined): string {
   throw new Problem('not-found', `There is no backup ${wanted} of the platform; there is ${there.slice(0, namedMax).join(', ')}${older}.`);
 }
 
-/** Where the first attempt gets no further, nothing of it is left. */
+/** A first attempt that cannot fetch the backup leaves nothing behind. */
 async function fetchOrLeave(blobs: Blobs, name: string, scratch: string) {
   const isFirst = !existsSync(scratch);
   try {
@@ -162,7 +162,7 @@ async function fetchOrLeave(blobs: Blobs, name: string, scratch: string) {
 async function fetchBackup(blobs: Blobs, name: string, scratch: string) {
   console.log(`Restoring ${name}`);
   const parts: Part[] = [databasePart, ...folderParts].map((part) => ({ name: part, folder: join(scratch, part) }));
-  // Emptied, not removed: without it, what is beside it would look like an installation.
+  // The folder is emptied, not removed: without it, what is beside it would look like an installation.
   await mkdir(scratch, { recursive: true, mode: 0o700 });
   for (const left of await readdir(scratch)) await rm(join(scratch, left), { recursive: true });
   for (const { folder } of parts) await mkdir(folder);
@@ -206,9 +206,9 @@ async function bringBack(config: Config, { pool, db, secrets, scratch }: Restori
   await writeFile(join(scratch, doneFile), '', { flush: true });
 }
 
-/** In one move: half of it would look like an attempt that was interrupted. */
+/** Discards the folder in one move: half of it would look like an attempt that was interrupted. */
 async function discard({ data }: Config, scratch: string) {
-  // What is left there is removed by the platform.
+  // What is left in that folder is removed by the platform.
   await mkdir(scratchFolder(data), { recursive: true, mode: 0o700 });
   const over = join(scratchFolder(data), 'restored');
   await rm(over, { recursive: true, force: true });

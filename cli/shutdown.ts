@@ -12,7 +12,7 @@ const edgeSecondsMax = 10;
 
 export async function shutDown(config: Config) {
   if (!existsSync(config.data)) return;
-  // Throws where the platform runs: it would start everything again.
+  // This throws where the platform runs, which would start everything again.
   const data = openDataFolder(config.data);
   try {
     await stopEdgeIn(join(config.data, 'edge'), edgeSecondsMax);
@@ -20,9 +20,9 @@ export async function shutDown(config: Config) {
     const volumes = await openVolumes(config, () => {});
     const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
     const running = await runtime.list();
-    // Each in the way that its program is to be ended; whoever takes too long is killed with what is left.
+    // Each container is ended as its program wants to be; one that takes too long is killed with what is left.
     await Promise.allSettled(running.map(({ name }) => runtime.remove(name)));
-    // What others of the machine keep from being removed does not keep the rest from ending.
+    // What other programs of the machine keep from being removed does not keep the rest from ending.
     const left = await runtime.removeLeftovers(new Set()).then(
       () => undefined,
       (error: Error) => error,

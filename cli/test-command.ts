@@ -33,7 +33,7 @@ export interface Barrier {
   lock: RawBuilder<unknown>;
 }
 
-/** As below, of a command that is not through before we are; and what it asked the database for last is not done after its death. */
+/** Kills a command that cannot finish before it is killed; the last statement that it sent to the database is not carried out after its death. */
 export async function killedBefore(
   { db, lock }: Barrier,
   isSo: () => Promise<boolean>,
@@ -62,7 +62,7 @@ async function killedWhen(isSo: () => Promise<boolean>, args: readonly string[],
   child
     .once('error', reject)
     .once('close', (code) => (code ? reject(new Error(`It ended with ${code}: ${said}`)) : resolve(code === null)));
-  // Whoever waits for it may still be looking.
+  // The caller may not be waiting for it yet; then it is no unhandled rejection.
   ended.catch(() => undefined);
   child.stdin.on('error', () => undefined).end(input);
   try {

@@ -1,7 +1,7 @@
 /** Every command of ./offshoot: the one table of them, shown to whoever asks. What is not in it is refused, because nobody would know what was meant by it. */
 import { parseArgs } from 'node:util';
 
-/** What comes after the name, and what it is for: says what may be given, and is shown to whoever asks. */
+/** For each command, the arguments that it takes and what it is for; this is what `./offshoot help` shows. */
 export const usages: Record<string, readonly [takes: string, about: string]> = {
   start: ['[--only api|runner]', 'runs the platform, or a part of it beside one that runs'],
   doctor: ['', 'what this machine offers, the remedy for what it lacks, what is taken and given out'],
@@ -115,7 +115,7 @@ export function readArguments(args: string[]): Arguments {
   }
 }
 
-/** What the command does not take: to go on without it would be to do something else than was asked for. */
+/** Refuses arguments that the command does not take: to ignore them would be to do something else than was asked for. */
 export function refuseSurplus(name: string, { words, flags }: Arguments): void {
   const takes = usages[name]?.[0] ?? '';
   const flagsTaken = new Set([...takes.matchAll(/--([a-z-]+)/g)].map(([, taken]) => taken));

@@ -56,7 +56,7 @@ export const restoringFolder = (path: string): string => join(resolve(path), 're
 export function refuseHalfRestored(path: string): void {
   if (existsSync(restoringFolder(path)))
     throw new Error(
-      `The platform is being restored into ${resolve(path)}, or that was interrupted; run ./offshoot restore platform again until it is through.`,
+      `The platform is being restored into ${resolve(path)}, or that was interrupted; run ./offshoot restore platform again until it succeeds.`,
     );
 }
 

@@ -58,7 +58,7 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   };
   const requireRoot = () => {
     if (process.getuid?.() !== 0)
-      throw new Problem('unavailable', 'Environments run in containers, and those take root: start the platform as root.');
+      throw new Problem('unavailable', 'Environments run in containers, which only root can start: start the platform as root.');
   };
   const open = async () => {
     if (!isOurs) throw new Error('Another process of this installation has the machine.');

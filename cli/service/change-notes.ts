@@ -8,17 +8,17 @@ import { writeWhole } from '../../server/data-folder.ts';
 import type { Places } from './places.ts';
 
 const Change = Type.Object({
-  /** Versions. */
+  /** The versions before and after the change. */
   from: Type.String(),
   to: Type.String(),
   begunAt: Type.String(),
   /** While `keeping`, nothing is changed yet, but the platform may be stopped. */
   step: Type.Union([Type.Literal('keeping'), Type.Literal('switching')]),
-  /** The folder of what was before it. */
+  /** The folder that holds what was there before the change. */
   kept: Type.String(),
-  /** The folder of a database that goes with `to`; without it, that takes the database as it is. */
+  /** The folder of the database that goes with `to`; without it, `to` takes the database as it is. */
   loads: Type.Optional(Type.String()),
-  /** The folder of unit files that go with `to`; without it, they are those of this program. */
+  /** The folder of the unit files that go with `to`; without it, those of this program are used. */
   unitsOf: Type.Optional(Type.String()),
 });
 export type Change = Static<typeof Change>;

@@ -5,9 +5,9 @@ import { platformUnit } from './unit-files.ts';
 import type { ServiceManager } from './service-manager.ts';
 
 export interface Patience {
-  /** From when it says that it is ready. */
+  /** How long the platform may take to answer, once it says that it is ready. */
   answerSecondsMax: number;
-  /** How long it has to last. */
+  /** How long it has to keep running. */
   lastingSeconds: number;
 }
 
@@ -23,7 +23,7 @@ export async function startHealthy(manager: ServiceManager, config: Config, pati
       await manager.start(platformUnit);
       return await untilHealthy(manager, config, patience);
     } catch (error) {
-      // What was in the way, such as a port of the one before it, may be gone.
+      // What was in the way, such as a port that the platform before it still had, may be gone.
       if (attempt === startsMax) throw error;
     }
   }
@@ -44,13 +44,13 @@ async function untilHealthy(manager: ServiceManager, config: Config, { answerSec
   }
 }
 
-/** Of the platform that runs now. */
+/** Whether the platform that runs now is healthy. */
 export const isHealthy = async (manager: ServiceManager, config: Config): Promise<boolean> =>
   (await manager.runningAs(platformUnit)) !== undefined && (await answers(config));
 
 const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 
-/** OFFSHOOT_URL may lead through a proxy that is somebody else's. */
+/** The platform is asked directly: OFFSHOOT_URL may lead through somebody else's proxy. */
 function localUrl({ host, port }: Config): string {
   const address = everywhere[host] ?? (host.includes(':') ? `[${host}]` : host);
   return `http://${address}:${port}`;

@@ -28,7 +28,7 @@ export async function install(service: Service, source: string, env: Env): Promi
   const { places, say } = service;
   refuseInstalled(places);
   const settings = settingsToBe(places, env);
-  // Of the administrator only the installation itself is told.
+  // The settings of the administrator are for the installation itself, and are not kept.
   const config = readConfig({ ...env, ...settings });
   await refuseBusy(service, config);
   await mkdir(places.programs, { recursive: true, mode: 0o755 });
@@ -70,15 +70,15 @@ function settingsToBe(places: Places, env: Env): Settings {
   return kept;
 }
 
-/** Before anything is changed: a data folder that is in use, or a port. */
+/** Refuses, before anything is changed, where the data folder or a port is in use. */
 async function refuseBusy({ manager }: Service, config: Config): Promise<void> {
-  // One that an earlier attempt has left.
+  // The platform that runs was left by an earlier attempt.
   if ((await manager.runningAs(platformUnit)) !== undefined) return;
   openDataFolder(config.data).close();
   const ports: [setting: string, port: number][] = [
     ['OFFSHOOT_PORT', config.port],
     ['OFFSHOOT_SSH_PORT', config.sshPort],
-    // An edge that serves this data is taken over.
+    // An edge that already serves this data folder is taken over, so its port may be in use.
     ...((await isEdgeIn(join(config.data, 'edge'))) ? [] : ([['OFFSHOOT_HTTP_PORT', config.edge.port]] as [string, number][])),
   ];
   for (const [setting, port] of ports) {
@@ -98,7 +98,7 @@ function listeningError(host: string, port: number): Promise<string | undefined>
   });
 }
 
-/** What the first start makes is made here, where somebody sees the credentials; they are in no journal. */
+/** The first start happens here, where somebody sees the credentials; they must not be in a journal. */
 async function firstStart({ manager, say }: Service, config: Config): Promise<void> {
   if ((await manager.runningAs(platformUnit)) !== undefined) return;
   const data = openDataFolder(config.data);
@@ -116,7 +116,7 @@ export async function writeUnits({ places, manager }: Service, config: Config): 
   await manager.reload();
 }
 
-/** A file of that name that is not ours is somebody's. */
+/** A file of that name that is not ours belongs to somebody else, and is left alone. */
 async function placeCommand({ command, ...places }: Places): Promise<void> {
   const program = join(currentLink({ command, ...places }), 'offshoot');
   await mkdir(dirname(command), { recursive: true });
@@ -130,7 +130,7 @@ async function startInstalled({ places, manager, patience }: Service, config: Co
   try {
     await startHealthy(manager, config, patience);
   } catch (cause) {
-    // Nobody is to find it being started again and again.
+    // Otherwise systemd would start it again and again.
     await manager.stop(platformUnit).catch(() => {});
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Problem('unavailable', `${reason}\nCorrect it, in ${places.settings} for example, and run ./offshoot install again.`, {

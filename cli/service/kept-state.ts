@@ -44,7 +44,7 @@ export async function keepState(places: Places, config: Config, folder: string):
   await rename(scratch, folder);
 }
 
-/** As it was, with the migrations that there were; may be begun again when it was interrupted. */
+/** Puts the database back as it was, with the migrations that it had; can be begun again when it was interrupted. */
 export const putBackDatabase = (places: Places, config: Config, folder: string, version: string): Promise<void> =>
   withPlainDatabase(config, async (pool, db) => {
     await beginRestoring(db);
@@ -57,7 +57,7 @@ export async function putBackUnits({ places, manager }: Service, folder: string)
   await manager.reload();
 }
 
-/** Whether the database has other migrations than it had, or what was to put it back was interrupted. */
+/** Whether the database has other migrations than it had then, or putting it back was interrupted. */
 export async function hasChangedSince(config: Config, folder: string): Promise<boolean> {
   const then = await dumpedMigrations(join(folder, databaseFolder));
   const now = (await appliedMigrations(config))?.map(({ name }) => name);
@@ -69,7 +69,7 @@ export interface AppliedMigration {
   hash: string;
 }
 
-/** In their order; undefined of a database that was being filled. */
+/** The migrations of the database, in their order; undefined where filling it was interrupted. */
 export async function appliedMigrations(config: Config): Promise<AppliedMigration[] | undefined> {
   let applied: AppliedMigration[] | undefined;
   await withPlainDatabase(config, async (pool, db) => {
@@ -79,7 +79,7 @@ export async function appliedMigrations(config: Config): Promise<AppliedMigratio
   return applied;
 }
 
-/** The oldest go; those that somebody may still want back do not. */
+/** Removes the oldest states, and keeps those that somebody may still want back. */
 export async function removeOldStates(config: Config, kept: string): Promise<void> {
   const folder = upgradesFolder(config);
   const names = (await readdir(folder)).toSorted();

@@ -18,7 +18,7 @@ export interface Places {
   /** The folder of unit files. */
   units: string;
   command: string;
-  /** Of an installation whose settings say nothing else. */
+  /** The data folder of an installation whose settings name no other. */
   data: string;
 }
 
@@ -32,7 +32,7 @@ export const machinePlaces: Places = {
 
 export const currentLink = ({ programs }: Places) => join(programs, 'current');
 export const programFolder = ({ programs }: Places, version: string) => join(programs, version);
-/** While it is there, an installation was begun and is not through. */
+/** While this file is there, an installation was begun and is not finished. */
 export const installingMark = ({ programs }: Places) => join(programs, 'installing');
 
 /** The version that runs, or that the next start runs; undefined where nothing is installed. */

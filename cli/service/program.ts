@@ -11,16 +11,16 @@ import { run } from '../../server/drivers/command.ts';
 import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
 import type { Service } from './service.ts';
 
-/** Of the program that this is. */
+/** The folder of the program that runs now. */
 export const ownFolder = resolve(import.meta.dirname, '..', '..');
 
-/** In the folder of an installed program; ./offshoot reads it. */
+/** A link in the folder of an installed program to its settings; ./offshoot reads it. */
 export const settingsLink = 'settings.env';
 
 const left = new Set(['.git', 'data', 'node_modules', settingsLink]);
 const commitCharacters = 12;
 
-/** Such as 0.1.0-72b18a3c11f0, by its commit; where there is none, or what is there is not as it was committed, by all that is in it. */
+/** Such as 0.1.0-72b18a3c11f0, named by its commit; a folder without a commit, or with uncommitted changes, is named by a hash of all that is in it. */
 export function versionOf(folder: string): string {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   return `${version}-${(committed(folder) ?? contentHash(folder)).slice(0, commitCharacters)}`;
@@ -48,7 +48,7 @@ function contentHash(folder: string): string {
   return hash.digest('hex');
 }
 
-/** Nothing is done where it is there already. */
+/** Copies the program into its folder, unless it is there already. */
 export async function placeProgram({ places, flush }: Pick<Service, 'places' | 'flush'>, source: string, version: string): Promise<void> {
   const folder = programFolder(places, version);
   if (existsSync(folder)) return;
@@ -62,7 +62,7 @@ export async function placeProgram({ places, flush }: Pick<Service, 'places' | '
   const isNeeded = neededModules(readFileSync(join(source, 'package-lock.json'), 'utf8'));
   await cp(modules, join(scratch, 'node_modules'), { ...plain, filter: (path) => isNeeded(relative(modules, path)) });
   await symlink(places.settings, join(scratch, settingsLink));
-  // Before a link leads to it: after a power failure a program is whole or absent.
+  // The program is flushed before a link leads to it: after a power failure it is whole or absent.
   await flush(scratch);
   await rename(scratch, folder);
 }
@@ -80,7 +80,7 @@ export function neededModules(lockText: string): (path: string) => boolean {
   return (path) => path !== '.cache' && !forDevelopers.has(path);
 }
 
-/** The next start runs it. The link is replaced by a rename: at no moment there is none. */
+/** Has the next start run this version. The link is replaced by a rename, so it is never missing. */
 export async function makeCurrent(places: Places, version: string): Promise<void> {
   const link = currentLink(places);
   await rm(`${link}.new`, { force: true });
@@ -89,7 +89,7 @@ export async function makeCurrent(places: Places, version: string): Promise<void
   await run('sync', ['--', places.programs]);
 }
 
-/** Programs that nobody needs. One that something still runs from, such as an edge that was not replaced yet, stays for the next time. */
+/** Removes programs that nobody needs. One that is still in use, such as by an edge that was not replaced yet, stays until the next time. */
 export async function removeOldPrograms(places: Places, kept: readonly string[]): Promise<void> {
   const running = runningCommands();
   for (const entry of await readdir(places.programs, { withFileTypes: true })) {
@@ -100,7 +100,7 @@ export async function removeOldPrograms(places: Places, kept: readonly string[])
   }
 }
 
-/** Command lines, with the program that each is. */
+/** The command lines of all processes, each with its program. */
 function runningCommands(): string[] {
   return globSync('/proc/[0-9]*').flatMap((process) => {
     try {

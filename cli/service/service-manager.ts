@@ -4,16 +4,16 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export interface ServiceManager {
-  /** Whether this machine is run by it. */
+  /** Whether systemd runs this machine. */
   isThere(): boolean;
-  /** Unit files have changed. */
+  /** Reads unit files that have changed. */
   reload(): Promise<void>;
-  /** From the next boot on. */
+  /** Has the unit started from the next boot on. */
   enable(unit: string): Promise<void>;
   disable(unit: string): Promise<void>;
   /** Resolves when the unit says that it is ready; throws its last words where it does not come to that. */
   start(unit: string): Promise<void>;
-  /** Resolves when it has ended. A unit that is not there is stopped. */
+  /** Resolves when the unit has ended. A unit that does not exist counts as stopped. */
   stop(unit: string): Promise<void>;
   /** Changes with each start; undefined while it does not run. */
   runningAs(unit: string): Promise<string | undefined>;
@@ -34,7 +34,7 @@ export const systemd: ServiceManager = {
     if (await isLoaded(unit)) await systemctl('disable', '--quiet', unit);
   },
   start: async (unit) => {
-    // One that failed too often is started all the same: somebody asks for it.
+    // A unit that failed too often is started all the same, as somebody asks for it.
     await systemctl('reset-failed', unit).catch(() => {});
     const since = Date.now();
     await systemctl('start', unit).catch(async (cause: unknown) => {

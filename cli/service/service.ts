@@ -38,10 +38,10 @@ export function refuseMachine({ manager, isRoot }: Service): void {
     );
 }
 
-/** As the unit and the command read it. */
+/** The configuration as the unit and the command read it. */
 export const installedConfig = ({ settings }: Places): Config => readConfig(readSettings(settings));
 
-/** One at a time; the folder of programs has to be there. */
+/** Only one command works at a time; the folder of programs has to exist. */
 export async function alone({ places }: Service, work: () => Promise<void>): Promise<void> {
   if (!existsSync(places.programs)) return work();
   const done = await ifUnlocked(join(places.programs, 'lock'), async () => {
@@ -53,7 +53,7 @@ export async function alone({ places }: Service, work: () => Promise<void>): Pro
 
 const interruptions = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** A connection that breaks, or somebody's impatience, would leave the platform stopped. After a kill the command can be run again. */
+/** Ignores signals of a broken connection or of an impatient person, which would leave the platform stopped. After a kill the command can be run again. */
 async function withoutInterruption(work: () => Promise<void>): Promise<void> {
   const heed = (signal: NodeJS.Signals) => {
     if (signal !== 'SIGHUP') console.error('offshoot: this goes through to its end, or back; wait for it.');

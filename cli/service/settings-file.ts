@@ -6,7 +6,7 @@ import { Problem } from '../../server/kernel/problem.ts';
 
 export type Settings = Record<string, string>;
 
-/** Only read by the first start, which the installation itself does; the password is not to lie around. */
+/** Only the first start reads these, and the installation does that start itself: the password must not lie around in a file. */
 const firstStartOnly = /^OFFSHOOT_ADMIN_/;
 
 /** What an operator has set for `./offshoot install`, in its environment. */
@@ -33,7 +33,7 @@ export function settingsText(settings: Settings): string {
   ].join('\n');
 }
 
-/** In the first kind of quotes that is not in it; there is no way to write all three. */
+/** Written in the first kind of quotes that the value does not hold; a value with all three kinds cannot be written. */
 function written(name: string, value: string): string {
   if (/^[\w/.:@,=%+-]+$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((each) => !value.includes(each));
@@ -45,7 +45,7 @@ function written(name: string, value: string): string {
 /** Empty where there is no file. */
 export const readSettings = (file: string): Settings => (existsSync(file) ? (parseEnv(readFileSync(file, 'utf8')) as Settings) : {});
 
-/** It may hold passwords. */
+/** The file may hold passwords, so only root can read it. */
 export function writeSettings(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.new`, text, { mode: 0o600 });

@@ -15,7 +15,7 @@ import { alone, installedConfig, refuseMachine, type Service } from './service.t
 import { environmentsUnit, platformUnit } from './unit-files.ts';
 
 interface Extent {
-  /** Data and settings, too. */
+  /** Whether data and settings are removed, too. */
   withData: boolean;
   isSure: boolean;
 }
@@ -29,7 +29,7 @@ export async function uninstall(service: Service, { withData, isSure }: Extent):
   if (withData && !isSure)
     throw new Problem(
       'conflict',
-      `This deletes all projects, environments, their data and what backups there are in ${config.data}, and the settings. Say --yes if that is right.`,
+      `This deletes all projects, environments, their data and what backups there are in ${config.data}, and the settings. Add --yes if that is right.`,
     );
   await alone(service, () => removeAll(service, config, withData));
   say(
@@ -43,7 +43,7 @@ export async function uninstall(service: Service, { withData, isSure }: Extent):
 async function removeAll({ places, manager }: Service, config: Config, withData: boolean): Promise<void> {
   await removeEach('the service', [
     [() => manager.stop(platformUnit)],
-    // Ends environments and the edge; shutDown does so where the unit did not, and says what is in the way.
+    // Stopping the unit ends environments and the edge; where it did not, `shutDown` does so and says what is in the way.
     [() => manager.stop(environmentsUnit).catch(() => {})],
     [() => shutDown(config)],
     [() => manager.disable(platformUnit)],
@@ -56,13 +56,13 @@ async function removeAll({ places, manager }: Service, config: Config, withData:
 
 const unitPaths = ({ units }: Places) => [platformUnit, environmentsUnit].map((name) => join(units, name));
 
-/** Not somebody else's program of the same name. */
+/** Removes the command, but not somebody else's program of the same name. */
 async function removeCommand({ command, programs }: Places): Promise<void> {
   const isOurs = lstatSync(command, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(command).startsWith(`${programs}/`);
   if (isOurs) await rm(command, { force: true });
 }
 
-/** Something may still be mounted in it, which is not to be emptied with it. */
+/** What may still be mounted in the folder must not be emptied with it. */
 const removeFolder = (folder: string) => run('rm', ['--recursive', '--force', '--one-file-system', '--', folder], longCommandSecondsMax);
 
 async function removeSettings({ settings }: Places): Promise<void> {
@@ -70,7 +70,7 @@ async function removeSettings({ settings }: Places): Promise<void> {
   await rmdir(dirname(settings)).catch(() => {});
 }
 
-/** Never removed. */
+/** What is kept outside the data folder; it is never removed. */
 const elsewhere = ({ volumes, databaseUrl, backups, data }: Config): string[] => [
   ...(volumes === undefined ? [] : [`The volumes in ${volumes} are left.`]),
   ...(databaseUrl === undefined ? [] : ['The database of DATABASE_URL is left.']),

@@ -15,7 +15,7 @@ import { currentLink, type Places } from './places.ts';
 export const platformUnit = 'offshoot.service';
 export const environmentsUnit = 'offshoot-environments.service';
 
-/** Also after a crash of a large database, and with migrations. */
+/** Long enough for a start after a crash of a large database, and with migrations. */
 const startSecondsMax = 600;
 const stopSecondsMax = 180;
 /** Databases in environments may take their time to end. */
@@ -23,7 +23,7 @@ const environmentsStopSecondsMax = 300;
 const openFilesMax = 1_048_576;
 const tasksMax = 16_384;
 
-/** What a platform never does, though it is root. */
+/** Capabilities that the platform never needs, though it is root. */
 const capabilitiesTaken = [
   'CAP_BLOCK_SUSPEND',
   'CAP_MAC_ADMIN',
@@ -35,7 +35,7 @@ const capabilitiesTaken = [
   'CAP_WAKE_ALARM',
 ];
 
-/** By file name. */
+/** The texts of the unit files, by file name. */
 export function unitFiles(places: Places, config: Pick<Config, 'data' | 'volumes'>): Record<string, string> {
   const command = join(currentLink(places), 'offshoot');
   const folders = [places.programs, config.data, ...(config.volumes === undefined ? [] : [config.volumes])];
@@ -43,7 +43,7 @@ export function unitFiles(places: Places, config: Pick<Config, 'data' | 'volumes
   return { [platformUnit]: platformText(command, needed), [environmentsUnit]: environmentsText(command, needed) };
 }
 
-/** As systemd reads a path: a percent sign begins a specifier, and a space ends a word. */
+/** A path as systemd reads it: a percent sign begins a specifier, and a space ends a word. */
 const quoted = (path: string) => `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`;
 
 const written = '# Written by ./offshoot install and ./offshoot upgrade. To change something: systemctl edit';

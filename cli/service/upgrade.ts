@@ -35,7 +35,7 @@ export async function upgrade(service: Service, source: string): Promise<void> {
   if (resolve(source, '..') === resolve(places.programs))
     throw new Problem(
       'invalid-request',
-      'Say to what: run ./offshoot upgrade in the folder of the other version, or offshoot upgrade <folder>. offshoot upgrade --back takes back the last upgrade.',
+      'Name the version to upgrade to: run ./offshoot upgrade in the folder of the other version, or offshoot upgrade <folder>. offshoot upgrade --back takes back the last upgrade.',
     );
   await alone(service, async () => {
     const config = installedConfig(places);
@@ -50,14 +50,14 @@ export async function upgrade(service: Service, source: string): Promise<void> {
   });
 }
 
-/** The way back by hand; `isSure`: also if something is lost by it. */
+/** The way back that an operator asks for; `isSure`: even if something is lost by it. */
 export async function takeBackUpgrade(service: Service, isSure: boolean): Promise<void> {
   const { places, say } = service;
   refuseMachine(service);
   refuseNotInstalled(places);
   await alone(service, async () => {
     const config = installedConfig(places);
-    // Whoever asks for the way back has decided about one that was interrupted.
+    // Whoever asks for the way back has thereby decided what becomes of an interrupted upgrade.
     if (unfinishedChange(places)?.step === 'switching') await finishChange(places);
     await settleUnfinished(service, config);
     const last = lastChange(places);
@@ -68,7 +68,7 @@ export async function takeBackUpgrade(service: Service, isSure: boolean): Promis
       throw new Problem(
         'conflict',
         `${last.from} does not know the database as it is now. Going back puts it back as it was on ${last.begunAt}: what people did since then is lost. ` +
-          'Say --yes if that is right. The database of now is kept.',
+          'Add --yes if that is right. The present database is kept.',
       );
     say(`Going back from ${last.to} to ${last.from}${isOther ? `, with the database as it was on ${last.begunAt}` : ''}…`);
     await carryOut(service, config, { ...newChange(config, last.to, last.from), unitsOf: last.kept, ...(isOther && { loads: last.kept }) });
@@ -79,7 +79,7 @@ export async function takeBackUpgrade(service: Service, isSure: boolean): Promis
 function refuseNotInstalled(places: Places): void {
   if (currentVersion(places) === undefined) throw new Problem('not-found', 'Offshoot is not installed here; ./offshoot install does that.');
   if (existsSync(installingMark(places)))
-    throw new Problem('conflict', 'The installation was interrupted, or failed; run ./offshoot install until it is through.');
+    throw new Problem('conflict', 'The installation was interrupted, or failed; run ./offshoot install again until it succeeds.');
 }
 
 const newChange = (config: Config, from: string, to: string): Change => {
@@ -94,7 +94,7 @@ async function carryOut(service: Service, config: Config, change: Change): Promi
   try {
     await manager.stop(platformUnit);
     await keepState(places, config, kept);
-    say(`Database, settings and units of before are kept in ${kept}.`);
+    say(`The previous database, settings and units are kept in ${kept}.`);
     noteChange(places, { ...change, step: 'switching' });
     if (loads !== undefined) await putBackDatabase(places, config, loads, to);
     await makeCurrent(places, to);
@@ -131,7 +131,7 @@ async function takeBack(service: Service, config: Config, { from, to, kept, step
   await removeOldPrograms(places, [lastChange(places)?.from ?? from]);
 }
 
-/** What a killed command has left. */
+/** Finishes or takes back what a killed command has left. */
 async function settleUnfinished(service: Service, config: Config): Promise<void> {
   const { places, manager, say } = service;
   const change = unfinishedChange(places);
@@ -142,7 +142,7 @@ async function settleUnfinished(service: Service, config: Config): Promise<void>
     say(`The upgrade from ${from} to ${to} was interrupted at its end; ${to} works.`);
     return finishChange(places);
   }
-  // It has worked, perhaps for days: what people did meanwhile is not thrown away unasked.
+  // The new version has run, perhaps for days: what people did meanwhile is not thrown away unasked.
   if (isSwitched && (await manager.readySince(platformUnit)) > Date.parse(begunAt))
     throw new Problem(
       'conflict',

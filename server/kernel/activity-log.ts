@@ -93,7 +93,7 @@ export interface LogHub {
 
 interface Watched {
   watchers: Set<() => void>;
-  /** What was read most recently, for those who wait for the same. */
+  /** The look that is under way, for others who wait for the same lines. */
   reading: Promise<unknown> | undefined;
   version: number;
   recent: LogRow[];

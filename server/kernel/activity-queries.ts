@@ -32,9 +32,9 @@ const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) =>
 /** What a runner has places for: of activities that are carried out, or of those that only follow something. */
 export interface RunnerPlaces {
   is_patient: boolean;
-  /** Below zero where newcomers have some beyond them. */
+  /** How many are free; below zero where newcomers have some beyond the runner's own. */
   free: number;
-  /** What there is beyond them for outer parties that have none, one each. */
+  /** How many there are beyond the runner's own, one each for outer parties that have none. */
   newcomers: number;
   /** What one party may have of the runner's places, and what all within one outer party may. */
   party_most: number;
@@ -48,7 +48,7 @@ export interface Claiming {
   patient: readonly string[];
   /** Types that the runner leaves alone. */
   except: readonly string[];
-  /** What it has not lost, though it may be late in renewing the lease. */
+  /** Activities that the runner still works on, though it may be late in renewing their leases. */
   inHand: readonly { id: string; is_patient: boolean }[];
 }
 
@@ -99,7 +99,7 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
     return rows.sort((one, other) => Number(one.position) - Number(other.position));
   });
 
-/** The how manieth of its project, its party and its outer party each would be, with those that the runner has in hand. */
+/** Which place each would have among those of its project, its party and its outer party, together with those that the runner has in hand. */
 const ranked = sql`
   select by_party.*, coalesce(held.count, 0)
     + row_number() over (partition by is_patient, outer_party order by party_rank, is_lost desc, is_urgent desc, position) as outer_rank
@@ -128,7 +128,7 @@ export const renewLeases = async (db: Db, runner: string, ids: readonly string[]
   return rows;
 };
 
-/** Gives it back, to be claimed again then; `attempts` counts the times that something went wrong. */
+/** Gives the activity back, to be claimed again after so many seconds; `attempts` counts the times that something went wrong. */
 export const releaseLease = (db: Db, lease: Lease, afterSeconds: number, attempts: number) =>
   held(
     lease,
@@ -142,11 +142,11 @@ export const stepsOf = async (db: Db, id: string): Promise<StoredStep[]> => {
   return rows;
 };
 
-/** By itself: it can be done again. */
+/** Stores the result of a step that can be done again, in no transaction with anything else. */
 export const storeStep = (db: Db, lease: Lease, step: StoredStep) =>
   held(lease, sql`${storing(lease, step)} returning ${unhurried}`.execute(db));
 
-/** With the change that it stands for. */
+/** Stores the result of a step in the transaction of the change that it stands for. */
 export const storeStepWith = (tx: Tx, lease: Lease, step: StoredStep) => held(lease, storing(lease, step).execute(tx));
 
 const storing = (lease: Lease, { name, position, state, result }: StoredStep) =>
@@ -215,17 +215,17 @@ export const finish = (db: Db, lease: Lease, { state, staged_in, result, failure
       select pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(db),
   );
 
-/** Whoever waits behind it, in a lane or in the queue, has its turn, though it goes on. */
+/** Whatever waits behind the activity, in a lane or in the queue, may begin, though the activity goes on. */
 export const leaveLanes = async (tx: Tx, { id }: Lease): Promise<void> =>
   void (await sql`with passed as (update activity_lanes set is_open = false where activity_id = ${id})
     select pg_notify('offshoot', 'work ')`.execute(tx));
 
-/** What rests in the lane is complete, with the result that it has. In the transaction of the change that it waited for. */
+/** Completes the activities that rest in the lane, with the results that they have, in the transaction of the change that they waited for. */
 export const releaseStaged = (tx: Tx, projectId: string, lane: string) =>
   sql`update activities set state = 'complete', staged_in = null, completed_at = clock_timestamp(), updated_at = clock_timestamp()
     where project_id = ${projectId} and staged_in = ${lane} and state = 'staged'`.execute(tx);
 
-/** Nobody has begun it yet: it never will be. No row: it is too late for that. */
+/** Cancels an activity that nobody has begun. Undefined: it is too late for that. */
 export const cancelWaiting = async (tx: Tx, id: string): Promise<Activity | undefined> => {
   const { rows } = await sql<Activity>`
     with ended as (

@@ -34,7 +34,7 @@ export interface Faults {
 const attemptsMax = 5;
 const backoffSeconds = (attempt: number) => Math.min(2 ** attempt, 60);
 
-/** Lets the runner take up something else while the promise is open. */
+/** Lets the runner take up another activity until the promise settles. */
 export type Wait = <T>(others: Promise<T>) => Promise<T>;
 
 interface Surroundings {
@@ -48,11 +48,11 @@ interface Run extends Surroundings {
   platform: Platform;
   writer: LogWriter;
   stored: Map<string, StoredStep>;
-  /** How to take back what has begun, in order. */
+  /** How to take back the steps that have begun, in their order. */
   undos: { step: StoredStep; undo: Undo<unknown> | undefined }[];
-  /** The lane in which it will rest. */
+  /** The lane in which the activity will rest. */
   stagedIn: string | null;
-  /** What it says was said before. */
+  /** The lines that it writes are in the log already. */
   isReplaying: boolean;
 }
 
@@ -182,7 +182,7 @@ async function undoAll(run: Run, failure: Failure, definition: ActivityDefinitio
   await finish(platform.db, activity, ending);
 }
 
-/** To clients 100 means that it is over. */
+/** To clients, 100 means that the activity is over. */
 const percentMax = 99;
 
 function inHand<Input>(run: Run, input: Input): Work<Input> {

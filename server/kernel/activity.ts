@@ -34,7 +34,7 @@ export interface ActivityDefinition<Input extends TSchema = TSchema> {
   cancellable: boolean;
   /** Whether it may touch the machine, which one process has; other runners leave it alone. */
   usesMachine?: boolean;
-  /** Whether most of its time it waits, or only follows what something else does: however many do, they take no place of what is to be done soon. */
+  /** Whether it spends most of its time waiting, or following what something else does: however many such activities there are, they delay no others. */
   isPatient?: boolean;
   /** How long it is listed after its end; without end where absent. */
   keptDays?: number;
@@ -67,7 +67,7 @@ export interface Work<Input> {
    * it may have to undo later has to bear that.
    */
   letOthersPass(): Promise<void>;
-  /** While it waits for what others have, such as a place to build, it takes none of the runner's: however many wait, others are carried out. */
+  /** While the activity waits for what others have, such as a place to build, it takes no place of the runner's: however many wait, others are carried out. */
   wait<T>(others: Promise<T>): Promise<T>;
 }
 
@@ -100,7 +100,7 @@ export interface Start<Input> {
   payload?: Record<string, unknown>;
   /** One sentence, with marks and without (rooms/activities/sentence.ts). */
   sentence?: { description: string; text: string };
-  /** Not before. */
+  /** The activity does not begin before this time. */
   at?: Date;
   /** It follows by itself from what was accepted before, or ends something: it is started however many wait (waiting-activities.ts). */
   isOwed?: boolean;
@@ -163,7 +163,7 @@ const tellOfWaiting = (lanes: readonly string[]) => sql`
     where project_id = started.project_id and lane = any(${lanes}::text[]) and is_open and is_shared)
   order by ahead.position limit ${toldMax}`;
 
-/** No branch has such a name, nor one with a space in it, which names of those that go on beside others have. */
+/** The lane of the project as a whole. No branch has this name, nor one with a space, which names of shared lanes have. */
 const wholeProject = '';
 const lanesOf = (environments: readonly string[]) => (environments.length === 0 ? [wholeProject] : [...new Set(environments)].sort());
 

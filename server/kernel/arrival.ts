@@ -16,7 +16,7 @@ const stillSecondsMax = 120;
 
 export function limitArrival(http: FastifyInstance, secondsMax: number) {
   http.addHook('onRequest', ({ raw, routeOptions }, reply, done) => {
-    /** What a test makes up comes over no line. */
+    /** A request that a test injects has no real socket. */
     if (raw.socket instanceof Socket) {
       if (routeOptions.config?.mayTakeLong) limitStanding(raw, reply.raw);
       else if (!hasArrived(raw)) limitWhole(raw, reply.raw, secondsMax);

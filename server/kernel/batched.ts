@@ -44,5 +44,5 @@ export function batched<Row>(fetch: (keys: string[]) => Promise<Row[]>, keyOf: (
   };
 }
 
-/** One after the other would let everybody wait for a slow one; with more of them each has fewer keys. */
+/** With only one at a time, everybody would wait for a slow one; with more of them each would have fewer keys. */
 const statementsUnderWayMax = 2;

@@ -17,7 +17,7 @@ const admit = (reply: FastifyReply) =>
   reply.headers({
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'www-authenticate, x-request-id, retry-after, location, allow',
-    /** Else a browser keeps the reply from pages that ask for it as they may. */
+    /** Without it a browser keeps the reply even from pages that may have it. */
     'cross-origin-resource-policy': 'cross-origin',
   });
 

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 export function drainOnClose(http: FastifyInstance) {
   const requestsUnderWay = new Map<Socket, number>();
   let closing = false;
-  /** Every stream waits for the end. */
+  /** Every open stream listens for the end. */
   http.server.setMaxListeners(0);
 
   http.server.on('connection', (socket: Socket) => {

@@ -7,7 +7,7 @@ import { isDatabaseAway } from './sql.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
-    /** Answers what browsers ask before a request. */
+    /** The route answers what browsers ask before a request. */
     isPreflight?: boolean;
   }
 }
@@ -75,7 +75,7 @@ const projectBody = (status: number, message: string, problem: Problem | undefin
 const familyOf = ({ routeOptions, url }: FastifyRequest) =>
   routeOptions?.config?.operation?.family ?? (/^(\/api)?\/projects\//.test(url) ? 'project' : 'account');
 
-/** Where clients read failures as problem documents. */
+/** Whether clients of this path read failures as problem documents. */
 const isProblemDocument = ({ url }: FastifyRequest) =>
   /^\/(organizations|regions)(\/|\?|$)|\/(user|team|project)-access(\/|\?|$)/.test(url);
 

@@ -8,15 +8,15 @@
  * who came first.
  */
 export interface Asking {
-  /** On whose behalf, from the outside in; each name is of one party alone. */
+  /** On whose behalf it asks, from the outside in; each name belongs to one party alone. */
   parties: readonly string[];
-  /** Of the innermost party: its parts take turns. */
+  /** A part of the innermost party, such as one of its projects: its parts take turns. */
   part: string;
   isUrgent?: boolean;
   /** What the innermost party may hold where that is less than what anybody may. */
   most?: number | undefined;
   signal?: AbortSignal;
-  /** Called once, where it has to wait. */
+  /** Called once, where the asker has to wait. */
   onWait?: () => void;
 }
 
@@ -164,7 +164,7 @@ interface Entry {
 
 type Book = ReturnType<typeof openBook>;
 
-/** What is known of each party and part that holds something, or waits; others are forgotten. */
+/** What is known of each party and part that holds a place, or waits for one; others are forgotten. */
 function openBook() {
   const entries = new Map<string, Entry>();
   let turns = 0;

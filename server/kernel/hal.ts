@@ -40,7 +40,7 @@ export function openHal(operations: readonly Operation[], secrets: Secrets) {
     const presentChange = (present: Presenter, result: unknown, caller: Caller | undefined) => {
       if (!(result instanceof Changed)) return wrap(present(result, caller, 'whole'), '[]');
       const { row, activities } = result;
-      /** What the caller may change may set off what they may not see. */
+      /** A change that the caller may make can start activities that the caller may not see. */
       const visible = activities.rows.filter((each) => isPermitted(activities.of.view, caller, activities.of.scope(each)));
       return wrap(present(row, caller, 'whole'), presentAll(activities.of, visible, caller));
     };
@@ -134,7 +134,7 @@ const encoded = (address: Record<string, string>) => {
   return parts;
 };
 
-/** Takes an address that is encoded already: a row has one, and many links with it. */
+/** Takes an address that is encoded already: a row has one address, and many links with it. */
 function compileTemplate(path: string) {
   const [first = '', ...rest] = (familyOf(path) === 'project' ? `/api${path}` : path).split('{');
   const parts = rest.map((part) => part.split('}') as [string, string]);
@@ -179,7 +179,7 @@ function compileShown({ schema }: Entity, family: Family) {
 
 const referencedIdsMax = 100;
 
-/** Paging links, whoever asks; and links to what the rows mention. */
+/** Links to the other pages, and to the things that the rows mention. */
 function pageLinks(
   entity: Entity,
   { rows, before, after }: Page<unknown>,
@@ -219,7 +219,7 @@ function turned(url: string, direction: 'before' | 'after', cursor: string) {
 
 const referencePath = (set: string, ids: string) => `/ref/${set}?in=${ids}`;
 
-/** What is signed: the ids, and who was shown them; for another the link is worth nothing. */
+/** What is signed: the ids, and who was shown them; for anybody else the link is worth nothing. */
 const signedText = (path: string, { id }: { id: string }) => `${id} ${path}`;
 
 /** A link that only the platform can make: its holder was shown these ids, and may read their short form. */

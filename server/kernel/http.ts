@@ -33,7 +33,7 @@ const bodyBytesMax = 1024 * 1024;
 const headerBytesMax = 16 * 1024;
 const pathParameterCharactersMax = 500;
 const requestSecondsMax = 60;
-/** From the start of a connection to the end of the head of its first request; how often that is looked at. */
+/** The time from the start of a connection to the end of the head of its first request, and how often it is looked at. */
 const [headSecondsMax, headCheckedSeconds] = [15, 5];
 const idleConnectionSecondsMax = 72;
 const compressFromBytes = 8 * 1024;
@@ -136,7 +136,7 @@ function answer(operation: Operation, hal: Hal, platform: Platform, places: Requ
       permit(operation, caller, target);
       allow(operation, target, caller);
       const { query, list } = parse.query(request);
-      // An upload may take as long as the caller likes, and has no place meanwhile.
+      // An upload may take as long as the caller likes, so it takes no place meanwhile.
       const body = isUpload(operation.body) ? await outside(async () => parse.body(request)) : parse.body(request);
       const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
       return { target, result };
@@ -251,7 +251,7 @@ function compileBodyParse(body: TSchema | undefined): (request: FastifyRequest) 
 /** Clients carry parameters over from other requests; where none are declared, they are not even read. */
 const nothingAsked = { query: undefined, list: {} as ListRequest };
 
-/** What programs say of a body when nobody told them what it is, as `curl -d` does. */
+/** The content types that programs send when nobody told them one, as `curl -d` does. */
 const unsaidTypes = new Set(['', 'application/x-www-form-urlencoded', 'text/plain']);
 
 function bodyOf({ body, headers }: FastifyRequest): unknown {
@@ -266,7 +266,7 @@ function bodyOf({ body, headers }: FastifyRequest): unknown {
 
 const methods: Method[] = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'];
 
-/** With a method that the thing itself does not have, what stands behind its name is no part of the name. */
+/** Where the thing itself does not have the method, what follows its name in the path is no part of the name. */
 function isBeyond(url: string, { params }: FastifyRequest, slashed: ReadonlySet<string>) {
   const name = /:(\w+)$/.exec(url)?.[1] ?? '';
   return slashed.has(name) && ((params as Record<string, string>)[name]?.includes('/') ?? false);

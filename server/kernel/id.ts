@@ -5,17 +5,17 @@ const lowerAlphanumeric = 'abcdefghijklmnopqrstuvwxyz234567';
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const shortIdCharacters = 13;
 
-/** Projects, activities, integrations: 13 lower-case characters, 65 random bits. */
+/** For projects, activities and integrations: 13 lower-case characters, 65 random bits. */
 export const shortId = () => Array.from(randomBytes(shortIdCharacters), (byte) => lowerAlphanumeric[byte & 31]).join('');
 
 const ulidCharacters = { time: 10, random: 16 };
 const ulidText = Buffer.alloc(ulidCharacters.time + ulidCharacters.random);
 
-/** Drawn for many at once: every request has a ULID, and asking for sixteen bytes takes longer than all the rest of making one. */
+/** Random bytes are drawn for many ULIDs at once: every request has one, and asking for sixteen bytes takes longer than all the rest of making it. */
 const drawn = Buffer.alloc(ulidCharacters.random * 256);
 let drawnUsed = drawn.length;
 
-/** Organizations, teams, backups and requests: 48 bits of milliseconds, then 80 random bits, so that ids sort by age. */
+/** For organizations, teams, backups and requests: 48 bits of milliseconds, then 80 random bits, so that ids sort by age. */
 export function ulid(now = Date.now()): string {
   if (drawnUsed === drawn.length) {
     randomFillSync(drawn);

@@ -20,7 +20,7 @@ export function limitConnections({ server }: FastifyInstance, trustedProxies: re
     socket.write(crowdedReply('address'));
     socket.destroySoon();
   });
-  /** Node would read requests from a connection that it knows of. */
+  /** Node starts to read from a connection as soon as it is told of it, so it is told only of those that are let in. */
   const [serve, ...others] = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

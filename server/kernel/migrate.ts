@@ -9,7 +9,7 @@ import type pg from 'pg';
 
 const advisoryLock = 7_267_201;
 
-/** `only`: those of these names, for a database that is to be as it once was. */
+/** `only`: applies the migrations of these names, for a database that is to be as it once was. */
 export async function migrate(pool: pg.Pool, folder: string, only?: ReadonlySet<string>): Promise<string[]> {
   const client = await pool.connect();
   try {
@@ -49,7 +49,7 @@ function migrationsIn(folder: string): Migration[] {
   });
 }
 
-/** Of a database that is to be used with the migrations in a folder: throws where it has some that are not there, or not as they were. */
+/** For a database that is to be used with the migrations in a folder: throws where it has migrations that are not in the folder, or that differ there. */
 export function refuseUnknownMigrations(applied: readonly { name: string; hash: string }[], folder: string): void {
   refuseUnknown(new Map(applied.map(({ name, hash }) => [name, hash])), migrationsIn(folder));
 }

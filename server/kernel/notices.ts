@@ -10,7 +10,7 @@ import type { Db, Tx } from './sql.ts';
 
 export type Topic = 'work' | 'cancel' | 'log' | 'reconcile' | 'wake';
 
-/** `undefined`: anything may have happened meanwhile. */
+/** `undefined`: the connection was lost, so anything may have happened meanwhile. */
 type Hear = (text: string | undefined) => void;
 
 export interface Notices {

@@ -48,7 +48,7 @@ export interface ListRequest {
 
 export interface Page<Row> {
   rows: Row[];
-  /** Over all pages. */
+  /** How many rows there are on all pages. */
   count: number;
   before?: string;
   after?: string;
@@ -79,7 +79,7 @@ export function parseListRequest(listing: Listing, query: Tree): ListRequest {
 
 const pageNumberMax = 10_000;
 
-/** From 1; the first where none is counted. */
+/** Counted from 1; the first page where the caller names none. */
 export const pageNumber = (page: unknown) =>
   typeof page === 'string' && /^[1-9]\d{0,8}$/.test(page) ? Math.min(Number(page), pageNumberMax) : 1;
 
@@ -235,7 +235,7 @@ export async function paged<Row extends object>(
   return { rows, count: total.count, ...(before && { before }), ...(after && { after }) };
 }
 
-/** Whether a cursor holds values of the columns' types, and whether there is a 30th of February, only the database knows. */
+/** Only the database knows whether a cursor holds values of the columns' types, and that there is no 30th of February. */
 const isDataException = (error: unknown) => (error as { code?: string }).code?.startsWith('22') ?? false;
 
 function unreadable(filters: Filter[], from: ListRequest['from']) {
@@ -246,7 +246,7 @@ function unreadable(filters: Filter[], from: ListRequest['from']) {
 const escapeLike = (text: string) => text.replace(/[\\%_]/g, String.raw`\$&`);
 
 function condition(eb: ExpressionBuilder<any, any>, { field, kind, operator, values }: Filter) {
-  /** As text: an id that is none is not found, rather than refused by the database. */
+  /** Compared as text, so that what is no id is not found rather than refused by the database. */
   const column = kind === 'string' ? sql`${sql.ref(field)}::text` : sql.ref(field);
   const [first = '', second = ''] = values;
   const list = sql`(${sql.join(values)})`;

@@ -22,7 +22,7 @@ export interface Reconciler {
 /** Asks for a look now, when the transaction commits. */
 export const nudge = (db: Db | Tx, reconciler: Reconciler): Promise<void> => notify(db, 'reconcile', reconciler.name);
 
-/** Each holds a connection of the pool while it runs, and needs others; at a start all of them want to. */
+/** A reconciler holds a connection of the pool while it runs, and needs others; at a start all of them want to run. */
 const atOnceMax = 3;
 const slowAtOnceMax = 1;
 
@@ -107,7 +107,7 @@ function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn,
   };
 }
 
-/** While one process is at it, the others leave it to that one: the lock lives on a connection of its own, and ends with it. */
+/** While one process runs a reconciler, the others leave it to that one: the lock lives on a connection of its own, and ends with it. */
 const alone = (db: Db, name: string, work: () => Promise<void>): Promise<void> =>
   db.connection().execute(async (connection) => {
     const key = sql`hashtextextended(${`reconciler ${name}`}, 0)`;

@@ -26,7 +26,7 @@ interface Document {
 
 export function publishReference(http: FastifyInstance, description: Record<string, unknown>) {
   const json = JSON.stringify(description);
-  /** Made when first asked for: both take longer than everything else here. */
+  /** The page and the YAML are made when they are first asked for: both take longer than everything else here. */
   let yaml: string | undefined;
   let page: string | undefined;
   http.get(documentPath, (_request, reply) => sendJson(reply, json));

@@ -6,7 +6,7 @@ import type { Caller } from '../platform.ts';
 import { openPlaces } from './fair-places.ts';
 import { Problem } from './problem.ts';
 
-/** Of one caller fewer than there are connections (sql.ts); of all callers more, as not all of their time is spent there. */
+/** For one caller fewer than there are connections to the database (sql.ts); for all callers more, as requests do not spend all of their time there. */
 const handledMax = { total: 24, ofOne: 5 };
 const waitingOfOneMax = 500;
 const streamsOfOneMax = 100;
@@ -14,7 +14,7 @@ const streamsOfOneMax = 100;
 export interface RequestPlaces {
   /** Throws a Problem where too many of the caller's wait. Whoever asks as nobody is let through. */
   within<T>(caller: Caller | undefined, work: (outside: Outside) => Promise<T>): Promise<T>;
-  /** For what is sent line by line, for hours perhaps; answers what to call at its end. */
+  /** For a reply that is sent line by line, perhaps for hours; answers what to call at its end. */
   openStream(caller: Caller | undefined): () => void;
 }
 

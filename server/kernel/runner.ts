@@ -26,12 +26,12 @@ export interface RunnerOptions {
 const leaseSecondsDefault = 10;
 const lookAnywaySeconds = 2;
 const activitiesMaxDefault = 24;
-/** Those that only follow something, or wait for others, cost next to nothing. */
+/** Activities that only follow something, or wait for others, cost next to nothing. */
 const patientMax = 500;
-/** Of all places: what one party may have, and what all within one outer party may. The rest is there for whoever comes while those last. */
+/** Shares of all places: what one party may have, and what all within one outer party may. The rest is kept for whoever comes meanwhile. */
 const partyShare = 2 / 3;
 const outerShare = 5 / 6;
-/** Beyond all places, and of their number: one each for outer parties that have none, where several others together have taken them all. */
+/** Extra places, as a share of all: one each for outer parties that have none, where several others together have taken all of them. */
 const newcomersShare = 1 / 2;
 const closeSecondsMax = 10;
 
@@ -41,7 +41,7 @@ interface Running {
   activity: Activity;
   stop: AbortController;
   done: Promise<void>;
-  /** How many waits it is in for what others have. */
+  /** How many things that others have it is waiting for. */
   waits: number;
 }
 

@@ -3,7 +3,7 @@ import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 
 const uuidPattern = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
 
-/** In the one spelling that the API emits, so that equal ids are equal texts. */
+/** A UUID in the one spelling that the API emits, so that equal ids are equal texts. */
 export const Uuid = Type.String({ format: 'uuid', pattern: uuidPattern, 'x-message': 'must be a UUID, in lower case' });
 export const isUuid = (text: string) => new RegExp(uuidPattern).test(text);
 

@@ -9,7 +9,7 @@ export interface Secrets {
   open(purpose: string, sealed: string): string;
   sign(text: string): string;
   isSigned(text: string, signature: string): boolean;
-  /** A secret for one purpose that is kept nowhere: the same keys give it again. One for each key, newest first, as what an older one locked must still be opened. */
+  /** Secrets for one purpose, which are stored nowhere: the same keys give them again. There is one for each key, the newest first, as what an older key has sealed must still be opened. */
   derived(purpose: string): [string, ...string[]];
 }
 

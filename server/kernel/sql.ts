@@ -81,7 +81,7 @@ export async function orConflict<T>(work: Promise<T>, sentences: Record<string, 
   }
 }
 
-/** The same where the constraint may also be a foreign key, what is referred to being gone or still in use, and the answer need not be 409. */
+/** Like `orConflict`, where the constraint may also be a foreign key (what is referred to is gone, or still in use), and the answer need not be 409. */
 export async function orProblem<T>(work: Promise<T>, problems: Record<string, () => Problem>): Promise<T> {
   try {
     return await work;

@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 export const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 export const oneOf = <T extends string>(...words: readonly T[]) => Type.Unsafe<T>({ type: 'string', enum: words });
 export const mapOf = <T extends TSchema>(schema: T) => Type.Record(Type.String(), schema);
-/** By keys of that pattern, and no others. */
+/** An object whose keys all match the pattern. */
 export const mapBy = <T extends TSchema>(pattern: string, schema: T) =>
   Type.Record(Type.String({ pattern }), schema, { additionalProperties: false });
 

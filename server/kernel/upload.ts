@@ -67,7 +67,7 @@ function readForm(raw: IncomingMessage, type: string, field: string, bytesMax: n
     raw.pipe(form);
     return promise.finally(() => raw.unpipe(form));
   } catch (cause) {
-    /** A type without a boundary. */
+    /** The content type has no boundary. */
     throw notAForm(cause);
   }
 }

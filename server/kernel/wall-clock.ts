@@ -23,7 +23,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** Zones come and go with the version of what knows them. */
+/** Which zones exist depends on the version of the time zone database. */
 function isKnown(zone: string): boolean {
   try {
     return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: zone }));
@@ -32,7 +32,7 @@ function isKnown(zone: string): boolean {
   }
 }
 
-/** Clocks are changed at quarters of hours, and finding out takes a while. */
+/** Clocks change at quarters of hours; asking for the offset of a zone takes time, so only these are asked for. */
 const quarterMilliseconds = 15 * minuteMilliseconds;
 const offsets = new Map<string, number>();
 const offsetsMax = 100_000;
@@ -66,7 +66,7 @@ export function momentOf(zone: string, wall: number): number {
   return moments.length > 0 ? Math.min(...moments) : changeBetween(zone, wall - after, wall - before);
 }
 
-/** Where the clock is changed, to the second; `first` is before that, `last` is not. */
+/** The moment at which the clock changes, to the second; `first` is before it, `last` is not. */
 function changeBetween(zone: string, first: number, last: number): number {
   const offset = offsetAt(zone, first);
   let [before, after] = [first, last];

@@ -298,7 +298,7 @@ describe('creating a project', () => {
     await changeQuota(db, ['organization', name, 'projects=2']);
     expect((await ask()).status).toBe(201);
     await expect(changeQuota(db, ['default', 'builds=0'])).rejects.toThrow('builds=0 is not a limit');
-    await expect(changeQuota(db, ['project', 'some', 'builds=1'])).rejects.toThrow('Of builds only an organization has a number');
+    await expect(changeQuota(db, ['project', 'some', 'builds=1'])).rejects.toThrow('Only an organization has a limit of builds');
   });
 
   test('bears being killed after each step', async () => {

@@ -283,7 +283,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     const branched = (await owner.send('POST', `${at}/branch`, second)).json._embedded.activities[0];
     expect((await ended(branched)).result).toBe('success');
     await expect(changeQuota(db, ['project', projectId, 'memory=much'])).rejects.toThrow('memory=much is not a limit');
-    await expect(changeQuota(db, ['project', projectId, 'projects=1'])).rejects.toThrow('Of projects only an organization has a number');
+    await expect(changeQuota(db, ['project', projectId, 'projects=1'])).rejects.toThrow('Only an organization has a limit of projects');
   });
 
   test('builds get what the project says, and not more', { timeout }, async () => {
