@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const sqliteBusy = 5;
 const pollMilliseconds = 50;
 
-/** A lock that nobody refers to would be let go by the garbage collector, at a moment of its choosing. */
+/** Keeps locks referenced: the garbage collector would let go of one that nobody refers to. */
 const held = new Set<DatabaseSync>();
 
 export async function withFileLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -21,7 +21,7 @@ export async function withFileLock<T>(file: string, signal: AbortSignal, work: (
   return holding(lock, work);
 }
 
-/** Beside others who share it, and not while somebody has it alone. */
+/** Works beside others who share the lock, and not while somebody has it alone. */
 export async function withSharedFileLock<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   let lock = tryLock(file, shared);
   while (!lock) {
@@ -48,7 +48,7 @@ async function holding<T>(lock: DatabaseSync, work: () => Promise<T>): Promise<T
 }
 
 const alone = 'pragma locking_mode = exclusive; begin exclusive';
-/** What has been read in a transaction stays as it is until its end. */
+/** A read in a transaction keeps writers out until the transaction ends. */
 const shared = 'begin; select count(*) from sqlite_schema';
 
 function tryLock(file: string, how = alone): DatabaseSync | undefined {

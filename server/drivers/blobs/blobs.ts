@@ -17,7 +17,7 @@ export interface Blobs {
   store(repository: string, backup: string, parts: readonly Part[], bounds: StoreBounds): Promise<Stored>;
   /** Reads back every byte from every place, and throws a Problem that says what is damaged or missing where: a Damage, if anything is. */
   verify(repository: string, stored: Stored, signal?: AbortSignal): Promise<void>;
-  /** The same, and tells of every place. */
+  /** Reads back every byte like `verify`, and tells what was found in each place. */
   inspect(repository: string, stored: Stored, signal?: AbortSignal): Promise<Copy[]>;
   /**
    * What of these is all there, as far as one can tell without reading all of it: some of it may be damaged where it is, unless the repository was just repaired.
@@ -51,7 +51,7 @@ export interface Blobs {
   forget(repository: string, backups: readonly string[], signal?: AbortSignal): Promise<void>;
   /** The backups that are in any of the places, all of which have to answer. */
   list(repository: string): Promise<string[]>;
-  /** With all that is in it. */
+  /** Removes the repository with all that is in it. */
   removeRepository(repository: string): Promise<void>;
   /** Each place, and whether it can be reached and written to, and is no other installation's. */
   places(): Promise<PlaceState[]>;
@@ -61,14 +61,14 @@ export interface Part {
   /** Letters, digits and dashes, 100 at most; so are the names of repositories and backups. */
   name: string;
   folder: string;
-  /** So much is stored of it, counting holes and what files share; more is a Problem. Undefined: whatever there is. */
+  /** How much of the folder may be stored, counting holes and what files share; more is a Problem. Undefined: there is no limit. */
   bytesMax?: number;
 }
 
 export interface StoreBounds {
   /** An earlier backup of the same folders: what has not changed since is not read again. */
   after?: Stored | undefined;
-  /** When the folders were copied from what goes on changing. */
+  /** When the folders were copied from data that goes on changing. */
   takenAt?: string | undefined;
   /** From 0 to 1. */
   progress?: ((share: number) => void) | undefined;
@@ -78,15 +78,15 @@ export interface StoreBounds {
 /** Kept with the backup: what to ask each place for. */
 export interface Stored {
   backup: string;
-  /** Their names. */
+  /** The names of the parts. */
   parts: string[];
-  /** What it is called there, by the place's name. A place that is not mentioned, or does not know it by that, is looked through for the backup's name. */
+  /** The backup's id at each place, by the place's name. A place that is not mentioned, or that does not know the id, is searched for the backup's name. */
   places: Record<string, string>;
-  /** What is in the folders. */
+  /** How large the folders are. */
   bytes: number;
-  /** What it added to the first place: compressed, without what was there already. */
+  /** How much the backup added to the first place: compressed, without what was there already. */
   bytesAdded: number;
-  /** What changed in this moment may have changed again without a trace (recent-changes.ts). In seconds since 1970. */
+  /** In seconds since 1970: files that changed in the moment from then on may have changed again without a trace (recent-changes.ts). */
   doubtfulFrom?: number;
 }
 
@@ -98,17 +98,17 @@ export interface PlaceState {
   problem: string | undefined;
 }
 
-/** What is stored is damaged, or parts of it are missing. A place that could not be looked at is none. */
+/** What is stored is damaged, or parts of it are missing. A place that could not be looked at is not damage. */
 export class Damage extends Problem {}
 
 /** A backup at one place. */
 export interface Copy {
   place: string;
-  /** `unknown`: the place does not answer, does not let us in, is not the one that it was … */
+  /** `unknown`: the place does not answer, does not let us in, is another disk than before … */
   state: 'whole' | 'damaged' | 'unknown';
-  /** What it is called there, of one that was read and is whole. */
+  /** The backup's id at the place, where it was read and is whole. */
   id?: string;
-  /** Of one that is not whole. */
+  /** What is wrong, where the copy is not whole. */
   problem?: Problem;
 }
 

@@ -59,17 +59,17 @@ async function copyTo(healing: Healing, from: Place, to: Place, backups: readonl
 async function copyBeside({ repositories, repository, signal }: Healing, from: Place, to: Place, backups: readonly Stored[]) {
   const there = await readSnapshots(repositories, from, repository, signal);
   const here = await readSnapshots(repositories, to, repository, signal);
-  // Some may have been removed meanwhile.
+  // Some of the backups may have been removed meanwhile.
   const found = backups.flatMap((stored) => snapshotAmong(there, from, stored) ?? []);
   const ids = found.map(({ id }) => id);
   if (ids.length === 0) return;
-  // What restic takes for the same it does not copy, whatever it lacks.
+  // restic does not copy what it takes for the same snapshot, even if that lacks something.
   const replaced = new Set(found.flatMap(({ tags }) => tags));
   for (const { id, tags } of here) if (tags.some((tag) => replaced.has(tag))) await to.setAside(repository, `snapshots/${id}`);
   await repositories.run({ place: to, from, repository, args: ['copy', '--no-lock', '--', ...ids], withoutCache: true, signal });
 }
 
-/** Through a folder of ours, which has to have room for it. */
+/** Copies by way of a folder of ours, which has to have room for it. */
 const copyByWayOf = (healing: Healing, from: Place, to: Place, backups: readonly Stored[]): Promise<void> =>
   healing.repositories.inPassing(healing.repository, from, healing.signal, async (between) => {
     await copyBeside(healing, from, between, backups);
@@ -83,7 +83,7 @@ export async function beginAgain({ repositories, places, repository, signal }: H
     if (await isThere(place)) continue;
     for (const other of places) {
       if (other === place || !(await isThere(other))) continue;
-      // One that cannot be read has nothing to give.
+      // A place that cannot be read has nothing to give.
       await repositories.together(repository, signal, () => readSnapshots(repositories, other, repository, signal));
       await repositories.beginLike(place, repository, other, signal);
       begun.push(place.name);

@@ -18,12 +18,12 @@ interface Inspecting {
   signal: AbortSignal | undefined;
 }
 
-/** Reads all of it, past restic's cache. */
+/** Reads all of the backup, past restic's cache. */
 export async function inspectAt(inspecting: Inspecting, stored: Stored): Promise<Copy> {
   const { place } = inspecting;
   const once = () => copyOf(inspecting, stored, () => readAll(inspecting, stored));
   const copy = await once();
-  // What a connection cut off looks like what a store cut off.
+  // A file that a lost connection cut short looks like one that the store cut short.
   const isDoubtful = copy.state === 'damaged' && place.isFar && /EOF|timeout/i.test(copy.problem?.internal ?? '');
   return isDoubtful ? once() : copy;
 }
@@ -65,13 +65,13 @@ async function unopened(failure: unknown, place: Place, repository: string): Pro
   return isDamaged ? new ResticFailure('damaged', failure.message) : failure;
 }
 
-/** In one command, where nothing is missing. */
+/** Takes one command, where nothing is missing. */
 export async function surveyAt(inspecting: Inspecting, backups: readonly Stored[]): Promise<Map<string, Copy>> {
   const { repositories, place, repository, signal } = inspecting;
   const countPieces = async (list: readonly Stored[]) => {
     const there = await readSnapshots(repositories, place, repository, signal);
     const ids = list.map((stored) => idAmong(there, place, stored));
-    // It looks each piece up in the index, and fails where one is not there.
+    // `restic stats` looks each piece up in the index, and fails where one is not there.
     const args = ['stats', '--no-lock', '--mode', 'raw-data', '--', ...ids];
     await repositories.run({ place, repository, args, withoutCache: true, signal });
     return {};

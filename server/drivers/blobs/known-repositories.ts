@@ -29,7 +29,7 @@ export function openKnownRepositories(folder: string) {
       await writeFile(join(notesOf(place), repository), '');
     },
     forget: (place: Place, repository: string) => rm(join(notesOf(place), repository), { force: true }),
-    /** For a repository that is not there: that one itself, or another, should show that the place is the one it was. */
+    /** For a repository that is not there: throws where it was stored there before, or where another one that was stored there is missing, too. */
     async refuseLost(place: Place, repository: string, exists: (repository: string) => Promise<boolean>) {
       const known = await readdir(notesOf(place)).catch((): string[] => []);
       const [another] = known;
@@ -39,7 +39,7 @@ export function openKnownRepositories(folder: string) {
         `${place.name} does not have the backups that were stored there; see that the disk is mounted and is the right one. If they are gone for good, ./offshoot backup repair brings back what other places have; if there is no other, remove ${notesOf(place)}.`,
       );
     },
-    /** For whoever is about to begin anew what is gone from there: without its disk the place is somewhere else. */
+    /** For whoever is about to begin a lost repository anew: where the disk is not mounted, that would be on another disk. */
     async refuseWithoutDisk(place: Place) {
       const [noted, disk] = [await notedDisk(place), await place.disk()];
       if (noted === undefined || noted === disk) return;

@@ -28,7 +28,7 @@ export interface BlobsOptions {
 }
 
 const attemptsMaxUsual = 9;
-/** In one command. */
+/** How many snapshots one command is given. */
 const snapshotsAtOnce = 200;
 const host = 'offshoot';
 
@@ -55,7 +55,7 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
         ...(doubtfulFrom !== undefined && { doubtfulFrom }),
       };
       const comparable = staysDoubtful ? undefined : after;
-      // Where one place is away, nothing of it is left in the others.
+      // Where one place cannot be reached, nothing is begun in the others.
       for (const place of places) await repositories.ensure(place, repository, signal);
       for (const [index, place] of places.entries()) {
         const share = (done: number) => progress?.((index + done) / places.length);
@@ -80,7 +80,7 @@ export function openBlobs({ folder, places: list, secrets, attemptsMax = attempt
     async repair(repository, signal) {
       refuseNames([repository]);
       const repaired: Repaired[] = [];
-      // One that cannot be repaired is no reason to leave the others as they are.
+      // A place that cannot be repaired is no reason to leave the others as they are.
       const failures: unknown[] = [];
       for (const place of places)
         await repairAt({ repositories, place, repository, signal }).then(
@@ -172,11 +172,11 @@ async function storeBeside(repositories: Repositories, place: Place, repository:
     await repositories.run({ place, repository, args, parts: { list: parts, access: 'ro' }, line: result.line, signal });
     return result.summary();
   };
-  // Left to itself restic would compare with whatever had parts of the same names.
+  // Without this, restic would compare with any backup that has parts of the same names.
   const alone = ['--force'];
   const { shortId, bytes, bytesAdded } = await (parent
     ? storeComparing(['--parent', parent.id]).catch((error: unknown) => {
-        // Of an earlier backup that lacks something restic says the same as of files that it cannot read.
+        // restic reports an earlier backup that lacks something in the same words as files that it cannot read.
         if (error instanceof ResticFailure && (error.kind === 'unread' || error.kind === 'damaged')) return storeComparing(alone);
         throw error;
       })
@@ -187,7 +187,7 @@ async function storeBeside(repositories: Repositories, place: Place, repository:
   return { id: file.slice(file.lastIndexOf('/') + 1), bytes, bytesAdded: Math.max(bytesAdded, earlierBytes) };
 }
 
-/** With a damaged backup beside it nobody can tell; then only what this call added is. */
+/** Where another backup is damaged, this cannot be told; then only what this call added counts. */
 function unlessDamaged(error: unknown): number {
   if (error instanceof ResticFailure && error.kind === 'damaged') return 0;
   throw error;
@@ -258,7 +258,7 @@ async function forgetAt(
       for (let from = 0; from < ids.length; from += snapshotsAtOnce)
         await run(['forget', '--', ...ids.slice(from, from + snapshotsAtOnce)]);
       await removeScratch(place, repository);
-      // Also where nothing was left to forget: a call before may have been interrupted here.
+      // Pruned even where nothing was left to forget: an earlier call may have been interrupted here.
       await run(['prune', '--max-unused', '10%']).catch((error: unknown) => {
         if (!lacksSomething(error)) throw error;
       });
@@ -268,7 +268,7 @@ async function forgetAt(
   }
 }
 
-/** Of a backup that was there when something of it was lost: until it is forgotten itself, restic does not say what is unused. */
+/** Whether a backup that is kept lacks something: until that backup is forgotten, restic does not say what is unused. */
 const lacksSomething = (error: unknown) =>
   error instanceof ResticFailure && /not found in (?:the )?(?:index|repository)|index is not complete/i.test(error.message);
 

@@ -18,16 +18,16 @@ import { createWhole, hasCode, writeWhole } from './whole-file.ts';
 
 const Installation = Type.Object({
   id: Type.String(),
-  /** Absent where it was never restored. */
+  /** When the installation was restored from a backup; absent where it never was. */
   restored_at: Type.Optional(Type.String()),
 });
 type Installation = Static<typeof Installation>;
 
 const Owner = Type.Object({
   installation: Installation,
-  /** Of each: tells who has the same, and nothing of the key. */
+  /** A fingerprint of each key: it tells who has the same key, and nothing about the key. */
   keys: Type.Array(Type.String()),
-  /** For people. */
+  /** The name of the machine, for people to read. */
   machine: Type.String(),
 });
 type Owner = Static<typeof Owner>;
@@ -35,11 +35,11 @@ type Owner = Static<typeof Owner>;
 export interface Ownership {
   /** Before anything is written or removed: throws a Problem where the place is another's, and makes it ours where it is nobody's, or was ours before a restore. */
   claim(place: Place): Promise<void>;
-  /** The same, and changes nothing. */
+  /** Throws a Problem where the place is another's, and changes nothing. */
   look(place: Place): Promise<void>;
 }
 
-/** `folder`: what says who we are is there. */
+/** `folder` holds the file that says who we are. */
 export function openOwnership(folder: string, secrets: Pick<Secrets, 'derived'>): Ownership {
   const keys = secrets.derived('owner of a place').map(fingerprint);
   const ourselves = async (): Promise<Owner> => ({ installation: await whoWeAre(folder), keys, machine: hostname() });
@@ -55,7 +55,7 @@ export function openOwnership(folder: string, secrets: Pick<Secrets, 'derived'>)
     const content = Buffer.from(`${JSON.stringify(ours)}\n`);
     if (owner) return place.mark.replace(content);
     await place.mark.create(content);
-    // Somebody else may have come first.
+    // Another installation may have been faster.
     if (!(await look(place)).owner) throw new Problem('unavailable', `${place.name} does not give back what was stored there.`);
   };
   return { claim, look: async (place) => void (await look(place)) };
@@ -108,12 +108,12 @@ async function whoWeAre(folder: string): Promise<Installation> {
     throw error;
   });
   if (known !== undefined) return Value.Parse(Installation, JSON.parse(known));
-  // Several processes may come to this at once.
+  // Several processes may make the file at once.
   await createWhole(file, Buffer.from(JSON.stringify({ id: randomUUID() })));
   return whoWeAre(folder);
 }
 
-/** From now on it is the one that has the places of its backups. */
+/** From now on the restored installation is the one that owns the places of its backups. */
 export const noteRestored = (folder: string): Promise<void> => {
   const installation: Installation = { id: randomUUID(), restored_at: new Date().toISOString() };
   return writeWhole(join(folder, markName), Buffer.from(JSON.stringify(installation)));

@@ -27,17 +27,17 @@ export interface Place {
   names(repository: string, prefix?: string): Promise<string[]>;
   /** All of a file, with zeros for what its disk does not give any more; undefined where there is none. */
   read(repository: string, name: string): Promise<Buffer | undefined>;
-  /** Whole or not at all. */
+  /** Writes the file whole or not at all. */
   write(repository: string, name: string, content: Buffer): Promise<void>;
   /** Takes a damaged file out of use; where the disk may be what erred, it is kept beside the others for some days. */
   setAside(repository: string, name: string): Promise<void>;
-  /** What was set aside, and long enough ago. */
+  /** The files that were set aside long enough ago to be removed. */
   asideNoLonger(repository: string): Promise<string[]>;
   remove(repository: string, names: readonly string[]): Promise<void>;
   removeAll(repository: string): Promise<void>;
   /** Throws a Problem that says what is wrong; leaves nothing behind. */
   tryOut(): Promise<void>;
-  /** Where the disk is mounted that it is on now. */
+  /** The mount point of the disk that the place is on now. */
   disk(): Promise<string | undefined>;
   /** The file that says whose the place is (ownership.ts). */
   mark: Mark;
@@ -47,12 +47,12 @@ export interface Mark {
   /** Where it is, for sentences. */
   address: string;
   read(): Promise<Buffer | undefined>;
-  /** Leaves one that is there as it is, where the medium can tell. */
+  /** Does not replace a mark that is there, where the medium can tell. */
   create(content: Buffer): Promise<void>;
   replace(content: Buffer): Promise<void>;
 }
 
-/** No repository is called that. */
+/** No repository has this name. */
 export const markName = 'installation.json';
 
 export const openPlace = (place: BackupPlace): Place => (place.kind === 'folder' ? folderPlace(place.folder) : s3Place(place));
@@ -72,7 +72,7 @@ function folderPlace(folder: string): Place {
     options: [],
     names: async (repository, prefix = '') => {
       const root = join(folder, repository);
-      // Of the many files only those next to what was asked for.
+      // A repository has many files, so only the folder of the prefix is read.
       const within = prefix === '' || prefix.endsWith('/') ? join(root, prefix) : dirname(join(root, prefix));
       const entries = await readdir(within, { recursive: prefix === '', withFileTypes: true }).catch((error: unknown) =>
         unlessMissing(folder, error),
@@ -110,7 +110,7 @@ const asideFolder = 'damaged';
 const asideDays = 14;
 const today = () => new Date().toISOString().slice(0, 10);
 
-/** A sector of the smallest kind that disks lose. */
+/** The smallest piece that disks lose: a sector. */
 const blockBytes = 4096;
 
 async function readWhatIsReadable(path: string): Promise<Buffer> {
@@ -138,7 +138,7 @@ function unlessGone(folder: string, error: unknown): undefined {
   throw cannotUse(folder, error);
 }
 
-/** Above it is another disk. */
+/** The topmost folder on the same disk as the path. */
 async function mountPointOf(path: string): Promise<string> {
   const above = dirname(path);
   const [{ dev }, { dev: devAbove }] = [await stat(path), await stat(above)];
@@ -174,12 +174,12 @@ function s3Place({ endpoint, bucket, prefix, region, accessKey, secretKey }: Ext
     isFar: true,
     address: (repository) => `${name}/${repository}`,
     environment: { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey, AWS_DEFAULT_REGION: region },
-    // restic tries again by itself; that the client below it does, too, would make minutes of seconds.
+    // restic tries again by itself; if the S3 client inside it did so too, seconds would become minutes.
     options: ['-o', 's3.retries=1', '-o', 's3.bucket-lookup=path'],
     names,
     read: (repository, path) => s3.read(below(repository) + path),
     write: (repository, path, content) => s3.write(below(repository) + path, content),
-    // It was given to us whole, and is wrong: a bucket has no sectors.
+    // What a bucket gives out is what it holds, as it has no sectors that could be read wrong: a damaged file is of no use.
     setAside: (repository, path) => s3.remove(below(repository) + path),
     asideNoLonger: () => Promise.resolve([]),
     remove,

@@ -15,23 +15,23 @@ import type { Part } from './blobs.ts';
 
 /** Longer than a tick of any kernel. */
 const momentSeconds = 0.05;
-/** So long may it take to make the copy; and if nobody says when that was, so long before it is stored it was. */
+/** How long making the copy may take. Where nobody says when it was made, it is taken to have begun so long before it is stored. */
 const copySecondsMax = 10;
 const ageSecondsMax = 900;
 
 export interface Changes {
   /** In seconds since 1970: what changed in the moment from then on is doubtful. Undefined: nothing did. */
   doubtfulFrom: number | undefined;
-  /** Whether something doubtful of the earlier backup is still as it was. */
+  /** Whether a file that was doubtful in the earlier backup has not changed since. */
   staysDoubtful: boolean;
 }
 
 const formatOfFile = '%C@ %s %H\\n';
 
 interface Asked {
-  /** When the copy was there. */
+  /** When the copy was made. */
   takenAt?: string | undefined;
-  /** `doubtfulFrom` of the earlier backup. */
+  /** The `doubtfulFrom` of the earlier backup. */
   earlier?: number | undefined;
   signal?: AbortSignal | undefined;
 }

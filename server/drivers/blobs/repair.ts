@@ -34,7 +34,7 @@ export async function repairAt(repairing: Repairing): Promise<Repaired> {
   }
 }
 
-/** Undefined where there is nothing. */
+/** Undefined where the place has no such repository. */
 async function openRepository({ repositories, place, repository, signal }: Repairing): Promise<Seal | undefined> {
   const hasConfig = await repositories.exists(place, repository);
   const keys = await lookAtKeys(place, repository);
@@ -61,7 +61,7 @@ interface Found {
   damaged: string[];
   /** Packs that an index names and that are gone. */
   missing: string[];
-  /** What is in packs, as indexes have it. */
+  /** The pieces in each pack, as the indexes list them. */
   pieces: Map<string, Piece[]>;
   isSound: boolean;
 }
@@ -102,7 +102,7 @@ async function look(repairing: Repairing, seal: Seal): Promise<Found> {
 }
 
 const readingsMax = 2;
-/** Each with a file in memory, and a processor busy. */
+/** Each reading holds a file in memory and keeps a processor busy. */
 const readingsAtOnce = 2;
 
 async function eachOf({ signal }: Repairing, names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
@@ -135,7 +135,7 @@ async function mend({ repositories, place, repository, signal }: Repairing, seal
   for (const name of damaged) {
     signal?.throwIfAborted();
     const content = await place.read(repository, name);
-    // Somebody may have removed it meanwhile.
+    // The pack may have been removed meanwhile.
     if (content === undefined) continue;
     const sound = name.startsWith('data/') ? await soundOf(seal, content, await piecesIn(seal, content, pieces.get(idOf(name)))) : [];
     if (sound.length > 0) {

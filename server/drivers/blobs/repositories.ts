@@ -17,29 +17,29 @@ import { writeKey } from './restic-key.ts';
 import { type Call, type Restic, ResticFailure, runRestic } from './restic.ts';
 
 export interface Repositories {
-  /** Beside others who use it. */
+  /** Works with the repository beside others who use it. */
   together<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
-  /** The same, and before those who want to be alone with it: somebody waits for it. */
+  /** Like `together`, but before those who want to be alone with it, because a person waits for it. */
   ahead<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
-  /** When nobody else uses it. */
+  /** Works with the repository when nobody else uses it. */
   alone<T>(repository: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** Throws a Problem where the place cannot be reached. */
   exists(place: Place, repository: string): Promise<boolean>;
-  /** For one that is not there: throws a Problem where it once was, or where nothing is that was there before. */
+  /** For a repository that is not there: throws a Problem where it once was, or where nothing is left of what the place had. */
   refuseLost(place: Place, repository: string): Promise<void>;
-  /** Of the place, by whoever is about to change something in it. */
+  /** Makes sure that the place is ours, before something in it is changed. */
   claim: Ownership['claim'];
-  /** Makes it where there is none, in a place that is ours. */
+  /** Makes the repository where there is none, in a place that is ours. */
   ensure(place: Place, repository: string, signal?: AbortSignal): Promise<void>;
-  /** The same, also where it once was; and it cuts files where another place does, so that what is copied from there is not stored twice. */
+  /** Like `ensure`, but even where the repository once was; and files are cut into the same pieces as at another place, so that what is copied from there is not stored twice. */
   beginLike(place: Place, repository: string, other: Place, signal: AbortSignal | undefined): Promise<void>;
-  /** With a place of our own that has the same, empty, and is gone after it; for one at a time, so that what a kill leaves is found by the next. */
+  /** Works with an empty repository of the same kind in a temporary place of our own. Only one works at a time, so that what a kill leaves is found by the next. */
   inPassing(repository: string, other: Place, signal: AbortSignal | undefined, work: (place: Place) => Promise<void>): Promise<void>;
-  /** With all that is in it. */
+  /** Removes the repository with all that is in it. */
   remove(place: Place, repository: string): Promise<void>;
   /** One command of restic, with the key that opens the repository. */
   run(call: Omit<Call, 'password'>): Promise<void>;
-  /** What all of it is encrypted with. */
+  /** The key that all of the repository is encrypted with. */
   masterKey(place: Place, repository: string, signal: AbortSignal | undefined): Promise<string>;
 }
 
@@ -55,7 +55,7 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
     try {
       await runRestic(restic, { ...call, password });
     } catch (error) {
-      // Who lives would have waited for us, by our locks: this one is of somebody who was killed.
+      // A process that is alive would hold our own lock: restic's lock was left by one that was killed.
       if (isOfKind(error, 'locked')) await runRestic(restic, { ...where, password, args: ['unlock'] });
       else if (!isOfKind(error, 'wrong-password') || !(await letIn(where))) throw error;
       await runRestic(restic, { ...call, password });
@@ -117,7 +117,7 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
   return { together, ahead, alone, exists, refuseLost, claim, ensure, beginLike, inPassing, remove, run, masterKey };
 }
 
-/** What to do where another place has the same. */
+/** What an operator can do where another place has the same backups. */
 export const fillAgain = (place: Place, repository: string) =>
   `remove ${place.name}/${repository}: ./offshoot backup repair fills it again, where another place has the same.`;
 
@@ -135,7 +135,7 @@ function openKeys(restic: Restic, passwordsOf: (repository: string) => [string, 
       await writeKey(place, repository, await masterKeyWith(password, where), password);
       await place.remove(repository, dear);
     },
-    /** After the installation got a new key: what an older one opens, the newest opens from now on. */
+    /** After the installation got a new key: a repository that an older key opens can be opened by the newest from now on. */
     async letIn(where: Where): Promise<boolean> {
       const [newest, ...older] = passwordsOf(where.repository);
       for (const password of older)
@@ -160,7 +160,7 @@ const isOfKind = (error: unknown, kind: ResticFailure['kind']) => error instance
 
 const never = new AbortController().signal;
 
-/** Whoever wants to be alone lets nobody in any more but who is ahead of all, and waits for those who are inside. */
+/** Whoever wants to be alone lets in nobody but those who come `ahead`, and waits for those who are inside. */
 function openLocks(folder: string): Pick<Repositories, 'together' | 'ahead' | 'alone'> {
   const files = async (repository: string) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });

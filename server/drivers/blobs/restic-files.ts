@@ -14,10 +14,10 @@ const decompressed = promisify(zstdDecompress);
 const Piece = Type.Object({
   id: Type.String(),
   type: Type.Union([Type.Literal('data'), Type.Literal('tree')]),
-  /** In the pack, encrypted. */
+  /** Where the piece is in the pack, encrypted. */
   offset: Type.Integer(),
   length: Type.Integer(),
-  /** Of one that is compressed. */
+  /** Only for a piece that is compressed. */
   uncompressed_length: Type.Optional(Type.Integer()),
 });
 export type Piece = Static<typeof Piece>;
@@ -28,17 +28,17 @@ const MasterKey = Type.Object({ encrypt: Type.String(), mac: Type.Object({ k: Ty
 
 /** Opens and seals what is in a repository. */
 export interface Seal {
-  /** Nobody looks whether it is as it was sealed: those who ask compare hashes. */
+  /** Opens a box without checking its signature: whoever asks compares hashes. */
   opened(box: Buffer): Promise<Buffer>;
   sealed(content: Buffer): Promise<Buffer>;
-  /** Of what is encrypted already. */
+  /** Signs what is encrypted already. */
   signed(vector: Buffer, encrypted: Buffer): Buffer;
 }
 
 const vectorBytes = 16;
 const signatureBytes = 16;
 
-/** With the master key, as restic tells it. */
+/** `masterKey` is as restic prints it. */
 export function openSeal(masterKey: string): Promise<Seal> {
   const { encrypt, mac } = Value.Parse(MasterKey, JSON.parse(masterKey));
   const bytes = (text: string) => Buffer.from(text, 'base64');
@@ -47,7 +47,7 @@ export function openSeal(masterKey: string): Promise<Seal> {
 
 interface Keys {
   encrypt: Buffer;
-  /** What is sealed is signed with these, by Poly1305 with AES. */
+  /** The keys of the signature, which is Poly1305 with AES. */
   k: Buffer;
   r: Buffer;
 }
@@ -75,7 +75,7 @@ export async function sealOf({ encrypt, k, r: unclamped }: Keys): Promise<Seal> 
 }
 
 const prime = 2n ** 130n - 5n;
-/** Those of r that Poly1305 has no use for are cleared. */
+/** The bits of r that Poly1305 uses; all others are cleared. */
 const rBits = 0x0ffffffc0ffffffc0ffffffc0fffffffn;
 const blockBytes = 16;
 
@@ -92,7 +92,7 @@ function poly1305(message: Buffer, r: bigint, s: bigint): Buffer {
   return written;
 }
 
-/** Of 16 bytes or fewer, the least first. */
+/** The number in 16 bytes or fewer, the least significant first. */
 function numberOf(bytes: Buffer): bigint {
   const whole = bytes.length === blockBytes ? bytes : Buffer.concat([bytes], blockBytes);
   return whole.readBigUInt64LE() | (whole.readBigUInt64LE(8) << 64n);
@@ -103,7 +103,7 @@ export const hashOf = async (content: Buffer): Promise<string> =>
 
 const compressedMark = 2;
 
-/** Of each pack that it names. */
+/** The pieces of each pack that the index names. */
 export async function readIndex(seal: Seal, content: Buffer): Promise<Map<string, Piece[]>> {
   const opened = await seal.opened(content);
   const text = opened[0] === compressedMark ? await decompressed(opened.subarray(1)) : opened;
@@ -112,7 +112,7 @@ export async function readIndex(seal: Seal, content: Buffer): Promise<Map<string
   return new Map(index.packs.map(({ id, blobs }) => [id, blobs]));
 }
 
-/** By their number in a header: what they are, and whether they are compressed. */
+/** The kinds of pieces by their number in a header: what they are, and whether they are compressed. */
 const pieceTypes = [
   { type: 'data', isCompressed: false },
   { type: 'tree', isCompressed: false },
@@ -122,7 +122,7 @@ const pieceTypes = [
 const hashBytes = 32;
 const numberBytes = 4;
 
-/** What a pack says of itself; of one whose end is damaged, nothing, or nonsense that no hash fits. */
+/** The pieces that a pack lists at its end. Where the end is damaged: none, or nonsense that no hash fits. */
 export async function readHeader(seal: Seal, pack: Buffer): Promise<Piece[]> {
   if (pack.length < numberBytes) return [];
   const end = pack.length - numberBytes;
@@ -147,7 +147,7 @@ export async function readHeader(seal: Seal, pack: Buffer): Promise<Piece[]> {
 export async function isSound(seal: Seal, pack: Buffer, { id, offset, length, uncompressed_length }: Piece): Promise<boolean> {
   if (offset + length > pack.length || length < vectorBytes + signatureBytes) return false;
   const opened = await seal.opened(pack.subarray(offset, offset + length));
-  // What is damaged may not even be compressed any more.
+  // A damaged piece may not even be decompressible.
   const content = uncompressed_length === undefined ? opened : await decompressed(opened).catch(() => undefined);
   return content !== undefined && (await hashOf(content)) === id;
 }
@@ -156,7 +156,7 @@ export async function isSound(seal: Seal, pack: Buffer, { id, offset, length, un
 export async function packOf(seal: Seal, pack: Buffer, pieces: readonly Piece[]): Promise<Buffer> {
   const boxes = pieces.map(({ offset, length }) => {
     const box = pack.subarray(offset, offset + length);
-    // The damage may be where it was signed.
+    // The damage may be in the signature, so the box is signed anew.
     return seal.signed(box.subarray(0, vectorBytes), box.subarray(vectorBytes, box.length - signatureBytes));
   });
   const entries = pieces.map(({ id, type, length, uncompressed_length }) => {

@@ -17,27 +17,27 @@ import type { Place } from './places.ts';
 export interface Restic {
   /** Where it keeps locks, caches and scratch files. */
   folder: string;
-  /** So often may one and the same request to a place fail before it counts as gone; restic waits longer each time, about a minute in all. */
+  /** How often one and the same request to a place may fail before the place counts as gone; restic waits longer each time, about a minute in all. */
   attemptsMax: number;
 }
 
-/** Of a folder, which has nothing to get over. */
+/** For a folder on this machine, whose failures do not pass by themselves. */
 const attemptsNearMax = 3;
 
 export interface Call {
   place: Place;
-  /** Where it reads the repository of the same name; the two have to have the same way in. */
+  /** The place whose repository of the same name is read; both places have to have the same credentials. */
   from?: Place | undefined;
   repository: string;
   password: string;
   args: readonly string[];
-  /** Folders it works in, next to each other. */
+  /** The folders that restic works in, next to each other. */
   parts?: { list: readonly Part[]; access: 'ro' | 'rw' };
-  /** Somebody waits for it. */
+  /** A person waits for the outcome. */
   isUrgent?: boolean;
-  /** Nothing may come from a copy that we keep ourselves. */
+  /** Reads everything from the place, nothing from restic's own cache. */
   withoutCache?: boolean;
-  /** What it prints; without it, that is thrown away. */
+  /** Gets each line that restic prints; without it, the lines are thrown away. */
   line?: (line: string) => void;
   signal?: AbortSignal | undefined;
 }
@@ -66,10 +66,10 @@ export class ResticFailure extends Error {
   }
 }
 
-/** Whatever else is said because of it: what fails for want of room is not damaged. */
+/** These words decide, whatever else is said: what fails for want of room is not damaged. */
 const wordsOfNoRoom = /no space left on device|disk quota exceeded|QuotaExceeded|EntityTooLarge|XMinioStorageFull/i;
 
-/** The first that fits what was said. */
+/** The first pattern that fits restic's words tells the kind. */
 const kinds: readonly [RegExp, FailureKind][] = [
   [/failed to execute restic|restic: not found|execvp.*restic/i, 'no-program'],
   [wordsOfNoRoom, 'no-room'],
@@ -90,16 +90,16 @@ const kinds: readonly [RegExp, FailureKind][] = [
 
 const failureOf = (said: string) => new ResticFailure(kinds.find(([words]) => words.test(said))?.[1] ?? 'other', said);
 
-/** For whatever it is told to do; a place that says nothing any more would be waited for. */
+/** The limit for any command: restic would wait for ever for a place that has fallen silent. */
 const callHoursMax = 24;
 const saidLinesMax = 12;
 const lineCharactersMax = 500;
-/** Where in restic's own code it happened, and nothing. */
+/** Lines of a stack trace of restic's own code, which say nothing to anybody here. */
 const isOfTrace = /^(?:\s.*|main\.\S+|runtime\.\S+|\S+\/\S+\.\(?\*?\S*)?$/;
-/** Some of the data could not be read. */
+/** The exit code for data of which some could not be read. */
 const codeOfUnread = 3;
 
-/** To its end. Throws a ResticFailure, or the signal's reason. */
+/** Runs a command to its end. Throws a ResticFailure, or the signal's reason. */
 export async function runRestic(restic: Restic, call: Call): Promise<void> {
   call.signal?.throwIfAborted();
   const [program = '', ...args] = commandOf(restic, call);

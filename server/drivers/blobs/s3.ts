@@ -11,7 +11,7 @@ export interface S3Bucket {
   region: string;
   accessKey: string;
   secretKey: string;
-  /** For sentences. */
+  /** What the bucket is called in sentences. */
   name: string;
 }
 
@@ -21,7 +21,7 @@ export interface S3 {
   /** Undefined where there is no such key. */
   read(key: string): Promise<Buffer | undefined>;
   write(key: string, content: Buffer): Promise<void>;
-  /** Leaves what is there as it is; a store that cannot tell replaces it. */
+  /** Does not replace what is there, except in a store that cannot tell. */
   create(key: string, content: Buffer): Promise<void>;
   remove(key: string): Promise<void>;
   /** Writes, reads and removes something below the prefix. Throws a Problem that says what is wrong. */
@@ -29,10 +29,10 @@ export interface S3 {
 }
 
 const requestSecondsMax = 20;
-/** Of one with all that is in a file. */
+/** For a request that carries all of a file. */
 const contentSecondsMax = 600;
 const triesMax = 3;
-/** A thousand keys each. */
+/** A page has a thousand keys. */
 const pagesMax = 10_000;
 const saidCharactersMax = 300;
 
@@ -64,7 +64,7 @@ export function openS3(bucket: S3Bucket): S3 {
     write: (key, content) => write(key, content),
     create: (key, content) =>
       write(key, content, { 'if-none-match': '*' }).catch((error: unknown) => {
-        // It is there, or somebody is just writing it.
+        // The key is there, or somebody is just writing it.
         if (hasStatus(error, 412) || hasStatus(error, 409)) return undefined;
         if (hasStatus(error, 501) || hasStatus(error, 400)) return write(key, content);
         throw error;
@@ -84,13 +84,13 @@ const hasStatus = (error: unknown, status: number) => error instanceof Problem &
 
 interface Asked {
   query?: Record<string, string>;
-  /** Those that need no signature. */
+  /** Headers that need no signature. */
   headers?: Record<string, string>;
   body?: string | Buffer;
   secondsMax?: number;
 }
 
-/** What the answer is made of. What the other side's trouble may be over soon is tried again. */
+/** The body of the answer. Failures of the other side that may soon be over are tried again. */
 async function ask(bucket: S3Bucket, method: string, key: string, asked: Asked): Promise<Buffer> {
   for (let attempt = 1; ; attempt += 1) {
     const reply = await send(bucket, method, key, asked).catch((cause: unknown) => {
@@ -118,7 +118,7 @@ async function send(bucket: S3Bucket, method: string, key: string, asked: Asked)
   const { query = {}, body = '', secondsMax = requestSecondsMax } = asked;
   const url = new URL(bucket.endpoint);
   url.pathname = `/${escaped(bucket.bucket)}${key === '' ? '' : `/${key.split('/').map(escaped).join('/')}`}`;
-  // In the order, and with the escapes, that the signature is about.
+  // The signature covers the query in just this order, with just these escapes.
   url.search = Object.entries(query)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map((pair) => pair.map(escaped).join('='))

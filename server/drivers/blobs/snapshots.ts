@@ -26,7 +26,7 @@ export async function readSnapshots(
   return list.map(({ id, tags = [] }) => ({ id, tags }));
 }
 
-/** One that the place got back from another is not called what it was called when it was stored; a place that was added or moved since never was asked to store it. */
+/** A snapshot that a place got back from another has a new id, and a place that was added later was never told the first one: then the backup's name finds it. */
 export const snapshotAmong = (there: readonly Snapshot[], { name }: Place, { backup, places }: Stored): Snapshot | undefined =>
   there.find(({ id }) => id === places[name]) ?? there.findLast(({ tags }) => tags.includes(backup));
 
@@ -38,7 +38,7 @@ export async function snapshotOf(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const known = stored.places[place.name];
-  // Of a place that does not answer, whoever asks it for the backup tells more.
+  // A place that does not answer counts as having it: whoever asks it for the backup learns more.
   const isThere = (id: string) =>
     place.names(repository, `snapshots/${id}`).then(
       ({ length }) => length > 0,

@@ -6,14 +6,14 @@ export async function writeWhole(path: string, content: Buffer): Promise<void> {
   await rename(await writeBeside(path, content), path);
 }
 
-/** Leaves one that is there as it is: of several who come at once, one wins. */
+/** Does not replace a file that is there: of several who come at once, one wins. */
 export async function createWhole(path: string, content: Buffer): Promise<void> {
   const unfinished = await writeBeside(path, content);
   try {
     await link(unfinished, path);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) {
-      // Not every file system knows links; there whoever is last wins.
+      // Not every file system has hard links; on one that has not, the last one wins.
       if (!noLinks.some((code) => hasCode(error, code))) throw error;
       await rename(unfinished, path);
     }
@@ -29,7 +29,7 @@ let written = 0;
 
 async function writeBeside(path: string, content: Buffer): Promise<string> {
   written += 1;
-  // As restic calls what it is writing, so that what a kill leaves is removed with the rest of such files.
+  // Named as restic names files that it is writing, so that what a kill leaves is removed together with those.
   const unfinished = `${path}-tmp-${process.pid}${written}`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(unfinished, 'w', 0o600);

@@ -20,7 +20,7 @@ const answerSecondsMax = 60;
 const againMilliseconds = 50;
 const connectionsMax = 8;
 
-/** Nobody is there, or has just gone. */
+/** No edge is there, or it has just gone. */
 class Absent extends Error {}
 
 export function openControlClient(socket: string): ControlClient {

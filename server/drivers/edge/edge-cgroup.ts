@@ -9,10 +9,10 @@ import { foldersForServices, removeCgroup } from '../runtime/runc/cgroups.ts';
 
 const cgroupOf = (folder: string) => `offshoot-edge-${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12)}`;
 
-/** It moves itself, before it has children that would be left behind. A machine that does not let it loses its edge with the platform, and is a machine still. */
+/** The edge moves itself, before it has children that would be left behind. Where the machine does not allow that, the edge ends together with the platform, and all else works. */
 const moveAndBecome = 'while [ "$1" != -- ]; do echo $$ 2>/dev/null >"$1" || true; shift; done; shift; exec "$@"';
 
-/** The words that go before a program to run it there. */
+/** The words that go before a program to run it in the edge's control group. */
 export function wordsToJoin(folder: string): string[] {
   if (process.getuid?.() !== 0) return [];
   const folders = foldersForServices(cgroupOf(folder)).filter(canBeMade);
@@ -28,5 +28,5 @@ function canBeMade(folder: string): boolean {
   }
 }
 
-/** Of an edge that has ended. */
+/** Removes the control group of an edge that has ended. */
 export const removeEdgeCgroup = (folder: string) => removeCgroup(cgroupOf(folder));

@@ -14,17 +14,17 @@ export interface SandboxFolders {
 }
 
 export interface Sandbox {
-  /** The words that go before a program to run it inside. */
+  /** The words that go before a program to run it inside the sandbox. */
   readonly enter: readonly string[];
-  /** Whether the process is in one like this: only such a one can be shown more. */
+  /** Whether the process is in a sandbox like this: only such a process can be shown more. */
   holds(pid: number): boolean;
-  /** What came since, such as the program of another version, or a pool that was mounted anew. */
+  /** Shows the process what came since it started, such as the program of another version, or a pool that was mounted anew. */
   showTo(pid: number): Promise<void>;
 }
 
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
 const script = join(edgeFolder, 'process/sandbox.pl');
-/** The first that exists; otherwise root stays root, with as few rights. */
+/** The edge runs as the first of these users that exists; otherwise root stays root, with as few rights. */
 const systemUsers = 'offshoot-edge,offshoot';
 
 const noSandbox: Sandbox = { enter: [], holds: () => true, showTo: async () => {} };
@@ -40,7 +40,7 @@ export function sandboxOf({ folder, logs, volumes }: SandboxFolders): Sandbox {
     ['run', process.execPath],
   ];
   const words = [String(shown.length), ...shown.flat()];
-  /** One that was made otherwise, or for other data, would still show what it was made with. */
+  /** A sandbox that was made in another way, or for other data, goes on showing what it was made with; so it needs a version. */
   const version = createHash('sha256')
     .update(readFileSync(script))
     .update(JSON.stringify([folder, logs, volumes]))

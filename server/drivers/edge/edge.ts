@@ -31,6 +31,6 @@ export interface Edge {
   status(): Promise<EdgeStatus>;
   /** Ends the edge, which serves until requests have finished. Only for those who want no edge any more. */
   stop(secondsMax: number): Promise<void>;
-  /** Lets go of it; it goes on. */
+  /** Lets go of the edge, which goes on serving. */
   close(): Promise<void>;
 }

@@ -17,14 +17,14 @@ import { removeEdgeCgroup, wordsToJoin } from './edge-cgroup.ts';
 import { type Sandbox, sandboxOf } from './edge-sandbox.ts';
 
 export interface EdgeOptions {
-  /** Of its own, for the table, the control socket and what it has to say. */
+  /** The edge's own folder, for the table, the control socket and its messages. */
   folder: string;
-  /** For `<cluster>/<app>/access.log`. */
+  /** The folder for `<cluster>/<app>/access.log`. */
   logs: string;
   /** Holds all volumes: the files that it serves, and the sockets of applications. */
   volumes: string;
   listeners: { host: string; port: number }[];
-  /** That serve requests, side by side. */
+  /** How many processes serve requests, side by side. */
   processes: number;
   /** Addresses or ranges whose forwarding headers are believed. */
   trustedProxies: readonly string[];
@@ -35,10 +35,10 @@ export interface EdgeOptions {
 const edgeFolder = resolve(import.meta.dirname, '../../../edge');
 const main = join(edgeFolder, 'process/main.ts');
 const launcher = join(edgeFolder, 'process/launch.pl');
-/** Two programs one after the other (edge/process/processes.ts), on a small or busy machine. */
+/** Long enough for two programs to start one after the other (edge/process/processes.ts), on a small or busy machine. */
 const startSecondsMax = 180;
 const stuckSecondsMax = 20;
-/** A port may be in use for a moment, by what a killed edge left. */
+/** What a killed edge left may hold a port for a moment. */
 const launchSecondsMax = 8;
 const launchAgainMilliseconds = 300;
 const statusSecondsMax = 10;
@@ -63,7 +63,7 @@ export function openLaunch(options: EdgeOptions, control: ControlClient, signal:
 
   const ensure = async () => {
     writeWhole(file, JSON.stringify(settings));
-    // The guard brings back the edge that it has, which need not be the one that we want.
+    // A guard that is there brings back its own edge, which need not be the version that we want.
     if (!(await statusOf(control)) && guardOf(folder) !== undefined) await startEdge(settings, file, sandbox, control);
     const status = await statusOf(control);
     const isInPlace = status !== undefined && sandbox.holds(status.pid);
@@ -107,7 +107,7 @@ function settingsOf({ folder, logs, listeners, processes, trustedProxies, router
 const sameListeners = (one: Pick<EdgeSettings, 'listeners'>, other: Pick<EdgeSettings, 'listeners'>) =>
   JSON.stringify(one.listeners) === JSON.stringify(other.listeners);
 
-/** Where a guard is there, it starts the edge again by itself; only one whose edge does not answer for long is in the way. */
+/** A guard that is there starts the edge again by itself; it is in the way only if its edge does not answer for long. */
 async function startEdge(settings: EdgeSettings, file: string, sandbox: Sandbox, control: ControlClient) {
   const startedAt = performance.now();
   const found = guardOf(settings.folder);
@@ -115,7 +115,7 @@ async function startEdge(settings: EdgeSettings, file: string, sandbox: Sandbox,
   while (!(await statusOf(control))) {
     const seconds = (performance.now() - startedAt) / 1000;
     const guard = guardOf(settings.folder);
-    // A launch that is under way may take long; only those that failed at once are not repeated for ever.
+    // A launch that is under way may take long; launches that fail at once are not repeated for ever.
     if (seconds > (guard === undefined && !launching ? launchSecondsMax : startSecondsMax)) {
       if (guard !== undefined) killGroup(guard);
       throw new Error(`The edge does not start; its last words:\n${tailOf(settings)}`);
@@ -144,7 +144,7 @@ function kill(pid: number) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
@@ -195,7 +195,7 @@ async function isGoneWithin(folder: string, seconds: number): Promise<boolean> {
   return true;
 }
 
-/** Also those whose guard was killed and that still finish what they were given. Those that only wait to be reaped have no command line any more. */
+/** All processes of the edge, also those that still finish requests after their guard was killed. Those that only wait to be reaped have no command line any more. */
 function processesIn(folder: string): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

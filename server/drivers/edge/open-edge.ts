@@ -10,7 +10,7 @@ import { endEdge, type EdgeOptions, openLaunch } from './launch-edge.ts';
 export type { EdgeOptions } from './launch-edge.ts';
 
 const againMilliseconds = 200;
-/** Beyond what the drain itself may take. */
+/** Added to what the drain itself may take. */
 const answerSecondsMax = 30;
 const statusSecondsMax = 10;
 
@@ -23,7 +23,7 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
   const launch = openLaunch(options, control, closing.signal);
   await launch.ensure();
   const listeners = new Set<(cluster: string) => void>();
-  /** Asked for before anybody listened. */
+  /** Environments that were asked for before anybody listened. */
   const unheard = new Set<string>();
   const wake = (cluster: string) => {
     if (listeners.size === 0) unheard.add(cluster);
@@ -86,7 +86,7 @@ export async function stopEdgeIn(folder: string, secondsMax: number): Promise<vo
   }
 }
 
-/** Whether one serves from that folder. */
+/** Whether an edge serves from that folder. */
 export async function isEdgeIn(folder: string): Promise<boolean> {
   const control = openControlClient(controlSocketIn(folder));
   try {
@@ -96,7 +96,7 @@ export async function isEdgeIn(folder: string): Promise<boolean> {
   }
 }
 
-/** Hears of wakes, and notices by the end of that when the edge is gone. */
+/** Hears who is to be woken. When that stream ends, the edge is gone, and is brought back. */
 async function watch(control: ControlClient, ensure: () => Promise<void>, wake: (cluster: string) => void, signal: AbortSignal, log: Log) {
   while (!signal.aborted) {
     try {

@@ -11,14 +11,14 @@ export type Lookup = (host: string) => Promise<{ address: string }[]>;
 
 const resolve: Lookup = (host) => lookup(host, { all: true });
 
-/** The addresses of a host, all of which may be visited; asked for once, to be used as they are. Throws a Problem. */
+/** The addresses of a host, all of which may be visited. They are looked up once, and only these are connected to. Throws a Problem. */
 export async function visitableAddresses(hostname: string, allowPrivate: readonly string[], look: Lookup = resolve): Promise<string[]> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [host] : (await look(host).catch(() => [])).map(({ address }) => address);
   if (addresses.length === 0) throw new Problem('invalid-request', `There is no host ${host}; check the address.`);
   const allowed = blockListOf(allowPrivate);
   if (!addresses.every((address) => isPublicAddress(address) || allowed.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')))
-    throw new Problem('invalid-request', `${host} is not a public address, and this installation does not visit others.`, {
+    throw new Problem('invalid-request', `${host} is not a public address, and this installation connects to no others.`, {
       internal: addresses.join(),
     });
   return addresses;

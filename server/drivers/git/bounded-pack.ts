@@ -6,14 +6,14 @@ import { Problem } from '../../kernel/problem.ts';
 import { environmentOf, limited } from './command.ts';
 
 export const objectBytesMax = 512 * 1024 ** 2;
-export const largeObject = `The commits have a file of more than ${objectBytesMax / 1024 ** 2} MiB, be it in the last of them or before.`;
+export const largeObject = `The commits have a file of more than ${objectBytesMax / 1024 ** 2} MiB; remove it from each commit that has it.`;
 
 const program = join(import.meta.dirname, 'bounded-receive-pack');
 
 /** The command with a program in front of it that reads what a client sends to it. */
 export const boundedBy = (receivePack: readonly string[]): string[] => [program, String(objectBytesMax), largeObject, ...receivePack];
 
-/** Of a pack that is kept in a file; one that is no pack is let through. Throws a Problem. */
+/** Checks a pack that is kept in a file; what is no pack at all is let through. Throws a Problem. */
 export async function refuseLargePack(file: string, signal: AbortSignal): Promise<void> {
   await using pack = await open(file);
   const code = await new Promise<number | null>((resolve, reject) => {

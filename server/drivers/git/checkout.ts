@@ -32,7 +32,7 @@ export async function checkout(gitDir: string, scratchFolder: string, tree: stri
   }
 }
 
-/** In words, where it is the commit's own fault. */
+/** What went wrong, in words, where it is the commit's own fault. */
 export function refusal(args: readonly string[], outcome: GitFailed['outcome']): Error {
   if (/No space left|quota exceeded/i.test(outcome.stderr))
     return new Problem('too-large', 'The files of the commit are larger than what there is room for.', { internal: outcome.stderr });

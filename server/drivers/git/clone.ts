@@ -11,7 +11,7 @@ import { refuseLarge } from './tree-size.ts';
 
 const cloneSecondsMax = 600;
 
-/** What comes out of it again is for `receive` to judge. Throws a Problem when there is no room. */
+/** `receive` judges what comes back from the clone. Throws a Problem when there is no room. */
 export async function clone(gitDir: string, { branch, commit, folder, by, signal }: Cloning): Promise<void> {
   const own = join(folder, '.git');
   const run = async (args: readonly string[], call: Pick<Call, 'input' | 'env'> = {}) => {
@@ -20,7 +20,7 @@ export async function clone(gitDir: string, { branch, commit, folder, by, signal
   };
   await refuseLarge('The commit', gitDir, commit, { signal });
   await run(['init', '--quiet', `--initial-branch=${branch}`]);
-  /** It is begun where it will be: the folder may be on another disk. */
+  /** The pack is written where it will stay: the folder may be on another disk. */
   const packed = { input: `${commit}\n`, env: withQuarantine(gitDir, join(own, 'objects')) };
   await run(['pack-objects', '--revs', '--quiet', '--delta-base-offset', join(own, 'objects', 'pack', 'pack')], packed);
   await run(['update-ref', `refs/heads/${branch}`, commit]);

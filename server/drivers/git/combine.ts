@@ -117,7 +117,7 @@ export const writeCommit = (gitDir: string, { tree, parents, message, author, by
   );
 
 const writeRaw = async (gitDir: string, commit: Buffer): Promise<string> => {
-  if (commit.length > commitBytesMax) throw new Problem('too-large', 'A commit of this size cannot be rewritten.');
+  if (commit.length > commitBytesMax) throw new Problem('too-large', 'A commit of this size cannot be rewritten; merge instead.');
   return (await runGit(gitDir, ['hash-object', '-t', 'commit', '-w', '--stdin'], { input: commit })).toString('latin1').trim();
 };
 

@@ -72,7 +72,7 @@ export function environmentOf(settings: Settings = {}): Record<string, string> {
 const memoryBytesMax = 2 * 1024 ** 3;
 const processorSecondsMax = 20 * 60;
 
-/** With what Git may take of the machine, and each process that it starts. */
+/** The command line that limits what Git, and each process that it starts, may take of the machine. */
 export const limitedGit = (args: readonly string[]): [string, string[]] => limited(['git', ...args]);
 
 export const limited = (command: readonly string[]): [string, string[]] => [
@@ -81,7 +81,7 @@ export const limited = (command: readonly string[]): [string, string[]] => [
 ];
 
 export interface Call {
-  /** Where it writes files of a commit: no link there is followed, whatever Git itself makes of it. */
+  /** The folder that Git writes files of a commit to: no link there is followed, whatever Git itself would do. */
   workTree?: string;
   input?: string | Buffer;
   settings?: Settings;
@@ -101,7 +101,7 @@ export interface Outcome {
   wasKilled: boolean;
 }
 
-/** Git said no where it should have said yes. */
+/** Git failed where it should have succeeded. */
 export class GitFailed extends Error {
   readonly outcome: Outcome;
   constructor(args: readonly string[], outcome: Outcome) {
@@ -118,7 +118,7 @@ const errorBytesMax = 64 * 1024;
 
 const places = openPlaces({ total: 16, most: [14, 12], newcomers: 8 });
 
-/** Whatever the exit code. */
+/** Answers whatever the exit code is. */
 export const tryGit = (gitDir: string, args: readonly string[], call: Call = {}): Promise<Outcome> =>
   places.within({ parties: call.parties ?? [gitDir], part: gitDir }, () => start(gitDir, args, call));
 
@@ -199,13 +199,13 @@ function leavePlace(gitDir: string) {
   }
 }
 
-/** With all that it has started: what fetches over HTTP is a process of a process. */
+/** Kills Git with all that it has started: what fetches over HTTP is a process of a process. */
 function killGroup({ pid }: ChildProcess) {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    /** It has ended already. */
+    /** The process has ended already. */
   }
 }
 

@@ -24,7 +24,7 @@ export interface WebAddress {
 /** What is pinned by name (see `visiting`) must be a name to curl, too. */
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/;
 
-/** Undefined where it is none. Visits nobody. */
+/** Undefined where the text is no such address. Connects to nobody. */
 export function parseWebAddress(text: string): WebAddress | undefined {
   const url = text.length <= urlCharactersMax ? URL.parse(text) : null;
   if (!url || !/^https?:$/.test(url.protocol) || !hostPattern.test(url.hostname) || url.search !== '' || url.hash !== '') return undefined;
@@ -42,7 +42,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** More came than was wanted. */
+/** More came than is allowed. */
 export class TooLarge extends Error {}
 
 export interface Fetching {
@@ -50,7 +50,7 @@ export interface Fetching {
   gitDir: string;
   /** What to fetch, and into which refs. */
   what: readonly string[];
-  /** The commits alone, without their history. */
+  /** Whether only the commits themselves are fetched, without their history. */
   isShallow?: boolean;
   bytesMax: number;
   secondsMax: number;
@@ -61,7 +61,7 @@ export interface Visit extends Fetching {
   from: WebAddress;
   allowPrivateAddresses: readonly string[];
   look?: Lookup;
-  /** The address is fit to be visited. */
+  /** Called when the address has been found fit to be visited. */
   onVisit?: () => void;
 }
 
@@ -72,7 +72,7 @@ export async function fetchFromWeb({ from: { url, credentials }, allowPrivateAdd
   return fetchWatched(url.href, visiting(url, addresses, credentials), rest);
 }
 
-/** From a folder of ours. Throws TooLarge. */
+/** Fetches from a folder of ours. Throws TooLarge. */
 export const fetchFromFolder = (folder: string, fetching: Fetching): Promise<Outcome> =>
   fetchWatched(folder, { 'protocol.file.allow': 'always' }, fetching);
 
@@ -96,13 +96,13 @@ async function fetchWatched(
   }
 }
 
-/** In words, from what Git complained of. */
+/** Why fetching failed, in words, from Git's complaint. */
 export const whyNot = (stderr: string): string =>
   /could not read Username|Authentication failed|returned error: 40[13]/.test(stderr)
     ? 'it asks for a password: put one into the address, as in https://user:token@example.org/shop.git'
     : 'there is no Git repository that answers; check the address (redirects are not followed)';
 
-/** Only to where the name pointed when it was checked, and nowhere else. */
+/** Settings that have Git connect only to where the name pointed when it was checked. */
 function visiting(url: URL, addresses: readonly string[], credentials: string | undefined): Settings {
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   const isName = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
@@ -120,7 +120,7 @@ function visiting(url: URL, addresses: readonly string[], credentials: string | 
   };
 }
 
-/** Git has no limit of its own for what it fetches; what grows is looked at while it does, be it packs or, from old servers, single objects. */
+/** Git has no limit of its own for what it fetches, so its files are watched while they grow: packs or, from old servers, single objects. */
 function watchSize(gitDir: string, bytesMax: number) {
   const stop = new AbortController();
   const look = async () => {
@@ -134,7 +134,7 @@ function watchSize(gitDir: string, bytesMax: number) {
   return { signal: stop.signal, look, close: () => clearInterval(timer) };
 }
 
-/** Once there are too many files it is not known better how many, nor how large they are. */
+/** Once there are too many files, they are neither counted nor measured any further. */
 export async function sizeOfObjects(gitDir: string): Promise<{ bytes: number; files: number }> {
   const objects = join(gitDir, 'objects');
   let [bytes, files] = [0, 0];

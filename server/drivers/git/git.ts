@@ -8,7 +8,7 @@ import type { ProjectAt, SubmoduleOrigin } from './submodule-origin.ts';
 export interface Git {
   /** The folder of a project's repository. */
   path(projectId: string): string;
-  /** Idempotent. */
+  /** Makes the repository, unless it is there. */
   create(projectId: string, defaultBranch: string): Promise<void>;
   remove(projectId: string): Promise<void>;
   exists(projectId: string): Promise<boolean>;
@@ -161,14 +161,14 @@ export interface SubmoduleFetching {
 }
 
 export interface Submodule {
-  /** From the root of the whole. */
+  /** The path from the root of the outermost repository. */
   path: string;
   commit: string;
   origin: SubmoduleOrigin;
 }
 
 export interface Conversation {
-  /** Whose it is; each has a share of those that can be held at once. */
+  /** Who talks; each user has a share of the conversations that can be held at once. */
   user: string;
   /** On whose behalf, from the outside in (kernel/fair-places.ts): the repository's owners, who have their shares, too. */
   parties: readonly string[];

@@ -120,7 +120,7 @@ function unreachable(url: URL, branch: string | undefined, internal: string) {
   return new Problem('invalid-request', `${url.href} cannot be imported: ${why}.`, { internal });
 }
 
-/** The commit as it is where nothing is laid over it; else a new one after it. */
+/** The commit itself where nothing is laid over it; otherwise a new one after it. */
 async function layOver(
   { gitDir, log, signal }: Scratch,
   base: string | undefined,
@@ -172,7 +172,7 @@ export function checkFile(path: string, mode: number, bytes: number) {
   if (bytes > fileBytesMax) throw new Problem('too-large', `${path} is larger than ${fileBytesMax / 1024 ** 2} MiB.`);
 }
 
-/** From our own folder to our own folder. */
+/** Fetches the commit from the scratch repository into the project's. */
 async function handOver({ gitDir, signal }: Scratch, commit: string, into: string) {
   const ref = 'refs/import/result';
   await runGit(gitDir, ['update-ref', ref, commit]);

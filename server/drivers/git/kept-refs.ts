@@ -22,7 +22,7 @@ export async function refsIn(repositories: string): Promise<KeptRefs> {
   return kept;
 }
 
-/** Those of repositories that came later stay as they are. It bears being done again. */
+/** Refs of repositories that came later stay as they are. It can be done again. */
 export async function putBackRefs(repositories: string, kept: KeptRefs): Promise<void> {
   for (const name of await readdir(repositories)) {
     const lines = Object.hasOwn(kept, name) ? kept[name] : undefined;

@@ -135,7 +135,7 @@ export function openObjects(pathOf: (projectId: string) => string) {
     readers.delete(id);
   };
 
-  /** Where there are too many, the one unused for longest makes room; where all are busy, there is one more until they are not. */
+  /** Where there are too many readers, the one that was unused for longest makes room; where all are busy, there is one more for the time being. */
   const readerFor = (id: string): Reader => {
     const known = readers.get(id);
     if (known && !known.isDead) return known;

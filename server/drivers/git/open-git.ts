@@ -27,7 +27,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
   await removeLeftovers(folder);
   const scratch = join(folder, `scratch-${randomBytes(8).toString('hex')}`);
   await mkdir(scratch, { mode: 0o700 });
-  /** Whoever starts meanwhile sees that somebody works here. */
+  /** Shows processes that start meanwhile that somebody works here. */
   const alive = setInterval(() => void utimes(scratch, new Date(), new Date()).catch(() => {}), aliveEveryMinutes * 60 * 1000).unref();
   const path = (projectId: string) => {
     if (!/^[a-z0-9]{1,64}(-submodules)?$/.test(projectId)) throw new Error(`${JSON.stringify(projectId)} is not the id of a project`);
@@ -95,7 +95,7 @@ const keeping = (path: PathOf, scratch: string, objects: Objects): Pick<Git, 'cr
         if (!(await exists(projectId))) throw error;
       });
     },
-    /** Out of sight first, so that nobody meets half of it. */
+    /** The folder is renamed first, so that nobody meets half of it. */
     async remove(projectId) {
       await mkdir(scratch, { recursive: true, mode: 0o700 });
       for (const id of [submodulesOf(projectId), projectId]) {
@@ -161,7 +161,7 @@ const branching = (path: PathOf): Pick<Git, 'branches' | 'branch' | 'moveBranch'
       if (branches.length === 0) return false;
       const heads = new Set(branches.map((name) => `${headsPrefix}${name}`));
       const found = await readGit(path(projectId), ['for-each-ref', '--format=%(refname)', `--contains=${commit}`, ...heads]);
-      /** Git takes a name for a folder, too: what is below it was not asked for. */
+      /** Git takes a name for a folder of refs too, but refs below it were not asked for. */
       return found.split('\n').some((name) => heads.has(name));
     },
   };

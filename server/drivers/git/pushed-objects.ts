@@ -16,7 +16,7 @@ const places = openPlaces(withReserve(checksOfOneMax));
 
 export interface Repository {
   gitDir: string;
-  /** Whose it is, from the outside in. */
+  /** Whose the repository is, from the outside in. */
   parties: readonly string[];
 }
 
@@ -62,7 +62,7 @@ async function objectsBehind(
   }
 }
 
-/** Those that are not in this one place. */
+/** The ids that this one object folder does not have. */
 async function missing({ gitDir, parties }: Repository, ids: readonly string[], env: Record<string, string>): Promise<string[]> {
   const bytesMax = ids.length * 2 * idBytes + 1;
   const answers = await runGit(gitDir, ['cat-file', '--batch-check=%(objectname)'], { input: lines(ids), env, parties, bytesMax });
@@ -73,16 +73,16 @@ async function missing({ gitDir, parties }: Repository, ids: readonly string[], 
     .map((line) => line.slice(0, idBytes - 1));
 }
 
-/** What came, and nothing else. */
+/** Shows Git what came with the push, and nothing else. */
 export const quarantineAlone = (quarantine: string) => ({ GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: '' });
 
-/** What the repository has, and what came. */
+/** Shows Git what the repository has, and what came with the push. */
 export const withQuarantine = (gitDir: string, quarantine: string) => ({
   GIT_OBJECT_DIRECTORY: quarantine,
   GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted(`${gitDir}/objects`),
 });
 
-/** Otherwise a colon would end it. */
+/** Quoted, because a colon would otherwise end the path. */
 const quoted = (path: string) => `"${path.replaceAll(/["\\]/g, '\\$&')}"`;
 
 const lines = (texts: readonly string[]) => texts.map((text) => `${text}\n`).join('');

@@ -18,7 +18,7 @@ import { isOwnOrShown, withQuarantine } from './pushed-objects.ts';
 
 const indexSecondsMax = 600;
 
-/** No branch is moved. It may be done again: what is there already stays. */
+/** Moves no branch. It can be done again: what is there already stays. */
 export async function receive(gitDir: string, scratchFolder: string, { from, to, pack, bytesMax, signal }: Received): Promise<void> {
   const quarantine = join(scratchFolder, `received-${randomBytes(8).toString('hex')}`);
   const name = join(quarantine, 'pack', 'received');
@@ -43,14 +43,14 @@ export async function receive(gitDir: string, scratchFolder: string, { from, to,
   }
 }
 
-/** At once: what a process says to nobody is lost when it ends. */
+/** Listens at once: what a process says while nobody listens is lost when it ends. */
 function listen(pack: Readable): PassThrough {
   const came = new PassThrough();
   connect(pack, came, () => {});
   return came;
 }
 
-/** It ended, but not its end. */
+/** The stream broke off before its end. */
 function inWords(error: unknown): never {
   const isCutOff = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
   throw isCutOff ? unfit(undefined, 'they were cut off') : error;
@@ -72,7 +72,7 @@ const limited = (bytesMax: number) =>
 
 const complaintCharactersMax = 300;
 
-/** Whoever sent them reads it, in a terminal. */
+/** Whoever sent the objects reads the sentence in a terminal. */
 function unfit(outcome: Outcome | undefined, why = outcome?.stderr ?? ''): Problem {
   const readable = why.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, complaintCharactersMax);
   return new Problem('invalid-request', `The new commits cannot be taken in: ${readable}.`, { internal: why });
@@ -84,7 +84,7 @@ const notOnTop = () =>
     'The branch was rewritten: its new commits are not on top of those that it had. Add commits, and leave those before them as they are.',
   );
 
-/** An object that is nowhere lets Git fail. */
+/** Git fails where an object is missing everywhere. */
 const isOwn = (gitDir: string, quarantine: string, to: string, from: string): Promise<boolean> =>
   isOwnOrShown({ gitDir, parties: [gitDir] }, quarantine, [to], [from]).catch((error: unknown) => {
     throw error instanceof GitFailed && !error.outcome.wasKilled ? unfit(error.outcome) : error;
@@ -92,7 +92,7 @@ const isOwn = (gitDir: string, quarantine: string, to: string, from: string): Pr
 
 const packId = ({ stdout }: Outcome) => /[0-9a-f]{40}/.exec(stdout.toString('latin1'))?.[0] ?? randomBytes(20).toString('hex');
 
-/** The index last: with it, Git finds the rest. */
+/** The index is moved last: with it, Git finds the rest. */
 async function moveIn(from: string, to: string) {
   for (const ending of ['pack', 'rev', 'idx']) await rename(`${from}.${ending}`, `${to}.${ending}`);
 }

@@ -17,9 +17,9 @@ import { isOwnOrShown, type Repository } from './pushed-objects.ts';
 const conversationsMax = 100;
 const conversationsPerRepositoryMax = 40;
 const conversationsPerUserMax = 8;
-/** From the outside in. */
+/** For each party, from the outside in. */
 const conversationsPerPartyMax = [80, 60];
-/** Beyond all of them, one each for owners who have none. */
+/** Extra conversations beyond all of these, one each for owners who have none. */
 const newcomersMax = 20;
 const stopSecondsMax = 5;
 /** While it works for somebody who fetches, Git says something every few seconds. */
@@ -29,7 +29,7 @@ const hooksFolder = join(import.meta.dirname, 'hooks');
 /** How many are under way: of all, of a party, in a repository, of a user. */
 const underWay = new Map<string, number>();
 
-/** Nobody takes the places of all others. */
+/** Shares, so that nobody can hold all conversations. */
 const sharesOf = (gitDir: string, { user, parties }: Conversation) => [
   {
     of: `user ${user}`,
@@ -193,7 +193,7 @@ const sentenceOf = (error: unknown) => {
   return 'Something went wrong on our side; push again, and tell the operator if it stays so.';
 };
 
-/** It ends up in a terminal: no line breaks, and nothing that moves its cursor. */
+/** The line ends up in a terminal, so it must hold no line breaks, and nothing that moves the cursor. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is left out
 const oneLine = (text: string) => text.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, ' ');
 

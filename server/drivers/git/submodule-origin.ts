@@ -7,7 +7,7 @@ import { parseWebAddress, type WebAddress } from './fetch-remote.ts';
 
 export type SubmoduleOrigin =
   | ({ kind: 'web' } & WebAddress)
-  /** Of this installation. */
+  /** A project of this installation. */
   | { kind: 'project'; id: string };
 
 /** The project of this installation that an address is of; undefined for all others. */
@@ -60,7 +60,7 @@ export const titleOf = (origin: SubmoduleOrigin) => (origin.kind === 'web' ? ori
 
 export interface Declared {
   url: string;
-  /** Its folder is to stay empty. */
+  /** The submodule's folder is to stay empty. */
   isLeftOut: boolean;
 }
 

@@ -19,15 +19,15 @@ import { refuseLarge, refuseLargeTree, sizeOfTree, togetherOf } from './tree-siz
 import { fetchFromFolder, fetchFromWeb, sizeOfObjects, TooLarge, whyNot } from './fetch-remote.ts';
 
 const submodulesMax = 50;
-/** Submodules of submodules. */
+/** How deep submodules may be nested. */
 const depthMax = 5;
 const listBytesMax = 256 * 1024;
-/** Of all that is fetched for one commit. */
+/** For all that is fetched for one commit. */
 const fetchedBytesMax = 1024 ** 3;
 const fetchSecondsMax = 600;
-/** Of what is kept for a project; above it what the commit at hand does not need is thrown away. */
+/** For all that is kept for a project; above it, what the current commit does not need is thrown away. */
 const keptBytesMax = 4 * 1024 ** 3;
-/** Longer than any build takes, which may read what nothing else needs any more. */
+/** Longer than any build takes: a build may read what nothing else needs any more. */
 const keptHoursMin = 6;
 const tidySecondsMax = 600;
 
@@ -35,9 +35,9 @@ const refOf = (commit: string) => `refs/submodules/${commit}`;
 const shortly = (commit: string) => commit.slice(0, 7);
 
 export interface Repositories {
-  /** The project's own. */
+  /** The project's own repository. */
   own: string;
-  /** Of its submodules. */
+  /** The repository that holds its submodules. */
   kept: string;
   scratchFolder: string;
 }
@@ -46,7 +46,7 @@ interface Resolving extends Repositories {
   limits: ImportLimits;
   fetching: SubmoduleFetching | undefined;
   until: number;
-  /** What was met so far, by commit. */
+  /** The trees that were found so far, by commit. */
   seen: Map<string, string>;
   count: number;
   bytesLeft: number;
@@ -75,7 +75,7 @@ export async function treeWithSubmodules(
   return whole === tree ? undefined : whole;
 }
 
-/** The tree with those of its submodules in place of their entries. */
+/** The tree, with the trees of its submodules in place of their entries. */
 async function resolved(
   resolving: Resolving,
   gitDir: string,
@@ -96,7 +96,7 @@ async function resolved(
     if (depth > depthMax) throw cannot(inside, `there are more than ${depthMax} submodules in each other`);
     resolving.count += 1;
     if (resolving.count > submodulesMax) throw cannot(inside, `there are more than ${submodulesMax} submodules`);
-    // What is kept is found by its commit; where it was from does not matter any more.
+    // A submodule that is kept is found by its commit; where it came from does not matter any more.
     const origin = resolving.fetching ? originOf(inside, module.url, around, resolving.fetching.projectAt) : around;
     const own = await treeOf(resolving, { path: inside, commit, origin });
     trees.set(path, await resolved(resolving, resolving.kept, own, origin, inside, depth + 1));
@@ -109,7 +109,7 @@ const cannot = (path: string, why: string, internal?: string) =>
 
 const plainModes = new Set(['100644', '100755', '100664']);
 
-/** Read by Git itself, from a copy, without what it might include. Undefined: the tree says nothing of submodules. */
+/** What `.gitmodules` says, as Git itself reads a copy of it, without files that it might include. Undefined: the tree says nothing of submodules. */
 async function declaredBy({ scratchFolder }: Repositories, gitDir: string, tree: string, prefix: string) {
   const [mode = '', , sha = ''] = (await gitText(gitDir, ['ls-tree', tree, '--', '.gitmodules'])).split(/\s/);
   if (mode === '') return undefined;
@@ -142,7 +142,7 @@ async function entriesIn(gitDir: string, tree: string): Promise<Pick<Submodule, 
   });
 }
 
-/** Of the submodule itself, in what is kept: found there, or fetched. */
+/** The tree of the submodule: found in what is kept, or fetched. */
 async function treeOf(resolving: Resolving, submodule: Submodule): Promise<string> {
   const { kept, fetching, seen } = resolving;
   const { path, commit, origin } = submodule;
@@ -163,7 +163,7 @@ async function keptTree(kept: string, commit: string): Promise<string | undefine
 
 const exists = async (gitDir: string) => (await lstat(gitDir).catch(() => undefined))?.isDirectory() ?? false;
 
-/** Into a scratch repository, whose size is watched; only what is whole and well-formed is kept. */
+/** Fetches into a scratch repository, whose size is watched; only what is whole and well-formed is kept. */
 async function fetched(resolving: Resolving, fetching: SubmoduleFetching | undefined, submodule: Submodule): Promise<string> {
   const { scratchFolder, kept } = resolving;
   if (!fetching) throw new Error('Nothing is fetched');
@@ -189,7 +189,7 @@ async function fetched(resolving: Resolving, fetching: SubmoduleFetching | undef
   }
 }
 
-/** What no branch has any more is nobody's to be had. */
+/** A commit that no branch has any more is given to nobody. */
 async function checkProject({ own }: Repositories, { mayUse }: SubmoduleFetching, { path, commit, origin }: Submodule, id: string) {
   await mayUse(id, path);
   const args = ['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads/', 'refs/tags/'];
@@ -204,7 +204,7 @@ const hasNot = (path: string, commit: string, origin: SubmoduleOrigin, internal?
 const keptAs = 'refs/fetched/tree';
 const fetchedAs = 'refs/fetched/commit';
 
-/** Just the commit, where the server gives that out; else all of its branches and tags, among which it should be. */
+/** Fetches just the commit, where the server gives that out; otherwise all branches and tags, among which it should be. */
 async function fetchCommit(resolving: Resolving, { log, signal }: SubmoduleFetching, { path, commit, origin }: Submodule, gitDir: string) {
   log(`  Fetching submodule ${path}: ${shortly(commit)} of ${titleOf(origin)}`);
   const attempt = (what: readonly string[], isShallow: boolean) => {
@@ -233,7 +233,7 @@ async function fetchCommit(resolving: Resolving, { log, signal }: SubmoduleFetch
 const tooLarge = (path: string, { bytesMax = fetchedBytesMax }: ImportLimits) =>
   new Problem('too-large', `The submodule '${path}' cannot be fetched: all of them together are larger than ${bytesMax / 1024 ** 2} MiB.`);
 
-/** Appears whole or not at all. Objects of the project are borrowed by a way that does not change when the folder of both moves. */
+/** The repository appears whole or not at all. It borrows the project's objects by a relative path, which holds when the folder of both moves. */
 async function ensureKept({ own, kept, scratchFolder }: Repositories) {
   if (await exists(kept)) return;
   const fresh = join(scratchFolder, `new-${randomBytes(8).toString('hex')}.git`);

@@ -14,7 +14,7 @@ export function openTidying(path: (projectId: string) => string) {
       waiting.delete(projectId);
       if (stop.signal.aborted) break;
       const settings = { 'gc.auto': '2000', 'gc.autoPackLimit': '50', 'gc.autoDetach': 'false' };
-      /** A repository may be gone by now; what could not be tidied is tidied after another push. */
+      /** Failures are ignored: the repository may be gone by now, and what could not be tidied is tidied after another push. */
       await tryGit(path(projectId), ['gc', '--auto', '--quiet'], { settings, secondsMax: tidySecondsMax, signal: stop.signal }).catch(
         () => undefined,
       );

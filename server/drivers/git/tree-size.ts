@@ -16,9 +16,9 @@ export interface TreeSize {
   /** Files and folders in it, however deep. Sums that are beyond all bounds are infinite. */
   entries: number;
   bytes: number;
-  /** Of folders in each other. */
+  /** How deep folders are nested. */
   depth: number;
-  /** Of the longest path. */
+  /** The length of the longest path. */
   pathBytes: number;
 }
 
@@ -26,7 +26,7 @@ export interface TreeSize {
 const bytesMax = 4 * 1024 ** 3;
 const entriesMax = 500_000;
 const depthMax = 200;
-/** What Linux allows, less what the folder around it may need. */
+/** As much as Linux allows, less what the path of the folder around it may need. */
 const pathBytesMax = 3500;
 
 const bounds: Record<keyof TreeSize, { most: number; words: string }> = {
@@ -48,7 +48,7 @@ export function refuseLargeTree(what: string, size: TreeSize) {
     if (size[measure] > most) throw new Problem('too-large', `${what} has ${words}, which is more than what can be deployed here.`);
 }
 
-/** Of several in one folder, side by side. */
+/** The size of several trees side by side in one folder. */
 export const togetherOf = (sizes: readonly TreeSize[]): TreeSize => ({
   entries: sizes.reduce((sum, { entries }) => sum + entries, 0),
   bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -59,13 +59,13 @@ export const togetherOf = (sizes: readonly TreeSize[]): TreeSize => ({
 const none: TreeSize = { entries: 0, bytes: 0, depth: 0, pathBytes: 0 };
 
 const rememberedMax = 50_000;
-/** By the id of the tree. */
+/** Sizes by the id of the tree. */
 const remembered = new Map<string, TreeSize>();
 
 const checksOfOneMax = 2;
 const places = openPlaces(withReserve(checksOfOneMax));
 
-/** Of a commit or a tree. Undefined: it is neither. */
+/** The size of a commit or a tree. Undefined: it is neither. */
 export const sizeOfTree = (gitDir: string, name: string, where: Where = {}): Promise<TreeSize | undefined> =>
   places.within({ parties: where.parties ?? [gitDir], part: gitDir }, () =>
     askingObjects(gitDir, where, async (questions) => {
@@ -81,13 +81,13 @@ export const sizeOfTree = (gitDir: string, name: string, where: Where = {}): Pro
   );
 
 interface Walk {
-  /** Those that are not remembered. */
+  /** The trees whose sizes are not remembered. */
   trees: Map<string, readonly TreeEntry[]>;
   blobs: Map<string, number>;
   sizes: Map<string, TreeSize>;
 }
 
-/** A size where it is beyond all bounds, and not worth going on. */
+/** Answers a size at once where that is beyond all bounds, and reading on is not worth it. */
 async function readTrees(questions: ObjectQuestions, root: string, { trees, blobs, sizes }: Walk): Promise<TreeSize | undefined> {
   let entries = 0;
   let level = new Set<string>();
@@ -117,7 +117,7 @@ async function readTrees(questions: ObjectQuestions, root: string, { trees, blob
 
 const levelBytesMax = 64 * 1024 ** 2;
 
-/** Undefined: they are longer than all that may be in a tree. */
+/** Undefined: together the trees are larger than anything that is allowed. */
 async function treesOf(questions: ObjectQuestions, ids: readonly string[]): Promise<Map<string, TreeEntry[]> | undefined> {
   try {
     const found = await questions.contents(ids, levelBytesMax);
@@ -128,7 +128,7 @@ async function treesOf(questions: ObjectQuestions, ids: readonly string[]): Prom
   }
 }
 
-/** Folders after what is in them; without calling itself, for they may be deeper than that bears. */
+/** Adds up folders after what is in them; without recursion, as they may be nested deeper than the stack allows. */
 function addUp(root: string, { trees, blobs, sizes }: Walk) {
   const waiting = [root];
   for (let tree = waiting.at(-1); tree !== undefined; tree = waiting.at(-1)) {
@@ -154,7 +154,7 @@ function sumOf(entries: readonly TreeEntry[], blobs: ReadonlyMap<string, number>
   return sum;
 }
 
-/** The oldest make room. */
+/** Remembers sizes; the oldest make room. */
 function remember(root: string, { sizes }: Walk): TreeSize | undefined {
   for (const [id, size] of sizes) {
     remembered.delete(id);

@@ -19,7 +19,7 @@ const paces = {
   usual: { nice: '0', io: ['--class', '2', '--classdata', '4'] },
 };
 
-/** Where the machine does not allow it, it goes on as it is. */
+/** Where the machine does not allow a change of pace, the process goes on at its own. */
 function setPace({ nice, io }: (typeof paces)['idle']) {
   spawnSync('renice', ['--priority', nice, '--pgrp', String(process.pid)], { stdio: 'ignore' });
   spawnSync('ionice', [...io, '--pgid', String(process.pid)], { stdio: 'ignore' });

@@ -13,7 +13,7 @@ import { recordOf } from './layer-cache.ts';
 import type { Layer } from './recipe.ts';
 import { isAnyWanted, isWanted } from './wanted.ts';
 
-/** The examples take a quarter of it; nobody's data should have to do without what was a convenience. */
+/** Where less is free, nothing is built ahead: the examples take a quarter of it, and a convenience must not take the room of people's data. */
 export const freeBytesMin = 5e9;
 const watchMilliseconds = 100;
 const noteMilliseconds = 1000;
@@ -39,16 +39,16 @@ export function readAhead(folder: string): Ahead {
   }
 }
 
-/** For whoever has the turn. */
+/** Only for the process that holds the lock. */
 function writeAhead(folder: string, ahead: Ahead) {
   writeFileSync(`${stateFile(folder)}.new`, JSON.stringify(ahead, undefined, 1));
   renameSync(`${stateFile(folder)}.new`, stateFile(folder));
 }
 
-/** Whether somebody is at it, here or in another process. */
+/** Whether images are being brought, by this process or another. */
 export const isBringing = async (folder: string) => (await ifUnlocked(turnLock(folder), async () => false)) ?? true;
 
-/** Returns at once where another process is at it. */
+/** Returns at once where another process is doing it. */
 export async function bringAhead(bringing: Bringing, types: readonly string[], signal: AbortSignal): Promise<void> {
   const { folder } = bringing;
   await ifUnlocked(turnLock(folder), async () => {
@@ -87,7 +87,7 @@ async function bringOne(bringing: Bringing, type: string, signal: AbortSignal) {
   report.say(`${type} is there, after ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
-/** False: it gave way. */
+/** False: it gave way to somebody who waits for an image. */
 async function attempt({ folder, layersOf, ensure, report }: Bringing, type: string, signal: AbortSignal): Promise<boolean> {
   const giveWay = new AbortController();
   const watching = watch({ folder, layersOf, type, report, giveWay });
@@ -103,7 +103,7 @@ async function attempt({ folder, layersOf, ensure, report }: Bringing, type: str
   }
 }
 
-/** For `./offshoot doctor`. */
+/** Writes down how far it is, for `./offshoot doctor`. */
 function notedProgress(folder: string, type: string) {
   let notedAt = 0;
   return ({ percent }: Progress) => {

@@ -11,7 +11,7 @@ export type Say = (line: string) => void;
 /** The last lines, for the words of a failure. */
 const linesKept = 15;
 const lineCharactersMax = 500;
-/** Of apt; it is for programs. */
+/** Lines of apt that are for programs to read. */
 const isProgress = /^(?:dl|pm)status:/;
 
 const confined = ['setpriv', '--pdeathsig', 'KILL', ...unshareMounts, '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
@@ -63,7 +63,7 @@ async function run(argv: readonly string[], folder: string, say: Say, signal: Ab
   }
 }
 
-/** Not before everything it started has let go of its output. */
+/** Settles once everything that the program started has let go of its output. */
 const ended = (child: ReturnType<typeof spawn>) =>
   new Promise<number | string>((settle, fail) => {
     child.once('error', fail);

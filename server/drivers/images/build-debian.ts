@@ -18,17 +18,17 @@ export interface Building {
   /** How far it is, from 0 to 1. */
   progress: (part: number) => void;
   signal: AbortSignal;
-  /** What its programs are run with, such as `nice`. */
+  /** The command that build programs are run with, such as `nice`. */
   within?: readonly string[];
   /** Lines as of sources.list, in the place of the mirrors that this machine uses. */
   sources?: readonly string[];
-  /** Which this machine trusts beyond the public ones, as PEM. */
+  /** Certificate authorities that this machine trusts beyond the public ones, as PEM. */
   authorities?: readonly string[];
 }
 
 /** The folder of all layers, in which programs that build one run. */
 export const layersBeside = ({ folder }: Pick<Building, 'folder'>) => dirname(folder);
-/** As overlayfs wants them: the topmost first. */
+/** The layers below as overlayfs wants them: the topmost first. */
 export const lowerFolders = ({ below }: Pick<Building, 'below'>) => below.toReversed().join(':');
 
 export const debianSuite = 'bookworm';
@@ -72,7 +72,7 @@ export async function buildDebianBase(recipe: DebianBase, building: Building): P
       ...acquire,
       '--dpkgopt=force-unsafe-io',
       '--include=adduser,ca-certificates,netbase,tzdata',
-      // For the packages above the base, which would fetch the same lists again.
+      // The lists stay for the packages above the base, which would fetch them again.
       '--skip=cleanup/apt/lists',
       recipe.suite,
       '/mnt/root',
@@ -180,7 +180,7 @@ export async function requirePrograms() {
 export async function mirrorLines(suite: string): Promise<string[]> {
   const { archive, security } = await mirrors();
   const line = (uri: string, name: string) => `deb [signed-by=${keyring}] ${uri} ${name} main`;
-  // Nothing comes from backports unless a recipe says so.
+  // Nothing comes from backports unless a recipe asks for it.
   return [
     line(archive, suite),
     line(archive, `${suite}-updates`),
@@ -198,7 +198,7 @@ export async function archiveLine(suite: string): Promise<string> {
   return `deb [signed-by=${keyring} check-valid-until=no] ${archive} ${suite} main`;
 }
 
-/** Every layer asks, and apt takes half a second to tell. */
+/** Every layer asks for the mirrors, and apt takes half a second to answer. */
 const mirrorsMillisecondsMax = 60_000;
 let known: { mirrors: ReturnType<typeof findMirrors>; at: number } | undefined;
 

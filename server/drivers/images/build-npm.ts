@@ -67,7 +67,7 @@ async function unpack(npmPackage: NpmPackage, tarball: string, root: string, { s
   if (linksListedIn !== undefined) makeListedLinks(target, from ?? '', linksListedIn);
 }
 
-/** The list names both ends from the root of the package; they are always in one folder. */
+/** The list names a link and its target from the root of the package; both are always in one folder. */
 function makeListedLinks(target: string, from: string, file: string) {
   const list: unknown = JSON.parse(readFileSync(join(target, file), 'utf8'));
   if (!Array.isArray(list) || !list.every(isLink)) throw new BuildFailure(`${file} is not a list of symbolic links.`);

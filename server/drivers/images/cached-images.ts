@@ -43,7 +43,7 @@ const usualSeconds: Record<Recipe['kind'], number> = {
 export interface ImagesOptions {
   /** Where packages of Debian come from, in the place of the mirrors of this machine. */
   sources?: readonly string[];
-  /** That images are to trust beside the public ones, as PEM. */
+  /** Certificate authorities that images are to trust beside the public ones, as PEM. */
   authorities?: readonly string[];
 }
 
@@ -127,7 +127,7 @@ export function openImages(folder: string, catalogue: Catalogue, { sources, auth
 const updateMark = (folder: string) => join(folder, 'updated');
 const noteUpdate = (folder: string) => writeFileSync(updateMark(folder), '');
 
-/** Where nobody has ever asked, this is the moment to count from. */
+/** Where nobody has ever asked, counting begins now. */
 function secondsSinceUpdate(folder: string): number {
   if (!existsSync(updateMark(folder))) noteUpdate(folder);
   return (Date.now() - statSync(updateMark(folder)).mtimeMs) / 1000;
@@ -199,7 +199,7 @@ function progressOver(layers: readonly Layer[], onProgress: (progress: Progress)
   return {
     ofLayer: (index: number): LayerReport => ({
       say: (line) => onProgress({ percent: percent(), line }),
-      // It never goes back.
+      // The percentage never goes back.
       progress: (part) => (parts[index] = Math.max(parts[index] ?? 0, part)),
     }),
   };

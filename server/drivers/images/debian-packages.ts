@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Packages } from './layer-cache.ts';
 
-/** Of a layer with all below it: dpkg keeps one list, which every layer that adds to it has in whole. None where it has no such list. */
+/** The packages of a layer with all layers below it: dpkg keeps one list, and every layer that adds to it has the whole list. None where the layer has no list. */
 export function packagesIn(root: string): Packages {
   const file = join(root, 'var/lib/dpkg/status');
   if (!existsSync(file)) return {};
@@ -16,7 +16,7 @@ export function packagesIn(root: string): Packages {
 
 const fieldOf = (entry: string, name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(entry)?.[1] ?? '';
 
-/** Those that it adds to the layers below, or has in another version. */
+/** The packages that a layer adds to those below, or has in another version. */
 export function ownPackages(root: string, below: readonly string[]): Packages {
   const others: Packages = Object.assign({}, ...below.map(packagesIn));
   return Object.fromEntries(Object.entries(packagesIn(root)).filter(([name, version]) => others[name] !== version));

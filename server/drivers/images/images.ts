@@ -26,7 +26,7 @@ export interface Images {
    * Problem where there is no room, or where one cannot be built.
    */
   bringAhead(types: readonly string[], report: AheadReport, signal: AbortSignal): Promise<void>;
-  /** What has come of that. */
+  /** How far building images ahead has come. */
   ahead(): Ahead;
   /** How long ago Debian was last asked, or might have been; undefined where nothing is built. */
   secondsSinceUpdate(): number | undefined;
@@ -40,9 +40,9 @@ export interface AheadReport {
 }
 
 export interface Ahead {
-  /** By type: when. */
+  /** When each type was brought. */
   brought: Record<string, string>;
-  /** True only while somebody is at it. */
+  /** Holds only while a process is really doing it. */
   bringing?: { type: string; percent: number };
   /** Why the last attempt was given up. */
   problem?: string;
@@ -56,7 +56,7 @@ export interface CollectLimits {
 export interface Update {
   /** For people: `openssl 3.0.1 becomes 3.0.2`. */
   packages: string[];
-  /** Whose image is another one from now on. */
+  /** The types that have a new image from now on. */
   types: string[];
 }
 

@@ -21,7 +21,7 @@ import { mountedLayers } from './mounted-layers.ts';
 import type { Layer } from './recipe.ts';
 import { followReport, type LayerReport, writtenReport } from './shared-progress.ts';
 
-/** What is used is marked at least this often; only marks much older than that let a layer be removed. */
+/** A layer in use is marked at least this often; only a layer whose mark is much older can be removed. */
 const freshSeconds = 300;
 const inUseSeconds = 3600;
 const removalRetriesMax = 10;
@@ -30,12 +30,12 @@ const scratchName = /^([0-9a-f]{32})\.[0-9a-f]+\.(?:building|removing)$/;
 
 export interface LayerRecord {
   hash: string;
-  /** Absent where it is the same. */
+  /** Absent where it is the same as the hash. */
   key?: string;
   bytes: number;
   seconds: number;
   below: string[];
-  /** Of Debian, with their versions, without those of the layers below; where the layer itself does not tell. */
+  /** The Debian packages of the layer with their versions, without those of the layers below; only where the layer itself does not tell. */
   packages?: Packages;
 }
 
@@ -48,7 +48,7 @@ export const rootOf = (folder: string, hash: string) => join(layersFolder(folder
 const lockOf = (folder: string, hash: string) => join(folder, 'locks', hash);
 const usedMark = (folder: string, hash: string) => join(layersFolder(folder), hash, 'used');
 
-/** Others may pass through, to what is theirs inside, but not look around. */
+/** Other users may pass through these folders to what is theirs inside, but not list them. */
 export function createFolders(folder: string) {
   for (const path of [folder, layersFolder(folder), join(folder, 'locks'), join(folder, 'apt')]) {
     if (existsSync(path)) continue;
@@ -57,15 +57,15 @@ export function createFolders(folder: string) {
   }
 }
 
-/** Undefined: it is not built. Counts as a use. */
+/** Undefined: the layer is not built. Counts as a use. */
 export async function useLayer(folder: string, hash: string, signal: AbortSignal): Promise<LayerRecord | undefined> {
   if (secondsUnused(folder, hash) < freshSeconds) return recordOf(folder, hash);
   if (!existsSync(usedMark(folder, hash))) return undefined;
-  // Under the lock, so that it is not being removed for its age at this very moment.
+  // Done under the lock, so that the layer is not being removed for its age at this very moment.
   return withFileLock(lockOf(folder, hash), signal, async () => markUsed(folder, hash));
 }
 
-/** Whoever waits for another who builds it is told what that one is told. */
+/** Whoever waits while another process builds the layer gets the same report. */
 export async function ensureLayer(folder: string, layer: Layer, build: Build, report: LayerReport, signal: AbortSignal) {
   const { hash } = layer;
   const built = await useLayer(folder, hash, signal);
@@ -119,7 +119,7 @@ async function bytesIn(root: string, signal: AbortSignal) {
 /** What goes, and what stays whatever its age. */
 export interface Keeping {
   keep: ReadonlySet<string>;
-  /** By key: the layer that images are made of now. What else has such a key is replaced, and goes when nobody uses it any more. */
+  /** By key, the layer that images are made of now. Other layers of the same key are replaced, and go when nobody uses them any more. */
   current: ReadonlyMap<string, string>;
 }
 
@@ -137,7 +137,7 @@ export async function collectLayers(folder: string, limits: CollectLimits, keepi
   return removed;
 }
 
-/** In the order in which they can go: what lies above others first. */
+/** The layers in the order in which they can go: those that lie above others first. */
 export function collectable(folder: string, { ageSecondsMax, bytesMax }: CollectLimits, { keep, current }: Keeping): string[] {
   const left = new Map(records(folder).map((record) => [record.hash, record]));
   const kept = withLayersBelow(new Set([...keep, ...mountedLayers(folder)]), left);
@@ -184,7 +184,7 @@ async function removeScratch(folder: string, ofHash?: string) {
   }
 }
 
-/** Not while a build uses them (install-packages.sh holds the same lock). */
+/** Does not remove downloads while a build uses them: install-packages.sh holds the same lock. */
 async function removeOldDownloads(folder: string) {
   const apt = join(folder, 'apt');
   const updated = statSync(join(apt, 'lists', 'updated'), { throwIfNoEntry: false });

@@ -19,7 +19,7 @@ export function mountedLayers(folder: string): Set<string> {
   return new Set(found.map((rest) => rest.slice(0, hashCharacters)));
 }
 
-/** One of each mount namespace. */
+/** One process of each mount namespace. */
 function processesWithMounts(): string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const namespaces = processes.flatMap((id) => {
@@ -38,7 +38,7 @@ function linkedLayers(processId: string, mounts: string): string[] {
   });
 }
 
-/** Processes and containers end meanwhile. */
+/** Undefined where the process or container ended meanwhile. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();

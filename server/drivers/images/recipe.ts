@@ -14,7 +14,7 @@ export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | F
 export interface DebianBase {
   kind: 'debian-base';
   suite: string;
-  /** Changed to have everything anew, with the updates of Debian since. */
+  /** Changed to build everything anew, with Debian's updates since. */
   revision: string;
 }
 
@@ -24,7 +24,7 @@ export interface DebianPackages {
   packages: readonly [string, ...string[]];
   /** Patterns of paths that are left out, for what a container has no use for. */
   without?: readonly string[];
-  /** The files that are wanted of them, which need nothing but the base. Whatever else is below, the layer is the same. */
+  /** The only files that are wanted of the packages; they need nothing but the base, so the layer is the same whatever else is below. */
   only?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface DebianPackages {
 export interface DebianApart {
   kind: 'debian-apart';
   suite: string;
-  /** Changed to have them anew, with the updates of Debian since. */
+  /** Changed to build the layer anew, with Debian's updates since. */
   revision: string;
   packages: readonly string[];
   into: string;
@@ -51,7 +51,7 @@ export interface NpmPackages {
 export interface NpmPackage {
   name: string;
   version: string;
-  /** Of the tarball, as the registry writes it. */
+  /** The integrity of the tarball, as the registry writes it. */
   integrity: string;
   /** The folder of the package that is wanted; all of it where absent. */
   from?: string;
@@ -71,7 +71,7 @@ export interface Files {
 /** Certificates that are trusted beside those that Debian trusts; above all packages, some of which have a store of their own. */
 export interface Authorities {
   kind: 'authorities';
-  /** As PEM, one each. */
+  /** Each is one certificate as PEM. */
   certificates: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export interface Layer {
   below: readonly string[];
 }
 
-/** By key: which packages a layer is to be built with, once there are newer ones than at first. */
+/** Which packages the layer of each key is to be built with, once there are newer ones than at first. */
 export type Revisions = Readonly<Record<string, string>>;
 
 export function layersOf(recipes: readonly Recipe[], architecture: string, revisions: Revisions = {}): Layer[] {

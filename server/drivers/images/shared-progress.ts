@@ -12,7 +12,7 @@ export interface LayerReport {
 const everyMilliseconds = 250;
 const fileOf = (folder: string, hash: string) => join(folder, 'locks', `${hash}.progress`);
 
-/** The same report, which is written down as well. For whoever has the lock. */
+/** A report that also writes down what it is told, for those who wait. Only for the process that holds the lock. */
 export function writtenReport(folder: string, hash: string, { say, progress }: LayerReport): LayerReport {
   let [part, writtenAt] = [0, 0];
   return {
@@ -26,7 +26,7 @@ export function writtenReport(folder: string, hash: string, { say, progress }: L
   };
 }
 
-/** Reports what is written down from now on, until the returned function is called. For whoever waits for the lock. */
+/** Reports what is written down from now on, until the returned function is called. For a process that waits for the lock. */
 export function followReport(folder: string, hash: string, { say, progress }: LayerReport): () => void {
   let last = read(fileOf(folder, hash));
   const timer = setInterval(() => {

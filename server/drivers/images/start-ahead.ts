@@ -7,7 +7,7 @@ import type { AheadTask } from './ahead-process.ts';
 
 const program = join(import.meta.dirname, 'ahead-process.ts');
 
-/** Throws what it said last where it failed. When it is aborted, all that it started dies. */
+/** Throws the last words of the process where it failed. When it is aborted, all that it started dies. */
 export async function runAhead(task: AheadTask, say: (line: string) => void, signal: AbortSignal): Promise<void> {
   const args = ['--pdeathsig', 'KILL', process.execPath, program, JSON.stringify(task)];
   // detached: in a process group of its own.

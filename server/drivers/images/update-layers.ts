@@ -35,7 +35,7 @@ interface Asking {
 }
 
 interface Updating extends Asking {
-  /** Of each type that is built, its layers, with such revisions. */
+  /** The layers of each type that is built, with these revisions. */
   imagesOf(revisions: Revisions): ReadonlyMap<string, readonly Layer[]>;
   build(layer: Layer): Promise<unknown>;
 }
@@ -54,7 +54,7 @@ interface Newer {
   packages: string[];
 }
 
-/** The revisions that layers should have, of those that are built. */
+/** The revisions that the built layers should have. */
 async function newerRevisions(folder: string, layers: readonly Layer[], asking: Asking): Promise<Newer> {
   await requirePrograms();
   const [before, said] = [readRevisions(folder), new Set<string>()];
@@ -65,7 +65,7 @@ async function newerRevisions(folder: string, layers: readonly Layer[], asking: 
   for (const { layer, packages } of known) {
     const now: Packages = { ...packages, ...candidates.get(layer.hash) };
     const newer = Object.keys(packages).filter((name) => packages[name] !== now[name]);
-    // Built before versions were written down: what it has cannot be told.
+    // A layer that was built before versions were written down does not tell what it has.
     const isUnknown = Object.keys(packages).length === 0;
     if (newer.length === 0 && !isUnknown) continue;
     revisions[layer.key] = isUnknown ? 'known' : hashOf(now);
@@ -74,13 +74,13 @@ async function newerRevisions(folder: string, layers: readonly Layer[], asking: 
   return { revisions, packages: [...said].toSorted() };
 }
 
-/** Its own, without those below. */
+/** The layer's own packages, without those of the layers below. */
 function packagesOf(folder: string, { hash, below }: Layer): Packages {
   const lower = below.map((each) => rootOf(folder, each));
   return recordOf(folder, hash)?.packages ?? ownPackages(rootOf(folder, hash), lower);
 }
 
-/** By layer: the versions that apt would install now. */
+/** For each layer, the versions that apt would install now. */
 async function candidatesFor(folder: string, layers: ReadonlyMap<string, Packages>, { sources, say, signal }: Asking) {
   const scratch = join(layersFolder(folder), `${randomBytes(16).toString('hex')}.${randomBytes(4).toString('hex')}.building`);
   mkdirSync(scratch, { mode: 0o755 });
@@ -96,10 +96,10 @@ async function candidatesFor(folder: string, layers: ReadonlyMap<string, Package
   }
 }
 
-/** Nobody waits for it. */
+/** For work that nobody waits for. */
 export const unhurried: readonly string[] = ['nice', '-n', '10'];
 
-/** As much of dpkg's list as tells apt what is installed. */
+/** Just enough of dpkg's list to tell apt what is installed. */
 const statusOf = (packages: Packages) =>
   Object.entries(packages)
     .map(([name, version]) =>

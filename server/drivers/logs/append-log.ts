@@ -7,7 +7,7 @@ import { appendFile, open } from 'node:fs/promises';
 import { logBytesMax, rotateLog, timesOf } from '../../../edge/logs/rotate-log.ts';
 import { Turns } from '../runtime/runc/turns.ts';
 
-/** Lines are known to have been written within so much after the time that stands before them. */
+/** A line was written at most so long after the time that is noted before it. */
 export const timesMilliseconds = 1000;
 
 const turns = new Turns();

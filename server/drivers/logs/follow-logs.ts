@@ -15,7 +15,7 @@ export interface LogFollowers {
 }
 
 const chunkBytes = 256 * 1024;
-/** In one look; the rest is for the next one. */
+/** How much one look reads; the rest is for the next one. */
 const lookBytesMax = 8 * 2 ** 20;
 const waitingCharactersMax = 2 * 2 ** 20;
 const tooSlow = '\n[This log grew faster than it was read here; the rest is left out. Ask again.]\n';
@@ -50,7 +50,7 @@ export function openLogFollowers(): LogFollowers {
 
 interface Follower {
   give(text: string): void;
-  /** After what was given it is over. */
+  /** Ends after what was given. */
   end(): void;
   taken(): AsyncGenerator<string>;
 }
@@ -88,7 +88,7 @@ function openFollower(signal: AbortSignal): Follower {
 }
 
 interface Reader {
-  /** Also of those who are just joining. */
+  /** How many follow, including those who are just joining. */
   followers: number;
   join(follower: Follower, extent: LogExtent): Promise<void>;
   leave(follower: Follower): void;
@@ -119,7 +119,7 @@ function openReader(log: string): Reader {
     for (const text of news.texts) for (const follower of joined) follower.give(text);
     return news.texts.length > 0;
   };
-  /** As far as the others have come, so that what comes is the same for all. */
+  /** Reads as far as the others have come, so that what follows is the same for all. */
   const read = async (extent: LogExtent) => {
     for (;;) {
       await look();
@@ -173,7 +173,7 @@ async function readNews(log: string, handle: FileHandle, before: LogPosition): P
   return { texts: [...rest, ...texts], position };
 }
 
-/** What was put aside before it was read. Undefined: it is not yet cut, and would be read twice. */
+/** What was rotated away before it was read. Undefined: the log is not cut yet, and would be read twice. */
 async function readRest(log: string, before: LogPosition, size: number): Promise<string[] | undefined> {
   const isOnce = (await asideMark(log, 2)) === before.aside;
   const file = await open(rotatedLogOf(log, 1)).catch(() => undefined);

@@ -5,14 +5,14 @@
 import { watch, type FSWatcher } from 'node:fs';
 
 const lookMilliseconds = 250;
-/** Without anything new, until it is left to the kernel. */
+/** After so many looks without anything new, watching is left to the kernel. */
 const quietLooksMax = 8;
 const anywayMilliseconds = 10_000;
-/** Where the kernel watches no more files. */
+/** How often to look where the kernel watches no more files. */
 const unwatchedMilliseconds = 1000;
 
 export interface Looking {
-  /** When a look that is under way has ended. */
+  /** Settles when a look that is under way has ended. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function keepLooking(path: string, look: () => Promise<boolean>): Looking
         unwatch();
         await wait(lookMilliseconds);
       } else if (!watcher) {
-        // And once more: what came before anybody listened is told by nobody.
+        // One more look: nobody tells of what came before the watcher was there.
         watcher = watched(path, tell);
         if (!watcher) await wait(unwatchedMilliseconds);
       } else {

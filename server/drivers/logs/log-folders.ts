@@ -11,28 +11,28 @@ import { rotatedLogOf, logBytesMax, rotatedLogsMax } from '../../../edge/logs/ro
 
 /** What an app finds in `/var/log` from its first moment on. */
 export const usualLogs = ['access', 'app', 'cron', 'deploy', 'error', 'post_deploy'] as const;
-/** There once there is something to tell. */
+/** Logs that exist only once there is something in them. */
 export const rareLogs = ['failed_start', 'sanitize'] as const;
 export type LogName = (typeof usualLogs)[number] | (typeof rareLogs)[number];
 
 const allLogs: readonly string[] = [...usualLogs, ...rareLogs];
-/** Of one app or worker: each log, what was put aside of it, and the copy while it is. */
+/** For one app or worker: each log, its rotated parts, and the copy that is made while it is rotated. */
 export const appLogsBytesMax = allLogs.length * (rotatedLogsMax + 2) * logBytesMax;
 
-/** As the configuration lets apps and workers be called, and what the edge calls what is of no app. */
+/** Names that apps and workers can have, and the name that the edge uses for what belongs to no app. */
 const folderName = /^@?[a-z0-9][a-z0-9_-]{0,199}$/;
 const foldersMax = 1000;
 
 export const logsOf = (folder: string, environment: string) => join(folder, environment);
 export const logFile = (logs: string, app: string, name: LogName) => join(logs, app, `${name}.log`);
 
-/** Of all environments: for the platform alone. What is in it is for apps to read, each its own. */
+/** The folder of all environments' logs is for the platform alone; each app can read its own folder in it. */
 export async function ensureLogsFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o700);
 }
 
-/** Does nothing where it is there already, so that it can be asked for before every start. */
+/** Does nothing where the folder is there already, so that it can be called before every start. */
 export async function ensureLogs(logs: string, apps: readonly string[]): Promise<void> {
   for (const app of apps) {
     if (!folderName.test(app)) throw new Error(`${app} cannot be the name of a folder`);
@@ -42,7 +42,7 @@ export async function ensureLogs(logs: string, apps: readonly string[]): Promise
   }
 }
 
-/** For apps to read, whatever the mask of this process says. */
+/** Makes a file that apps can read, whatever the umask of this process is. */
 async function makeFile(path: string) {
   const file = await open(path, 'ax').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -51,13 +51,13 @@ async function makeFile(path: string) {
   await file?.close();
 }
 
-/** All of one environment. */
+/** Removes all logs of one environment. */
 export const removeLogs = (logs: string): Promise<void> => rm(logs, { recursive: true, force: true });
 
 export interface FoundLog {
   app: string;
   name: LogName;
-  /** With what was put aside of it. */
+  /** The size of the log with its rotated parts. */
   bytes: number;
   changedAt: Date;
 }
@@ -80,7 +80,7 @@ export async function listLogs(logs: string): Promise<FoundLog[]> {
   return found.filter((log) => log !== undefined);
 }
 
-/** The environments that have any. */
+/** The environments that have logs. */
 export const environmentsWithLogs = async (folder: string): Promise<string[]> => (await readdir(folder).catch(ignoreMissing)) ?? [];
 
 function ignoreMissing(error: NodeJS.ErrnoException) {

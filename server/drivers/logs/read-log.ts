@@ -8,14 +8,14 @@ import { rotatedLogOf, rotatedLogsMax, timesOf } from '../../../edge/logs/rotate
 import { timesMilliseconds } from './append-log.ts';
 
 export interface LogExtent {
-  /** The last so many lines. */
+  /** How many of the last lines are wanted. */
   tail?: number;
   /** Milliseconds since 1970; to the second. */
   since?: number;
   until?: number;
 }
 
-/** Where a reader has come to. `aside` tells whether the log was put aside since. */
+/** How far a reader has come. `aside` tells whether the log was rotated since. */
 export interface LogPosition {
   aside: string;
   bytes: number;
@@ -23,12 +23,12 @@ export interface LogPosition {
 
 export const readBytesMax = 4 * 2 ** 20;
 const chunkBytes = 256 * 1024;
-/** Of one line, as far as times and counting go; what is longer counts as several. */
+/** The longest line, as far as times and counting go; a longer one counts as several. */
 const lineBytesMax = 1024 * 1024;
 const attemptsMax = 5;
 const attemptMilliseconds = 50;
 
-/** Of what was put aside the last time, or the time before that: another one each time. */
+/** A mark of the log that was rotated away last, or the time before that: it differs each time. */
 export async function asideMark(log: string, age: number): Promise<string> {
   const found = await stat(rotatedLogOf(log, age), { bigint: true }).catch(() => undefined);
   return found ? `${found.ino}-${found.birthtimeNs}-${found.size}` : '';
@@ -53,14 +53,14 @@ export async function readLog(
     } finally {
       await Promise.all(files.map(({ handle }) => handle.close()));
     }
-    // It was just being put aside, and would be told twice or not at all.
+    // The log is just being rotated, and lines would be read twice or not at all.
     await sleep(attemptMilliseconds);
   }
 }
 
 const characterBytesMax = 4;
 
-/** How much of it is not the beginning of a character whose end is still to come. Bytes that are no characters at all are whole. */
+/** How many bytes there are before a character whose end is still to come. Bytes that are no characters at all count as whole. */
 export function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back < characterBytesMax && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -84,7 +84,7 @@ interface LogPart {
   bytes: number;
 }
 
-/** The one that grows first; as far as they are there. */
+/** The log and its rotated parts, as far as they exist; the one that grows comes first. */
 async function openAll(log: string): Promise<LogPart[]> {
   const parts: LogPart[] = [];
   for (let age = 0; age <= rotatedLogsMax; age++) {
@@ -100,7 +100,7 @@ async function openAll(log: string): Promise<LogPart[]> {
 const lineBytesUsual = 256;
 const windowBytesMin = 64 * 1024;
 
-/** Oldest first. Where only the last lines are wanted, more is read only if there were too few of them. */
+/** Lines, the oldest first. Where only the last ones are wanted, more is read only if there were too few of them. */
 async function collect(parts: readonly LogPart[], extent: LogExtent): Promise<Buffer[]> {
   const { tail, since, until } = extent;
   const all = parts.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -113,7 +113,7 @@ async function collect(parts: readonly LogPart[], extent: LogExtent): Promise<Bu
   }
 }
 
-/** Of the last so many bytes. */
+/** The lines in the last so many bytes. */
 async function collectLast(parts: readonly LogPart[], extent: LogExtent, window: number): Promise<Buffer[]> {
   const { tail = Number.POSITIVE_INFINITY } = extent;
   const kept: Buffer[] = [];
@@ -124,7 +124,7 @@ async function collectLast(parts: readonly LogPart[], extent: LogExtent, window:
     after -= part.bytes;
     const isWithin = await timeFilter(part, extent);
     for await (const { line, at } of linesIn(part, from)) {
-      // What it begins with is the end of a line.
+      // A part that begins in the middle begins with the end of a line.
       if ((at === from && from > 0) || !isWithin(line, at)) continue;
       kept.push(line);
       bytes += line.length;
@@ -134,7 +134,7 @@ async function collectLast(parts: readonly LogPart[], extent: LogExtent, window:
   return kept.slice(first);
 }
 
-/** Each with its end, but for the last, if that has none yet. */
+/** Lines with their ends, except the last one, if it has none yet. */
 async function* linesIn({ handle, bytes }: LogPart, from: number): AsyncGenerator<{ line: Buffer; at: number }> {
   let rest = Buffer.alloc(0);
   let at = from;
@@ -192,7 +192,7 @@ function byTimes(times: string, isWithin: (time: number) => boolean): TimeFilter
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** As the edge writes it, in UTC. */
+/** A time as the edge writes it, in UTC. */
 const edgeTime = /\[(\d{2})\/(\w{3})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) \+0000\]/;
 const timeCharactersMax = 120;
 

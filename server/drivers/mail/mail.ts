@@ -105,7 +105,7 @@ function envelope({ to, subject, text }: Message, from: string) {
     to: { name: '', address: to },
     subject,
     text: wrapped(text),
-    /** Out-of-office replies stay away from what a machine sent. */
+    /** Keeps out-of-office programs from replying. */
     headers: { 'auto-submitted': 'auto-generated' },
   };
 }

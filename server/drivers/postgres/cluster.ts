@@ -69,7 +69,7 @@ async function clearLeftovers(cluster: string, launcher: Launcher) {
     throw new Error(`${cluster} belongs to another user (${owner}): run Offshoot as that user, or as root.`);
   await stopProcesses(cluster, recordedPostmaster(cluster), orphanSecondsMax);
   rmSync(lockFile(cluster), { force: true });
-  // It was restored from another machine, or Offshoot did not run as root before.
+  // The folder was restored from another machine, or Offshoot did not run as root before.
   if (owner !== launcher.uid) await run('chown', ['--recursive', '--no-dereference', `${launcher.uid}:${launcher.gid}`, '--', cluster]);
 }
 

@@ -42,7 +42,7 @@ export interface EmbeddedPostgres {
 }
 
 const readySecondsMax = 300;
-/** More often than that, within so long, something is wrong that another start does not put right. */
+/** Where PostgreSQL ends more often than that within so long, something is wrong that another start does not put right. */
 const returnsMax = 3;
 const returnsSeconds = 600;
 const fastShutdownSecondsMax = 30;
@@ -92,7 +92,7 @@ export async function openEmbeddedPostgres(
     removeSocketFolder(home, launcher);
   };
   let stopped: Promise<void> | undefined;
-  /** Once: whoever works in the folder after that is not ours to stop. */
+  /** Stops only once: whoever works in the folder after that is not ours to stop. */
   const stop = () => {
     stopping = true;
     return (stopped ??= end());
@@ -130,7 +130,7 @@ export async function openEmbeddedPostgres(
   return { url, exited, stop };
 }
 
-/** False: too often of late. */
+/** False: it has come back too often of late. */
 function boundedReturns(): () => boolean {
   let times: number[] = [];
   return () => {
@@ -146,7 +146,7 @@ export function runningEmbeddedPostgresUrl(folder: string): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** The same where there must be one; throws a sentence for the operator. */
+/** The URL of a PostgreSQL that must be running; throws a sentence for the operator where it is not. */
 export function sharedPostgresUrl(folder: string): string {
   const url = runningEmbeddedPostgresUrl(folder);
   if (url === undefined) throw new Error('The embedded PostgreSQL is not running; start the whole platform first, or set DATABASE_URL.');
@@ -176,7 +176,7 @@ const strayPrefix = (home: string) => `offshoot-postgres-${statSync(home).ino}-`
 const fits = (socketFolder: string) => Buffer.byteLength(join(socketFolder, socketName)) <= socketPathBytesMax;
 const shortTemporaryFolder = (home: string) => (fits(join(tmpdir(), `${strayPrefix(home)}XXXXXX`)) ? tmpdir() : '/tmp');
 
-/** Whatever the last run left. A folder outside ours may belong to someone else by now; then it is not touched. */
+/** Removes what the last run left. A folder outside ours may belong to someone else by now; then it is not touched. */
 function removeSocketFolder(home: string, launcher: Launcher) {
   const url = runningEmbeddedPostgresUrl(home);
   const recorded = url && new URL(url).searchParams.get('host');

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const killSecondsMax = 10;
 const pollMilliseconds = 10;
 
-/** Ends all of them: first by asking the postmaster for a fast shutdown, then by force. Committed data survives both. */
+/** Ends all processes of the server: first by asking the postmaster for a fast shutdown, then by force. Committed data survives both. */
 export async function stopProcesses(folder: string, postmaster: number | undefined, fastSecondsMax: number) {
   if (postmaster !== undefined && processesIn(folder).includes(postmaster)) {
     signal(postmaster, 'SIGINT');

@@ -24,11 +24,11 @@ export interface Runtime {
   /** Until it is resumed, or this process closes the runtime or ends, also by `kill -9`: nothing stays paused that nobody will resume. */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
-  /** Without a restart. */
+  /** Changes limits without a restart. */
   update(name: string, limits: Limits): Promise<void>;
-  /** The same for what it may reach. Connections that are open stay so. */
+  /** Changes what the container may reach, without a restart. Open connections stay open. */
   updateOutbound(name: string, outbound: readonly OutboundRule[] | undefined): Promise<void>;
-  /** The same for its files, of which there are no others than before. */
+  /** Changes the contents of its files, without a restart; it has the same files as before. */
   updateFiles(name: string, files: Readonly<Record<string, string>>): Promise<void>;
   /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
@@ -55,15 +55,15 @@ export interface Container {
   names: readonly string[];
   /** Addresses by name, for itself only, beside those of its neighbours. */
   hosts?: Readonly<Record<string, string>>;
-  /** What it may reach outside of its network, beside those who tell it the addresses of names. Undefined: the whole internet. */
+  /** What the container may reach outside of its network, besides name servers. Undefined: the whole internet. */
   outbound?: readonly OutboundRule[];
-  /** A Unix socket that it listens on beside its network, in one of the folders of `writable`: for its own machine, which `state` tells where it is. */
+  /** A Unix socket that the container listens on for its machine, besides its network, in one of the folders of `writable`; `state` tells where the machine finds it. */
   socket?: string;
-  /** Text files by path, right in folders of `writable`, that it can read. They change in place. */
+  /** Text files by path, directly in folders of `writable`, that the container can read. They change in place. */
   files?: Readonly<Record<string, string>>;
-  /** Who it is among its peers: they are in a file, right in a folder of `writable`, which tells the addresses of all of one group by name. */
+  /** Who the container is among its peers. The addresses of all peers of the group are in a file by name, directly in a folder of `writable`. */
   peer?: { group: string; name: string; at: string };
-  /** A log of the machine that what it says is added to, beside what `logs` gives; it stays when the container goes. Its folder must be there. */
+  /** A log file of the machine to which the container's output is added, besides what `logs` gives; it stays when the container goes. Its folder must exist. */
   output?: string;
   probe?: Probe;
   restart: 'never' | 'on-failure' | 'always';
@@ -84,14 +84,14 @@ export interface Mount {
 
 /** TCP to these addresses and ports. What no rule lets out is dropped; what nobody may reach stays dropped whatever rules say. */
 export interface OutboundRule {
-  /** Ranges or single ones, of IPv4 or IPv6, which leads nowhere where there is only IPv4. None: nothing. */
+  /** Addresses and ranges of IPv4 or IPv6 (which leads nowhere where there is only IPv4). Empty: nothing. */
   ips: readonly string[];
-  /** None: all. */
+  /** Empty: all ports. */
   ports: readonly number[];
 }
 
 export interface Limits {
-  /** Of one core: 0.5 is half of it. */
+  /** In cores: 0.5 is half of one. */
   cpu: number;
   memoryBytes: number;
   pids: number;
@@ -112,14 +112,14 @@ export interface ContainerState {
   name: string;
   status: ContainerStatus;
   network?: string;
-  /** What it starts from, also the next time. */
+  /** The layers that it starts from, also the next time. */
   layers?: readonly string[];
   /** Where neighbours and the platform's own machine reach it. */
   address?: string;
-  /** Where the machine finds what it listens on. The container may put anything there, links too: whoever connects follows none. */
+  /** Where the machine finds its socket. The container may put anything there, even links: whoever connects follows none. */
   socket?: string;
   startedAt?: Date;
-  /** Of the last end, if there was one. */
+  /** How it last ended, if it did. */
   exit?: { code: number; outOfMemory: boolean; at: Date };
   restarts: number;
 }
@@ -131,7 +131,7 @@ export interface Command {
   workingFolder?: string;
   /** A terminal: output and errors arrive together. `TERM` is in `env`, or the usual. */
   terminal?: { columns: number; rows: number };
-  /** When it has ended, whatever it left in its session is ended, too, once that says nothing any more; else its end is that of all who hold its output. */
+  /** Whether the processes that the command leaves in its session are ended with it, once they say nothing any more; otherwise the command counts as running until nobody holds its output. */
   leavesNothing?: boolean;
 }
 
@@ -142,9 +142,9 @@ export interface Execution {
   /** Empty with a terminal. */
   stderr: Readable;
   resize(columns: number, rows: number): void;
-  /** For it and what it started, except for what has a group of its own by now. SIGKILL is for its whole session, and ends it whatever became of that. */
+  /** Signals the command and what it started, except what has a process group of its own by now. SIGKILL is for its whole session, and always ends the execution. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Nobody is there any more: it is told so, with all that it started in its session, and killed with all of that where it does not heed it. */
+  /** Nobody is there any more: the command, and all that it started in its session, gets a hangup, and is killed where it does not heed that. */
   hangUp(): Promise<void>;
   /** 128 + signal where a signal ended it. */
   readonly exited: Promise<number>;
@@ -170,7 +170,7 @@ export interface ContainerStats {
   pids: number;
   diskReadBytes: number;
   diskWrittenBytes: number;
-  /** Of `limits.diskBytes`. */
+  /** How much of `limits.diskBytes` is used. */
   diskUsedBytes: number;
   networkReceivedBytes: number;
   networkSentBytes: number;

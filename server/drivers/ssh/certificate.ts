@@ -7,7 +7,7 @@ export interface Certificate {
   kind: number;
   keyId: string;
   principals: string[];
-  /** Seconds. */
+  /** In seconds since 1970. */
   validAfter: number;
   validBefore: number;
   criticalOptions: Map<string, string>;
@@ -20,7 +20,7 @@ const suffix = '-cert-v01@openssh.com';
 const certificateBytesMax = 16 * 1024;
 const listMax = 64;
 
-/** How many strings make the key, after the name. */
+/** How many strings make up the key of each type, after its name. */
 const fieldsOf: Record<string, number> = {
   'ssh-ed25519': 1,
   'ecdsa-sha2-nistp256': 2,
@@ -29,7 +29,7 @@ const fieldsOf: Record<string, number> = {
   'ssh-rsa': 2,
 };
 
-/** Undefined: not a certificate, or not of this authority. */
+/** Undefined: it is no certificate, or not one of this authority. */
 export function readCertificate(blob: Buffer, authority: KeyObject, authorityBlob: Buffer): Certificate | undefined {
   if (blob.length > certificateBytesMax) return undefined;
   try {

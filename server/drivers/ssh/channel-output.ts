@@ -10,11 +10,11 @@ import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { ServerChannel } from 'ssh2';
 
-/** Of a connection; what one channel waits for all of its connection wait for. */
+/** The limit for a connection as a whole: its channels all wait for the same client. */
 const unsentBytesMax = 2 ** 20;
 
 export interface ChannelOutput {
-  /** To their ends, or until the client is gone. */
+  /** Sends both to their ends, or until the client is gone. */
   send(output: Readable, errors?: Readable): Promise<void>;
   write(bytes: Buffer): Promise<void>;
   writeError(bytes: Buffer): Promise<void>;
@@ -37,7 +37,7 @@ export function openChannelOutput(channel: ServerChannel, socket: Socket, gone: 
     });
   };
   const sendOne = async (from: Readable, to: Writable) => {
-    // Whoever made it decides what becomes of it once nobody listens any more.
+    // Whoever made the stream decides what becomes of it once nobody listens any more.
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
       await inTurn(to, Buffer.from(chunk as Uint8Array));
       if (gone.aborted) return;

@@ -6,7 +6,7 @@ import { openChannelOutput } from './channel-output.ts';
 
 type Watch = (channel: ServerChannel, gone: AbortSignal) => void;
 
-/** Resolves when it is over. */
+/** Resolves when the forwarded connection is over. */
 export async function carry(
   accept: () => ServerChannel,
   target: Socket,

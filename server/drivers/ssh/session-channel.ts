@@ -9,9 +9,9 @@ import { openChannelOutput, type ChannelOutput } from './channel-output.ts';
 
 export interface Asked {
   want: Want;
-  /** Those of the door's list that the client sent. */
+  /** The variables that the client sent, of those that it may send. */
   variables: ReadonlyMap<string, string>;
-  /** Undefined: it has none, or wants none. */
+  /** Undefined: the client has no terminal, or wants none. */
   terminal: Terminal | undefined;
   line: Line;
 }
@@ -19,7 +19,7 @@ export interface Asked {
 export type Want = { kind: 'shell' } | { kind: 'command'; line: string } | { kind: 'subsystem'; name: string };
 
 export interface Terminal {
-  /** `xterm-256color` */
+  /** Such as `xterm-256color`. */
   name: string;
   columns: number;
   rows: number;
@@ -30,11 +30,11 @@ export interface Line extends Pick<ChannelOutput, 'send'> {
   /** A sentence for people: among the errors, or on the terminal. */
   say(sentence: string): void;
   end(exitCode: number): void;
-  /** Says why not, and ends. */
+  /** Says why the session is refused, and ends it. */
   refuse(sentence: string): void;
   /** What the client tells while the line is open; what it told before anybody listened is told then. */
   listen(listener: LineListener): void;
-  /** Aborted when the client has closed it, or went away. */
+  /** Aborted when the client has closed the channel, or went away. */
   gone: AbortSignal;
 }
 
@@ -65,7 +65,7 @@ const signals: Record<string, NodeJS.Signals> = {
   USR2: 'SIGUSR2',
 };
 
-/** The channel, once there is one, is told to `opened`: its buffers are to be watched. */
+/** `opened` is told of the channel once there is one, so that its buffers are watched. */
 export function serveSession(
   session: Session,
   socket: Socket,
@@ -98,7 +98,7 @@ export function serveSession(
     (known ? accept : reject)?.();
   });
 
-  /** At once: once the client has said that nothing more will come, ssh2 no longer opens it. */
+  /** Accepts at once: after the client has said that nothing more will come, ssh2 no longer opens the channel. */
   const begin = (accept: () => ServerChannel, reject: () => void, want: Want) => {
     if (isBusy) return reject?.();
     isBusy = true;
@@ -118,7 +118,7 @@ const sizeOf = (columns: number, rows: number) => ({
   rows: within(rows, usualTerminal.rows),
 });
 
-/** Of sizes only the last matters, and of signals sent too early only the last is kept. */
+/** Keeps what the client tells before anybody listens: the last size, and the last signal. */
 function tellLater(): LineListener & { listen(listener: LineListener): void } {
   let listener: LineListener | undefined;
   let [size, signal]: [[number, number] | undefined, NodeJS.Signals | undefined] = [undefined, undefined];

@@ -8,7 +8,7 @@ import { string, uint32 } from './wire.ts';
 
 const extensionInfo = 7;
 
-/** What ssh2 has inside. Packets pass `finalize` before they are encrypted; with the end of the first handshake there is a new writer of them. */
+/** Internals of ssh2. Packets pass `finalize` before they are encrypted; the end of the first handshake brings a new packet writer. */
 interface Inside {
   _protocol: {
     _onHandshakeComplete(...negotiated: unknown[]): void;

@@ -32,7 +32,7 @@ export function isSignature(key: KeyObject, algorithm: string, data: Buffer, sig
   }
 }
 
-/** With its algorithm in front. */
+/** Checks a signature that has its algorithm in front. */
 export function isWholeSignature(key: KeyObject, data: Buffer, whole: Buffer): boolean {
   try {
     const reader = new WireReader(whole);

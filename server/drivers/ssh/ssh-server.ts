@@ -23,13 +23,13 @@ export interface SshDoor<Who> {
   log: Log;
   /** Environment variables that a client may send; others are ignored. */
   variables: readonly string[];
-  /** Whose key that is; undefined: nobody's. */
+  /** Who the owner of the key is; undefined: nobody. */
   identify(offered: OfferedKey): Promise<{ who: Who; key: KeyObject } | undefined>;
   receive(visitor: Visitor<Who>): Guest;
 }
 
 export interface OfferedKey {
-  /** The name under which they come. */
+  /** The user name that the client gave. */
   user: string;
   blob: Buffer;
   address: string;
@@ -49,18 +49,18 @@ export interface Guest {
   /** How long the connection may stay open with nothing in it; undefined: until it is dismissed. */
   idleSecondsMax?: number;
   run(asked: Asked): void;
-  /** A connection to what the client names, in its own words; undefined, also for all: it is not had here. */
+  /** Connects to the target that the client names, in its own words. Undefined, or missing altogether: there is no such target here. */
   forward?(target: { host: string; port: number }): Promise<Socket | undefined>;
 }
 
-/** Whoever has not signed in gives way to who comes, and whoever finds no place is told so. */
+/** A connection that has not signed in gives way to a new one, and a client that finds no room is told so. */
 const places: PlaceLimits = { connectionsMax: 500, connectionsPerAddressMax: 64 };
 const signInSecondsMax = 30;
 const attemptsMax = 20;
-/** Of one connection. */
+/** For one connection. */
 const sessionsMax = 10;
 const forwardsMax = 64;
-/** Twice what a client may send before it is told to go on; one that does not wait to be told is not worth more. */
+/** Twice what a client may send before it is told to go on; a client that does not wait for that gets no more memory. */
 const unreadBytesMax = 4 * 2 ** 20;
 const keepaliveSeconds = 30;
 const keepalivesMissedMax = 6;
@@ -161,7 +161,7 @@ function receive<Who>(client: Connection, socket: Socket | undefined, address: s
   });
 }
 
-/** From being let in to the end of the connection. */
+/** Serves a visitor from being let in to the end of the connection. */
 function entertain<Who>(
   client: Connection,
   socket: Socket,
@@ -212,7 +212,7 @@ function entertain<Who>(
   });
 }
 
-/** In order where the client reads what it is told, and in any case soon. */
+/** Closes the connection: in order where the client still reads, and soon in any case. */
 function dismiss(client: Connection, socket: Socket) {
   client.end();
   setTimeout(() => socket.destroy(), closeSecondsMax * 1000).unref();
@@ -230,7 +230,7 @@ function watchBuffers(socket: Socket) {
   };
 }
 
-/** A certificate's signature comes with its algorithm in front, a plain key's without, and with two numbers already put as OpenSSL likes them. */
+/** The signature of a certificate comes with its algorithm in front; that of a plain key without it, and with its two numbers already in OpenSSL's form. */
 function isSigned({ key, blob, signature, hashAlgo }: PublicKeyAuthContext, publicKey: KeyObject): boolean {
   if (!blob || !signature) return false;
   if (key.algo.includes('-cert-')) return isWholeSignature(publicKey, blob, signature);

@@ -36,7 +36,7 @@ export async function startWriteLoad(url: string): Promise<WriteLoad> {
   };
 }
 
-/** Those that should be in the database and are not. */
+/** The commits that should be in the database and are not. */
 export async function missingCommits(url: string, acknowledged: readonly number[]): Promise<number[]> {
   const present = new Set((await query(url, 'select id from commits')).map(({ id }) => Number(id)));
   return acknowledged.filter((id) => !present.has(id));

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { withoutLinks } from '../mounts.ts';
 import { longCommandSecondsMax, run } from '../command.ts';
 
-/** Smaller ones are not worth a look. */
+/** Smaller files are not worth a look. */
 const kibibytesMin = 1024;
 
-/** Nobody else writes there meanwhile. Links are not followed, nor other file systems entered. */
+/** Nobody else may write there meanwhile. Links are not followed, nor other file systems entered. */
 export async function digHoles(folder: string): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'offshoot-times-'));
   const times = join(scratch, 'times');

@@ -9,21 +9,21 @@ import { chooseVolumes, type VolumesConfig } from './open-volumes.ts';
 export interface TakenVolume {
   name: string;
   bytes: number;
-  /** What removing it would free. */
+  /** What removing the volume would free. */
   exclusiveBytes: number;
 }
 
 export interface VolumesLook {
-  /** Of the disk below, by all together. */
+  /** What all volumes together take of the disk below. */
   diskBytes: number;
-  /** Undefined: they are on a pool of ours that is not mounted just now. */
+  /** Undefined: the volumes are on a pool of ours that is not mounted just now. */
   volumes: TakenVolume[] | undefined;
 }
 
 const blockBytes = 512;
 const subvolumeInode = 256;
 
-/** Undefined: there are none yet. */
+/** Undefined: there are no volumes yet. */
 export async function lookAtVolumes(config: VolumesConfig): Promise<VolumesLook | undefined> {
   const { way, folder } = await chooseVolumes(config);
   if (way === 'pool') return lookAtPool(folder);

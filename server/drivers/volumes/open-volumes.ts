@@ -13,7 +13,7 @@ import type { Volumes } from './volumes.ts';
 
 export interface VolumesConfig {
   data: string;
-  /** Undefined: in the data folder. */
+  /** The folder for volumes. Undefined: it is in the data folder. */
   volumes: string | undefined;
 }
 

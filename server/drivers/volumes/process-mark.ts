@@ -1,7 +1,7 @@
 /** Tells whether the process that left something still lives. A number alone would not: the kernel gives it to another process later. */
 import { readFile } from 'node:fs/promises';
 
-/** Its number and the moment it started, in the kernel's ticks. */
+/** The number of this process and the moment it started, in the kernel's ticks. */
 export async function processMark(): Promise<string> {
   return `${process.pid}-${(await startTicks(process.pid)) ?? 0}`;
 }

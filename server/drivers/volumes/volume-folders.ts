@@ -25,16 +25,16 @@ export interface Copying extends Pick<Volumes, 'kind' | 'enforcesLimits' | 'clon
   makeEmpty(folder: string): Promise<void>;
   copy(from: string, to: string): Promise<void>;
   copySealed(from: string, to: string): Promise<void>;
-  /** Of a volume that has just been copied; its limit as it is. */
+  /** Called with a volume that has just been copied, and its limit. */
   afterCopy(from: string, bytesMax: number): Promise<void>;
   limit(folder: string, bytesMax: number): Promise<void>;
   keepLimits(volumes: readonly Volume[]): Promise<void>;
   usage(folder: string): Promise<Omit<VolumeUsage, 'bytesMax'>>;
-  /** By name; none where limits are not enforced. */
+  /** The usage of all volumes by name; empty where limits are not enforced. */
   usages(): Promise<ReadonlyMap<string, Omit<VolumeUsage, 'bytesMax'>>>;
   /** Removes a folder with everything in it, whatever that is; bears finding nothing. */
   discard(folder: string): Promise<void>;
-  /** What is no longer of use to any volume. */
+  /** Removes what is of no use to any volume any more. */
   tidy(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
   };
   const needed = async (name: string) => (await found(name)) ?? refuse('not-found', `There is no volume ${name}.`);
 
-  /** Gives a place in scratch to work in; whatever is there in the end is discarded. */
+  /** Works on a new path in the scratch folder; whatever is there in the end is discarded. */
   const inScratch = async <T>(work: (place: string) => Promise<T>): Promise<T> => {
     const entry = `${mark}-${(made += 1)}`;
     const place = join(scratch, entry);
@@ -100,7 +100,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
     });
   };
 
-  /** A source that goes away meanwhile is missing, and nothing worse. */
+  /** A source that is removed meanwhile is reported as missing, not as a failure. */
   const fillFrom = (from: Volume, copy: Copying['copy']) => async (data: string) => {
     try {
       await copy(from.path, data);
@@ -147,7 +147,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await ready();
       const [volume, source] = [await needed(name), await needed(snapshot)];
       if (volume.isSnapshot || !source.isSnapshot)
-        refuse('conflict', `A volume is restored from a snapshot; look at ${name} and ${snapshot}.`);
+        refuse('conflict', `A volume is restored from a snapshot of it; check ${name} and ${snapshot}.`);
       await copying.room();
       return inScratch(async (place) => {
         await build(place, { bytesMax: volume.bytesMax, isSnapshot: false }, fillFrom(source, copying.copy));

@@ -27,20 +27,20 @@ export interface Volumes {
   list(): Promise<Volume[]>;
   /** At most a few seconds old. */
   usage(name: string): Promise<VolumeUsage>;
-  /** Of all whose limits are enforced, as the file system counted them last: half a minute ago at most, or for what shares its data with many, a few minutes. */
+  /** The usage of all volumes whose limits are enforced, as the file system counted last: at most half a minute ago or, for volumes that share data with many, a few minutes ago. */
   usages(): Promise<ReadonlyMap<string, VolumeUsage>>;
-  /** Changes the limit while it is in use. Below what is used is refused. */
+  /** Changes the limit while the volume is in use. A limit below what is used is refused. */
   grow(name: string, bytesMax: number): Promise<void>;
   /**
    * To be called every few seconds by one process. Where the kernel cannot tell what is in a clone, a volume that shares data with others may outgrow its
    * limit, by as much as that once; this notices, and refuses further writes to it until it is within the limit again.
    */
   keepLimits(): Promise<void>;
-  /** Of the pool as a whole, with what it may still grow by. */
+  /** The size of the pool as a whole, with what it may still grow by. */
   capacity(): Promise<{ bytes: number; freeBytes: number }>;
-  /** Removes what is not to be kept, and what an interrupted operation left. */
+  /** Removes volumes that are not to be kept, and what an interrupted operation left. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
-  /** Only the latter: what a process that was killed was about to make or to remove. Every volume stays. */
+  /** Removes only what a killed process was about to make or to remove. Every volume stays. */
   removeInterrupted(): Promise<string[]>;
   /** The folder on this machine that holds them all, each under its name. */
   readonly folder: string;
@@ -51,7 +51,7 @@ export interface Volumes {
   readonly clonesWhileWritten: boolean;
   /** Lets go of watchers; what is mounted stays, because containers use it. */
   close(): Promise<void>;
-  /** Lets go of a pool of our own, too. For tests, and for those who leave: nothing may use it any more. */
+  /** Lets go of a pool of our own, too. For tests, and for operators who uninstall: nothing may use it any more. */
   unmount?(): Promise<void>;
 }
 
@@ -65,9 +65,9 @@ export interface Volume {
 }
 
 export interface VolumeUsage {
-  /** What is in it. */
+  /** How much data is in the volume. */
   bytes: number;
-  /** What only it holds: what removing it would free. Where the file system does not tell, all that is in it. */
+  /** How much data only this volume holds, which is what removing it would free. Where the file system does not tell, all that is in it. */
   exclusiveBytes: number;
   bytesMax: number;
 }

@@ -13,7 +13,7 @@ export const initPath = '/.offshoot/init';
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export const usersPerNetwork = 65_536;
-/** Above what adduser and systemd hand out, below what does not fit in 31 bits. */
+/** Above the numbers that adduser and systemd hand out, below those that do not fit in 31 bits. */
 const firstUser = 0x10000000;
 export const firstUserOf = (slot: number) => firstUser + slot * usersPerNetwork;
 
@@ -22,7 +22,7 @@ const mounts = (sharedMemoryBytes: number) => [
   { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k'] },
   { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'] },
   { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: ['nosuid', 'noexec', 'nodev'] },
-  // What is in it counts as memory of the container.
+  // Files in this folder count as memory of the container.
   {
     destination: '/dev/shm',
     type: 'tmpfs',
@@ -72,7 +72,7 @@ export function bundleConfig(places: Places, description: Description, slot: num
   };
 }
 
-/** More the kernel does not take. */
+/** The kernel's own limit. */
 const hostNameCharactersMax = 64;
 
 const hostNameOf = ({ name, peer }: Description) => (peer && peer.name.length <= hostNameCharactersMax ? peer.name : name);
@@ -80,10 +80,10 @@ const hostNameOf = ({ name, peer }: Description) => (peer && peer.name.length <=
 const periodMicroseconds = 100_000;
 const sharesOfCore = 1024;
 
-/** As many shares as it may use of a core, so that on a full machine everybody gets the same part of what they were promised. */
+/** A container has as many shares as it may use of a core, so that on a full machine each gets the same part of what it was promised. */
 export const resourcesOf = ({ cpu, memoryBytes, pids }: Limits) => ({
   cpu: { period: periodMicroseconds, quota: Math.round(cpu * periodMicroseconds), shares: Math.max(2, Math.round(cpu * sharesOfCore)) },
-  // Both together: it may not swap.
+  // The second limit is for memory and swap together, so the container may not swap.
   memory: { limit: memoryBytes, swap: memoryBytes },
   pids: { limit: pids },
 });

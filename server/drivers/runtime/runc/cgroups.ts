@@ -9,7 +9,7 @@ import type { ContainerStats } from '../runtime.ts';
 import { entriesOf, readText } from './places.ts';
 
 interface Hierarchies {
-  /** Version 2 manages the resources. */
+  /** Whether version 2 manages the resources. */
   unified: boolean;
   /** Where each controller is, under version 1. */
   folderOf(controller: string): string;
@@ -43,7 +43,7 @@ export const refusedForkCount = (cgroup: string) => countIn(fileOf('pids', cgrou
 export const memoryUsed = (cgroup: string) =>
   numberIn(fileOf('memory', cgroup, hierarchies.unified ? 'memory.current' : 'memory.usage_in_bytes'));
 
-/** The file that says so, and what is written into it. */
+/** The file that freezes a control group, and what is written into it. */
 export const freezer = (cgroup: string) =>
   hierarchies.unified
     ? { file: fileOf('', cgroup, 'cgroup.freeze'), frozen: '1', thawed: '0' }
@@ -69,7 +69,7 @@ export function processesIn(cgroup: string): number[] {
   return (readText(file) ?? '').split('\n').filter(Boolean).map(Number);
 }
 
-/** Folders named so in any hierarchy, with what is in them. */
+/** The control groups below the parent, in any hierarchy. */
 export function cgroupsIn(parent: string): string[] {
   const folders = hierarchies.all.map((hierarchy) => join(hierarchy, parent)).filter((folder) => existsSync(folder));
   return [
@@ -83,7 +83,7 @@ export function cgroupsIn(parent: string): string[] {
   ];
 }
 
-/** Those still in use stay. */
+/** Removes the folders of a control group; those still in use stay. */
 export function removeCgroup(cgroup: string) {
   for (const folder of hierarchies.all.map((hierarchy) => join(hierarchy, cgroup)).filter((folder) => existsSync(folder))) {
     try {
@@ -102,7 +102,7 @@ export function removeCgroup(cgroup: string) {
 export async function joinMonitors(cgroup: string, pid: number | undefined) {
   const folders = foldersForServices(cgroup);
   for (const folder of folders) mkdirSync(folder, { recursive: true });
-  // A machine that does not let us loses its containers with the platform, and is a machine still.
+  // Where the machine does not allow this, containers end together with the platform's service, and all else works.
   for (const folder of folders) await writeFile(join(folder, 'cgroup.procs'), String(pid)).catch(() => {});
 }
 
@@ -121,7 +121,7 @@ export function countersOf(cgroup: string): Counters {
   return { ...(hierarchies.unified ? unifiedCounters(cgroup) : separateCounters(cgroup)), pids, pressure: pressureOf(cgroup) };
 }
 
-/** File pages that nobody uses at the moment would be given back at once: they are not what it needs. */
+/** Memory without file pages that nobody uses at the moment: those would be given back at once, so the container does not need them. */
 function separateCounters(cgroup: string) {
   const io =
     readText(fileOf('blkio', cgroup, 'blkio.throttle.io_service_bytes_recursive')) ??
@@ -156,7 +156,7 @@ function pressureOf(cgroup: string): ContainerStats['pressure'] {
   return { cpuSeconds: Number(cpu) / 1e6, memorySeconds: Number(memory) / 1e6, ioSeconds: Number(io) / 1e6 };
 }
 
-/** The files are there, and cannot be read, on kernels that were started without it. */
+/** On kernels that were started without pressure information the files are there, but cannot be read. */
 function pressureText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -15,7 +15,7 @@ const networkNewPerSecondMax = 200;
 const networkNewAtOnceMax = 2000;
 const countedMax = 65_536;
 
-/** 128 addresses are one network's (slots.ts). */
+/** A network has 128 addresses (slots.ts). */
 const ofNetwork = 'ip saddr and 255.255.255.128';
 const limits = [
   { set: 'of_container', key: 'ip saddr', over: `ct count over ${containerConnectionsMax}` },
@@ -41,5 +41,5 @@ ${refusing(`add rule ${table} refused`)}${rules.join('')}`;
 
 export const removedConnectionLimits = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
 
-/** At once, so that nobody waits: a reset for TCP, because the kernel holds back most other answers of a machine to one that asks often. */
+/** Refuses at once, so that nobody waits: with a reset for TCP, because the kernel holds back most other answers to a program that asks often. */
 export const refusing = (begin: string) => `${begin} meta l4proto tcp reject with tcp reset\n${begin} reject with icmpx admin-prohibited\n`;

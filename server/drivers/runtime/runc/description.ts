@@ -64,9 +64,9 @@ const schema = Type.Object({
 const parse = compileBody(schema);
 export type Description = Static<typeof schema>;
 
-/** Below these nothing starts at all, and the words of the kernel would not say so. */
+/** With less than this nothing starts at all, and the kernel's words would not say why. */
 const limitsMin: Limits = { cpu: 0.01, memoryBytes: 6 * 1024 * 1024, pids: 4, diskBytes: 1024 * 1024 };
-/** Ours, in every container. */
+/** Paths that are ours in every container. */
 const taken = ['/proc', '/dev', '/sys', '/etc', '/.offshoot'];
 
 const leadsElsewhere = (part: string) => part === '.' || part === '..';
@@ -91,36 +91,37 @@ export function checkDescription(container: Container): Description {
   return description;
 }
 
-/** More Linux does not take, less the NUL at the end. */
+/** Linux's own limit, without the NUL at the end. */
 const socketBytesMax = 107;
 
-/** Right in a folder of its own: only the socket itself is then what the container makes of it, and no part of the way there. */
+/** The socket must be directly in a writable folder: then the container can change only the socket itself, and no part of the path to it. */
 function checkSocket({ name, socket, writable, probe }: Description) {
   if (socket === undefined && probe?.kind !== 'socket') return;
   if (socket !== undefined && folderOf(writable, socket) !== undefined && Buffer.byteLength(socket) <= socketBytesMax) return;
   throw new Problem(
     'invalid-request',
-    `${name} can listen on a socket right in a folder that it can write to, with a path of ${socketBytesMax} bytes at most; not at ${socket}.`,
+    `${name} can listen on a socket directly in a folder that it can write to, with a path of ${socketBytesMax} bytes at most; not at ${socket}.`,
   );
 }
 
-/** The same for what it is given to read. */
+/** Files that a container is given to read must be directly in a writable folder, too. */
 function checkFiles({ name, files = {}, peer, writable }: Description) {
   const bad = [...Object.keys(files), ...(peer ? [peer.at] : [])].find((path) => folderOf(writable, path) === undefined);
-  if (bad !== undefined) throw new Problem('invalid-request', `${name} can have files right in a folder that it can write to; not ${bad}.`);
+  if (bad !== undefined)
+    throw new Problem('invalid-request', `${name} can have files directly in a folder that it can write to; not ${bad}.`);
 }
 
-/** The folder of `writable` that something is right in, by its number. */
+/** The number of the folder of `writable` that directly holds the path. */
 export function folderOf(writable: readonly string[], path: string): number | undefined {
   const index = leadsElsewhere(basename(path)) ? -1 : writable.indexOf(dirname(path));
   return index === -1 ? undefined : index;
 }
 
-/** What the shape lets pass and is none: rules are read whole or not at all, so that one bad address would take all others along. */
+/** Refuses what has the shape of an address and is none: nft reads all rules or none, so one bad address would make it refuse all others. */
 export function checkAddresses({ name, hosts, outbound }: Pick<Description, 'name' | 'hosts' | 'outbound'>) {
   const ranges = (outbound ?? []).flatMap(({ ips }) => ips);
   const bad = Object.values(hosts ?? {}).find((address) => isIP(address) === 0) ?? ranges.find((range) => !isRange(range));
-  if (bad !== undefined) throw new Problem('invalid-request', `${bad}, which ${name} is to know or reach, is no IP address.`);
+  if (bad !== undefined) throw new Problem('invalid-request', `${bad}, which ${name} is to know or reach, is not an IP address.`);
 }
 
 function isRange(range: string): boolean {
@@ -139,7 +140,7 @@ export function checkLimits(limits: Limits) {
   }
 }
 
-/** Of all that does not change in place. */
+/** A hash of all that cannot be changed in place. */
 export function hashOf(description: Description): string {
   return createHash('sha256')
     .update(JSON.stringify({ ...description, limits: undefined, outbound: undefined, ...filePaths(description) }, sortedFields))

@@ -20,7 +20,7 @@ import { processStart, signalProcess, waitUntil } from './processes.ts';
 import { runningOf } from './state.ts';
 
 const startMillisecondsMax = 10_000;
-/** What a process left behind may hold on to its output; nobody waits for that once nothing comes any more. */
+/** Processes that a command left behind may hold on to its output; nobody waits for them once nothing comes any more. */
 const silenceMillisecondsMax = 500;
 const hangUpMillisecondsMax = 3000;
 const killAgainMilliseconds = 250;
@@ -57,14 +57,14 @@ export function startExecution(places: Places, name: string, command: Command): 
   const signal = async (signal: NodeJS.Signals) => {
     if (signal === 'SIGKILL') return kill();
     await begun();
-    // It leads a group of its own from the start.
+    // The command leads a process group of its own from the start.
     if (!ended.now && pid() > 0) signalProcess(-pid(), signal);
   };
   const hangUp = async () => {
     await begun();
     if (ended.now) return;
     const session = pid();
-    // What is stopped hears of it when it goes on.
+    // A stopped process receives the signal only when it continues.
     for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(places, description.name, session, name);
     if (!(await waitUntil(() => ended.now, hangUpMillisecondsMax))) await kill();
   };
@@ -83,12 +83,12 @@ export function startExecution(places: Places, name: string, command: Command): 
   if (command.leavesNothing) {
     const isQuiet = quietOf(execution.stdout, execution.stderr);
     const timer = setInterval(() => {
-      // runc knows how it ended, and says so when nobody holds the output any more.
+      // runc knows how the command ended, and says so when nobody holds the output any more.
       if (isQuiet() && pid() > 0 && !existsSync(`/proc/${pid()}`)) killSession(places, name, pid());
     }, silenceMillisecondsMax);
     void exited.finally(() => clearInterval(timer)).catch(() => {});
   }
-  // Who closes the output has gone away, and will not say when to end.
+  // Whoever closes the output has gone away, and will not say when to end.
   execution.stdout.once('close', () => {
     if (!ended.now && !execution.stdout.readableEnded) void kill();
   });
@@ -106,7 +106,7 @@ function writeFiles(places: Places, description: Description, command: Command):
 }
 
 interface Started extends Omit<Execution, 'signal' | 'hangUp'> {
-  /** It counts as ended, whatever becomes of the command. */
+  /** Counts the execution as ended, whatever becomes of the command. */
   abandon(): void;
 }
 
@@ -141,7 +141,7 @@ function withTerminal(args: string[], { columns, rows }: NonNullable<Command['te
   const keyboard = keyboardOf(terminal);
   const stdin = new Writable({
     write: (chunk: Buffer, _, done) => keyboard.type(chunk, done),
-    // What a person would type.
+    // The end of input as a person would type it: Control-D.
     final: (done) => keyboard.type(Buffer.from('\u0004'), done),
   });
   stdin.on('error', () => {});
@@ -188,7 +188,7 @@ function takenAtOnce(fd: number, bytes: Buffer): number {
 
 type Output = Readable & { bytesRead?: number };
 
-/** Whether nothing was said since it was last asked. Who reads slowly gets all of it first. */
+/** Whether nothing came since this was last asked. A slow reader gets all that came before. */
 function quietOf(...outputs: readonly Output[]): () => boolean {
   const bytesNow = () => outputs.reduce((sum, { bytesRead = 0 }) => sum + bytesRead, 0);
   let before = bytesNow();
@@ -199,7 +199,7 @@ function quietOf(...outputs: readonly Output[]): () => boolean {
   };
 }
 
-/** Its end comes by itself, unless something else holds on to it. */
+/** The output ends by itself, unless another process holds on to it. */
 function closeWhenSilent(output: Output) {
   const isQuiet = quietOf(output);
   const timer = setInterval(() => {
@@ -214,7 +214,7 @@ const hasBegun = (pid: number) => pid > 0 && !(readText(`/proc/${pid}/comm`) ?? 
 
 const killSession = (places: Places, name: string, session: number) => signalSession(places, name, session, 'SIGKILL');
 
-/** Everything it started, unless that went into a session of its own. */
+/** Signals everything that the command started, except what went into a session of its own. */
 function signalSession(places: Places, name: string, session: number, signal: NodeJS.Signals) {
   for (const pid of processesIn(cgroupOf(places, name))) if (pid === session || sessionOf(pid) === session) signalProcess(pid, signal);
 }
@@ -224,7 +224,7 @@ function sessionOf(pid: number): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }
 
-/** Those whose platform was killed. Others may be of another process of this platform, which is still there. */
+/** Ends executions whose platform process was killed. Others may belong to another process of this platform, which is still there. */
 export function endOldExecutions(places: Places, name: string) {
   const folder = execsFolder(places, name);
   for (const file of entriesOf(folder)) {
@@ -236,7 +236,7 @@ export function endOldExecutions(places: Places, name: string) {
   }
 }
 
-/** For a probe: only the exit code. */
+/** Runs a probe, of which only the exit code matters. */
 export async function runInside(places: Places, name: string, argv: readonly string[], millisecondsMax: number): Promise<number> {
   const [program = '', ...args] = argv;
   const execution = startExecution(places, name, { argv: [program, ...args] });

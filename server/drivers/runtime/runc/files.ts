@@ -14,7 +14,7 @@ export const filesFolder = (places: Places, name: string) => join(bundleOf(place
 
 const keptAs = (path: string) => path.slice(1).replaceAll('/', '_');
 
-/** All that there are to be, and no others. */
+/** Writes these files, and removes all others. */
 export function writeFiles(places: Places, { name, files = {} }: Pick<Description, 'name' | 'files'>) {
   const folder = filesFolder(places, name);
   makeFolder(folder, 0o755);
@@ -23,7 +23,7 @@ export function writeFiles(places: Places, { name, files = {} }: Pick<Descriptio
   for (const [file, text] of wanted) if (readText(join(folder, file)) !== text) writeWhole(join(folder, file), text, 0o644);
 }
 
-/** In its folders, before it starts: nobody but us has been there. */
+/** Makes links to the files in the container's folders, before it starts: nobody but us has been there. */
 export function linkFiles({ files = {}, peer, writable }: Description, folders: readonly string[]) {
   const links = Object.keys(files).map((path) => [path, `/${filesAt}/${keptAs(path)}`] as const);
   for (const [path, target] of peer ? [...links, [peer.at, peersFile(peer.group)] as const] : links) {

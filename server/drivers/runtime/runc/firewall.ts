@@ -15,10 +15,10 @@ import { addressOf, subnetOf } from './slots.ts';
 
 export const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
 const anyBridge = 'of-*';
-/** Link-local, which AWS, Google, Azure and others use, and the two that are not: Alibaba's and Azure's. No operator wants them reached. */
+/** Metadata services of clouds, which no operator wants reached: link-local, as with AWS, Google, Azure and others, and two that are not, of Alibaba and Azure. */
 const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';
 
-/** The first line makes the second possible when there is none yet. */
+/** The first line makes the second possible where there is no such table yet. */
 const removedTable = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
 export const removedFirewall = (places: Places) => removedTable(places) + removedConnectionLimits(places);
 
@@ -78,7 +78,7 @@ function allowedText({ allowPrivateAddresses }: Places): string {
   return `  set allowed { type ipv4_addr; flags interval; auto-merge;${elements} }\n`;
 }
 
-/** Of IPv4: IPv6 gets nowhere. */
+/** Ranges of IPv4 only: IPv6 leads nowhere. */
 const rangesOf = (ranges: readonly string[]) => ranges.filter((range) => !range.includes(':'));
 
 const chainOf = (slot: number, host: number) => `outbound_${slot}_${host}`;
@@ -103,7 +103,7 @@ ${lines.join('')}    drop
 
 const resolverFiles = ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'];
 
-/** Those of the machine that can be reached from a container: a resolver on a loopback address is somebody else there. */
+/** The machine's resolvers that a container can reach: a loopback address would be the container itself. */
 export function machineResolvers(): string[] {
   for (const file of resolverFiles) {
     const found = [...(readText(file) ?? '').matchAll(/^nameserver\s+(\S+)/gm)].map(([, address = '']) => address);

@@ -9,7 +9,7 @@ import type { Programs, Started } from './processes.ts';
 const program = join(import.meta.dirname, 'thaw.pl');
 
 interface Guard extends Started {
-  /** Fulfilled once it is out of where systemd looks when it stops everything of a service. */
+  /** Fulfilled once the guard is out of the control groups that systemd empties when it stops a service. */
   joined: Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export class Frozen {
     this.#monitors = monitors;
   }
 
-  /** Those that are asked for together are frozen together: whatever takes time comes before. */
+  /** Containers that are asked for together are frozen together: whatever takes time is done before. */
   async freeze(cgroup: string) {
     this.#cgroups.add(cgroup);
     try {
@@ -38,7 +38,7 @@ export class Frozen {
     }
   }
 
-  /** Whoever froze it. */
+  /** Thaws the control group, whoever froze it. */
   thaw(cgroup: string) {
     thaw(cgroup);
     if (!this.#cgroups.delete(cgroup)) return;
@@ -46,18 +46,18 @@ export class Frozen {
     if (this.#cgroups.size === 0) this.#end();
   }
 
-  /** What is still frozen goes on. */
+  /** Thaws what is still frozen. */
   async close() {
     this.#end();
     this.#cgroups.clear();
     await this.#ended;
   }
 
-  /** Somebody may have killed the one before it. */
+  /** Starts a guard: somebody may have killed the previous one. */
   #start(thawed: string): Guard {
     const started = this.#programs.startApart('perl', [program, thawed]);
     const joined = joinMonitors(this.#monitors, started.pid);
-    // A machine that does not let us has it thaw all the same, unless it is killed together with us.
+    // Where the machine does not allow the move, the guard still thaws, unless it is killed together with us.
     this.#guard = { ...started, joined: joined.catch(() => {}) };
     for (const cgroup of this.#cgroups) started.write(wordOf('frozen', cgroup)).catch(() => {});
     return this.#guard;

@@ -39,7 +39,7 @@ export function keepDisksTold({ places, volumes }: Machine, tell: (sentence: str
   };
 }
 
-/** Of all containers that are there, by the folder in which each finds the names of others. */
+/** The volumes of all containers, by the folder in which each container finds the names of others. */
 function volumesByFolder(places: Places, root: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const { name } of attachments(places)) {
@@ -53,7 +53,7 @@ function volumesByFolder(places: Places, root: string): Map<string, Set<string>>
   return found;
 }
 
-/** A folder that is gone meanwhile needs no file. */
+/** Writes the file, unless the folder is gone by now. */
 function writeDisks(folder: string, names: ReadonlySet<string>, usages: ReadonlyMap<string, VolumeUsage>) {
   const file = join(folder, 'disks');
   const text = [...names]

@@ -45,7 +45,7 @@ export function keepNetworks({ places, programs, turns }: Machine, tell: (senten
   };
 }
 
-/** What was put right, in words. Callers take turns. */
+/** Answers what was put right, in words. Only one caller at a time. */
 export async function repairNetworks(places: Places, programs: Programs): Promise<string[]> {
   const slots = slotsInUse(places);
   if (slots.length === 0) return [];
@@ -60,7 +60,7 @@ export async function repairNetworks(places: Places, programs: Programs): Promis
   for (const slot of slots) {
     const members = attached.filter((attachment) => attachment.slot === slot);
     if (members.length > 0 && !isBridgeWhole(places, slot)) {
-      // What is there already is no matter: only what is missing is made.
+      // Errors about what is there already do not matter: only what is missing is made.
       await programs.attempt('ip', ['-force', '-batch', '-'], bridgeBatch(places, slot));
       repaired.push(`the bridge ${bridgeOf(places, slot)}`);
     }
@@ -69,7 +69,7 @@ export async function repairNetworks(places: Places, programs: Programs): Promis
   return repaired;
 }
 
-/** One without members does not run, and is not listed. */
+/** A bridge without members does not run, and is not listed. */
 function isBridgeWhole(places: Places, slot: number): boolean {
   const addresses = networkInterfaces()[bridgeOf(places, slot)] ?? [];
   return isUp(bridgeOf(places, slot)) && addresses.some(({ address }) => address === gatewayOf(slot));

@@ -24,7 +24,7 @@ import { removeEach } from './remove-each.ts';
 import { commandOf, signalProcess } from './processes.ts';
 import { stateOf } from './state.ts';
 
-/** What was removed, in words; in the end it throws what could not be, after all else was. */
+/** Answers what was removed, in words. What could not be removed is thrown at the end, after all else was removed. */
 export async function removeLeftovers(machine: Machine, keep: ReadonlySet<string>): Promise<string[]> {
   const { places, programs } = machine;
   const removed: string[] = [];
@@ -53,7 +53,7 @@ async function removeLeftContainer(machine: Machine, name: string, keep: Readonl
   return [isKept ? `what an interrupted start left of ${name}` : `container ${name}`];
 }
 
-/** Running, about to run again, or with nothing left on the machine. */
+/** Whether the container runs, is about to run again, or has left nothing on the machine. */
 function isWhole(places: Places, name: string): boolean {
   const { status } = stateOf(places, name);
   return ['running', 'paused', 'restarting'].includes(status) || !entriesOf(places.runContainers).includes(name);
@@ -94,7 +94,7 @@ async function removeMounts({ places, programs }: Machine): Promise<string[]> {
   return unwanted.map((path) => `mount ${path}`);
 }
 
-/** Those that watch a bundle that is no more. */
+/** Ends monitors that watch a bundle that is gone. */
 function endMonitors(places: Places): string[] {
   const bundles = new Set(entriesOf(places.runContainers).map((name) => bundleOf(places, name)));
   const lost = readdirSync('/proc')

@@ -65,7 +65,7 @@ const killMillisecondsMax = 10_000;
 const restarterMillisecondsMax = 20_000;
 const monitorMillisecondsMax = 10_000;
 
-/** Starts it and returns; whether it is ready is another question. */
+/** Starts the container and returns, without waiting until it is ready. */
 export async function startContainer(machine: Machine, description: Description): Promise<void> {
   const { places } = machine;
   const { name } = description;
@@ -102,7 +102,7 @@ async function prepare(machine: Machine, description: Description, attachment: A
   write(mountSteps(description, scratch));
 }
 
-/** Like Promise.all, but when it fails nothing of it is still going on, for what was done is taken back then. */
+/** Like Promise.all, but it fails only when both have ended: what they did is taken back then. */
 async function together<First, Second>(first: Promise<First>, second: Promise<Second>): Promise<[First, Second]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
@@ -111,7 +111,7 @@ async function together<First, Second>(first: Promise<First>, second: Promise<Se
 export function writeConfig(places: Places, description: Description, slot: number) {
   const { name } = description;
   const file = join(bundleOf(places, name), 'config.json');
-  // One that an earlier version started keeps its namespace where that one had them.
+  // A container that an earlier version started keeps its namespace where that version put it.
   const earlier = earlierNetnsOf(places, name);
   const netns = readText(file)?.includes(JSON.stringify(earlier)) ? earlier : netnsOf(places, name);
   writeWhole(file, JSON.stringify(bundleConfig(places, description, slot, netns)));
@@ -129,10 +129,10 @@ async function ensureScratch({ places, volumes }: Machine, { name, writable, lim
 }
 
 function failedLaunch({ name, limits, workingFolder }: Description, said: string): Problem {
-  // The words of runc, in a message of the monitor's, in quotes in quotes.
+  // The monitor's message quotes runc's words, which hold quotes themselves.
   const reason = said.replaceAll(/\\+n?/g, '');
   if (/OOM|limit too low|cannot allocate memory/i.test(reason))
-    return new Problem('unavailable', `${name} cannot start with ${limits.memoryBytes} bytes of memory: the limit is too low.`, {
+    return new Problem('unavailable', `${name} cannot start with ${limits.memoryBytes} bytes of memory; raise the limit.`, {
       internal: reason,
     });
   if (/mkdir .*read-only/.test(reason))
@@ -167,7 +167,7 @@ export async function stopContainer({ places, programs, frozen }: Machine, name:
     await waitUntil(ended, killMillisecondsMax);
   }
   if (outOfMemoryCount(cgroupOf(places, name)) > 0) writeFileSync(outOfMemoryMark(places, name), '');
-  // Under the lock, as a restart may have come this far before its token was gone.
+  // Done under the lock, as a restart may have come this far before its token was gone.
   if (existsSync(join(places.runcRoot, name)))
     await programs.run('flock', [
       existsSync(bundle) ? join(bundle, 'lock') : join(places.runFolder, 'lock'),
@@ -182,7 +182,7 @@ export async function stopContainer({ places, programs, frozen }: Machine, name:
   await endMonitor(bundle);
 }
 
-/** Between two starts it ends at once; in the middle of one it finishes first. */
+/** A restarter ends at once between two starts; in the middle of a start it finishes that first. */
 async function endRestarter(bundle: string) {
   const pid = restarterOf(bundle);
   const gone = () => !worksOn(pid, bundle);
@@ -226,18 +226,18 @@ export async function clearContainer(machine: Machine, name: string, stop: Descr
 
 async function removeLink({ places, programs }: Machine, { slot, host }: Attachment) {
   const link = vethOf(places, slot, host);
-  // It goes with the namespace at its other end, perhaps meanwhile.
+  // The link goes together with the namespace at its other end, perhaps meanwhile.
   if (existsSync(`/sys/class/net/${link}`)) await programs.attempt('ip', ['link', 'delete', link]);
 }
 
-/** One that is about to start has its bundle already. */
+/** Ends what only runs for containers, where there are none. A container that is about to start has its bundle already. */
 async function endWithTheLast({ places, preparers, frozen }: Machine) {
   const isLast = () => entriesOf(places.runContainers).length === 0;
   if (isLast()) await Promise.all([preparers.close(), frozen.close()]);
   if (isLast()) removeCgroup(monitorsOf(places));
 }
 
-/** What runc no longer knows about, as when it was killed itself. What a process uses is not taken from it. */
+/** Kills processes that runc no longer knows about, because it was killed itself: what a process still uses must not be taken away. */
 async function killRest(name: string, cgroup: string) {
   const isOver = await waitUntil(() => {
     const pids = processesIn(cgroup);
@@ -247,7 +247,7 @@ async function killRest(name: string, cgroup: string) {
   if (!isOver) throw new Error(`Processes of ${name} do not end: ${processesIn(cgroup).join(', ')}`);
 }
 
-/** One over the other, where others have mounted something that ours were in. */
+/** How many mounts may lie on top of each other, where others have mounted folders that ours are in. */
 const mountsMax = 16;
 
 async function unmountAll({ places, programs }: Machine, name: string) {
@@ -256,21 +256,21 @@ async function unmountAll({ places, programs }: Machine, name: string) {
   for (let count = 0; count < mountsMax; count++) {
     const mounted = paths.filter((path) => mountPoints().includes(path));
     if (mounted.length === 0) break;
-    // One that is covered by what others have mounted is listed and cannot be reached: what cannot be unmounted now is found by who comes next.
+    // A mount that others have covered is listed but cannot be reached; what cannot be unmounted now is found by the next attempt.
     const { code } = await programs.attempt('umount', ['--recursive', '--lazy', '--', ...mounted]);
     if (code !== 0) break;
   }
   removeNamespaceFile(earlierNetnsOf(places, name));
 }
 
-/** What it would be started again from; somebody may have unmounted all that they could. Otherwise it has to be made anew. */
+/** Whether the root that the container would be started again from is still mounted; somebody may have unmounted it, and then it has to be made anew. */
 export function isMounted(places: Places, name: string): boolean {
   const mounted = new Set(mountPoints());
   const netns = [netnsOf(places, name), earlierNetnsOf(places, name)];
   return [rootOf(places, name), usersOf(places, name)].every((path) => mounted.has(path)) && netns.some((path) => mounted.has(path));
 }
 
-/** Of an earlier version. Others may have mounted something over the folder so that it cannot be removed; an empty file is in nobody's way. */
+/** Removes the namespace file of an earlier version. Where others have mounted something over its folder it cannot be removed; an empty file is in nobody's way. */
 function removeNamespaceFile(path: string) {
   try {
     unlinkSync(path);

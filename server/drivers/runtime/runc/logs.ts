@@ -14,7 +14,7 @@ const logBytesMax = 4 * 1024 * 1024;
 const rotateMilliseconds = 2000;
 const followMilliseconds = 100;
 const chunkBytes = 64 * 1024;
-/** What a program says without ever ending the line. */
+/** For a program that never ends its line. */
 const lineLettersMax = 256 * 1024;
 
 const logOf = (places: Places, name: string) => join(durableOf(places, name), 'log');
@@ -40,7 +40,7 @@ function moveOn(places: Places, name: string) {
     writeSync(control, reopenLog);
     closeSync(control);
   } catch (error) {
-    // Nobody reads: it has ended, and whoever starts it again opens a new log.
+    // The monitor has ended; whoever starts the container again opens a new log.
     if (!(error instanceof Error && 'code' in error && ['ENOENT', 'ENXIO'].includes(String(error.code)))) throw error;
   }
 }
@@ -80,7 +80,7 @@ export async function* readLogs(places: Places, name: string, { tail, since, fol
 async function* earlierLines(places: Places, name: string, reader: Reader | undefined, parse: (line: string) => LogLine[]) {
   const earlier = await openReader(earlierLogOf(places, name));
   try {
-    // The same file: it was moved on between the two looks.
+    // It would be the same file if it was rotated between the two looks.
     if (earlier && earlier.inode !== reader?.inode) for await (const line of earlier.rest()) yield* parse(line);
   } finally {
     await earlier?.close();
@@ -92,7 +92,7 @@ interface Reader {
   inode: number;
   /** Whole lines that were not read yet. */
   rest(): AsyncIterable<string>;
-  /** Another file has its name, and nothing more will come in this one. */
+  /** Whether another file has its name now, so that nothing more will come in this one. */
   movedOn(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -122,7 +122,7 @@ async function openReader(path: string): Promise<Reader | undefined> {
   return {
     inode: ino,
     rest,
-    // Told only at the second time, so that what came between the last read and the move is read too.
+    // Answered only the second time, so that what came between the last read and the rotation is read too.
     movedOn: async () => {
       const before = last;
       last = (await stat(path).catch(() => undefined))?.ino !== ino;

@@ -17,7 +17,7 @@ const lookMilliseconds = 500;
 const outputs = [1, 2];
 
 export interface Monitoring {
-  /** From now on what the container says is never written to a pipe that nobody reads, though its monitor were killed this moment. */
+  /** From now on the container's output always has a reader, even if its monitor is killed this moment. */
   keepOpen(name: string): void;
   stop(): void;
 }
@@ -48,7 +48,7 @@ export function keepMonitored(machine: Machine): Monitoring {
   };
 }
 
-/** It has become ready, so that it is to be started again; what is still starting is in the hands of whoever starts it. */
+/** Whether a container that was ready has lost its monitor; one that is still starting is the business of whoever starts it. */
 const isLeftAlone = (places: Places, name: string) =>
   readText(tokenFile(places, name)) !== undefined &&
   !isMonitored(places, name) &&
@@ -56,7 +56,7 @@ const isLeftAlone = (places: Places, name: string) =>
 
 async function replaceMonitor({ places }: Machine, name: string) {
   const description = readDescription(places, name);
-  // Meanwhile it may have been removed, or started anew.
+  // The container may have been removed, or started anew, meanwhile.
   if (!description || !isLeftAlone(places, name)) return;
   const bundle = bundleOf(places, name);
   const pid = runningOf(places, name)?.pid ?? 0;
@@ -72,11 +72,11 @@ async function replaceMonitor({ places }: Machine, name: string) {
   await joinMonitors(monitorsOf(places), successor.pid);
 }
 
-/** Read ends of what containers write to, so that there is always one. */
+/** Read ends of the pipes that containers write to, so that each always has one. */
 class HeldPipes {
   readonly #held = new Map<string, { pid: number; files: number[] }>();
 
-  /** Of its process of now. */
+  /** Holds the pipes of the container's present process. */
   hold(name: string, pid: number | undefined) {
     if (this.#held.get(name)?.pid === pid) return;
     this.#letGo(name);

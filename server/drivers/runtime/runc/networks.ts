@@ -28,12 +28,12 @@ const hostsFile = (places: Places, name: string) => join(bundleOf(places, name),
 /** Its group and its own name in it; not there for those that have no peers. */
 const peerFile = (places: Places, name: string) => join(bundleOf(places, name), 'peer');
 const peersPrefix = 'peers-';
-/** Where a container sees the names of others. */
+/** Where a container finds the names of others. */
 export const namesAt = '.offshoot/names';
 export const peersFile = (group: string) => `/${namesAt}/${peersPrefix}${group}`;
 const sharedNames = (places: Places, network: string) => join(places.networks, network, 'names');
 const ownNames = (places: Places, name: string) => join(bundleOf(places, name), 'names');
-/** Inside it is mounted as a folder, so that a file that is replaced is seen. */
+/** The folder is mounted inside, rather than the file, so that a replaced file is seen. */
 export const namesFolder = (places: Places, { name, network, hosts }: Pick<Description, 'name' | 'network' | 'hosts'>) =>
   hosts ? ownNames(places, name) : sharedNames(places, network);
 
@@ -96,11 +96,11 @@ function ensureSlot(places: Places, network: string): number {
 
 const bridgeExists = (places: Places, slot: number) => existsSync(`/sys/class/net/${bridgeOf(places, slot)}`);
 
-/** Callers take turns: a network must not go while another container comes. */
+/** Only one caller at a time: a network must not be removed while another container joins it. */
 export async function ensureNetwork(places: Places, programs: Programs, { name }: Description, { network, slot }: Attachment) {
   writeNames(places, network);
   const isThere = bridgeExists(places, slot);
-  // Before it has a link: not for a moment may it reach more than it should.
+  // Rules come before the link: the container must not reach more than it may for a single moment.
   if (!isThere || isRestricted(places, name)) await writeFirewall(places, programs);
   if (isThere) return;
   allowForwarding();
@@ -116,7 +116,7 @@ link set ${bridge} up
 `;
 };
 
-/** Of one that runs. Callers take turns. */
+/** Changes the rules of a container that runs. Only one caller at a time. */
 export async function changeRestriction(places: Places, programs: Programs, name: string, outbound: readonly OutboundRule[] | undefined) {
   if (!outbound) return liftRestriction(places, programs, name);
   writeWhole(outboundFile(places, name), outboundText(outbound));
@@ -133,10 +133,10 @@ export async function liftRestriction(places: Places, programs: Programs, name: 
   rmSync(outboundFile(places, name));
 }
 
-/** Of a container that is gone: its name, and the network where it was the last. Callers take turns. */
+/** Removes the name of a container that is gone, and the network where it was the last. Only one caller at a time. */
 export async function leaveNetwork(places: Places, programs: Programs, { network, slot }: Attachment) {
   if (attachments(places).some((other) => other.network === network)) {
-    // One that has only reserved its place writes the names itself, when it makes the network.
+    // A network that is only reserved gets its names when it is made.
     if (existsSync(sharedNames(places, network))) writeNames(places, network);
     return;
   }
@@ -146,7 +146,7 @@ export async function leaveNetwork(places: Places, programs: Programs, { network
   await writeFirewall(places, programs);
 }
 
-/** Also after somebody has flushed all rules of the machine. `unrestricted` is a container whose own rules no longer count. */
+/** Writes all rules, even after somebody has flushed those of the machine. `unrestricted` is a container whose own rules no longer count. */
 export const writeFirewall = (places: Places, programs: Programs, unrestricted?: string) => {
   const slots = slotsInUse(places);
   const counting = restrictions(places).filter(({ name }) => name !== unrestricted);
@@ -159,7 +159,7 @@ export const slotsInUse = (places: Places) =>
     .flatMap((network) => readText(slotFile(places, network)) ?? [])
     .map(Number);
 
-/** Networks without a container, claims without a network: what a kill left. */
+/** Removes what a kill left: networks without a container, and claims without a network. */
 export async function removeUnusedNetworks(places: Places, programs: Programs): Promise<string[]> {
   const removed: string[] = [];
   const used = new Set(attachments(places).map(({ network }) => network));

@@ -13,25 +13,25 @@ import { type Places, durableOf, entriesOf, readText, writeWhole } from './place
 export interface Outputs {
   /** Does nothing where it has begun, or where the description names no log. */
   begin(description: Pick<Description, 'name' | 'output'>): void;
-  /** When all is added that its monitor, which must have ended, has written down. */
+  /** Settles when all is added that the container's monitor, which must have ended, has written down. */
   end(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
 const partBytesMax = 1024 * 1024;
 const partsPerLookMax = 32;
-/** Of one container, as its monitor writes it. Who says more would keep this process busy, and leave nothing in the log but the last moment. */
+/** For one container, as its monitor writes it. One that says more would keep this process busy, and leave nothing in the log but the last moment. */
 const saidBytesPerSecondMax = 2 ** 20;
 const saidAtOnceBytesMax = 8 * 2 ** 20;
 const skippedTailBytes = 64 * 1024;
 
-/** For containers that were there before, too. */
+/** Goes on with containers that were there before, too. */
 export function openOutputs(places: Places): Outputs {
   const copies = new Map<string, Copy>();
   const begin: Outputs['begin'] = ({ name, output }) => {
     if (output !== undefined && !copies.has(name)) copies.set(name, new Copy(durableOf(places, name), output));
   };
-  // All are opened before any goes on: how far one had come is told by the length of a log that several add to.
+  // All are opened before any goes on: how far each had come is told by the length of the log, and several may add to the same log.
   for (const name of entriesOf(places.containers)) {
     const description = readDescription(places, name);
     if (description) begin(description);
@@ -100,7 +100,7 @@ class Copy {
     }
   }
 
-  /** Answers whether there was one. */
+  /** Answers whether there was a part to copy. */
   async #copyPart(): Promise<boolean> {
     const source = (this.#source ??= openSource(monitorLog(this.#folder), 0));
     if (!source) return false;
@@ -174,10 +174,10 @@ function openSource(path: string, position: number): Source | undefined {
   return { file, mark: markOf(fstatSync(file)), position };
 }
 
-/** Numbers of files are used again. */
+/** The inode alone is not enough, as inodes are used again. */
 const markOf = ({ ino, birthtimeMs }: { ino: number; birthtimeMs: number }) => `${ino}-${birthtimeMs}`;
 
-/** Another one has its name. */
+/** Whether another file has its name now. */
 function isReplaced(path: string, mark: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && markOf(found) !== mark;
@@ -191,7 +191,7 @@ function read(file: number, position: number, bytes: number): Buffer {
 const [newline, space, partial] = [10, 32, 80] as const;
 const wordsBefore = 3;
 
-/** Whole lines of a monitor to what was said: `<time> stdout F the line`. P instead of F: the program has not ended the line, or not yet. */
+/** What was said, from a monitor's whole lines: `<time> stdout F the line`. P instead of F: the program has not ended the line yet. */
 export function saidIn(lines: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let start = 0, end = lines.indexOf(newline); end >= 0; start = end + 1, end = lines.indexOf(newline, start)) {
@@ -201,7 +201,7 @@ export function saidIn(lines: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Undefined: it is no line of a monitor. */
+/** Undefined: the line is not one of a monitor. */
 function afterWords(line: Buffer): number | undefined {
   let at = 0;
   for (let words = 0; words < wordsBefore; words++) {

@@ -21,28 +21,28 @@ export interface Places {
   readonly containers: string;
   readonly runContainers: string;
   readonly networks: string;
-  /** Where runc keeps what it knows. */
+  /** The folder in which runc keeps its state. */
   readonly runcRoot: string;
-  /** Above the image in every root: mount points and programs of ours. */
+  /** The layer above the image in every root: mount points and programs of ours. */
   readonly baseLayer: string;
   readonly launcher: string;
   readonly allowPrivateAddresses: readonly string[];
 }
 
-/** Raised when what is in it changes: containers of an earlier version go on with theirs. */
+/** Raised when the base layer changes: containers of an earlier version go on with theirs. */
 const baseVersion = 2;
 
 const runFolderOf = (instance: string) => join('/run/offshoot', instance);
 export const slotsFolder = '/run/offshoot/slots';
-/** Where earlier versions kept network namespaces. It belongs to nobody, and the first `ip netns add` of anybody mounts all that is in it a second time. */
+/** Where earlier versions kept network namespaces. The folder belongs to nobody, and anybody's first `ip netns add` mounts all that is in it a second time. */
 export const earlierNetnsFolder = '/run/netns';
 
 export interface PlacesOptions {
-  /** What need not survive a reboot; by default under /run. */
+  /** The folder for what need not survive a reboot; by default under /run. */
   runFolder?: string;
-  /** Six letters or digits, if not to be made up and kept in the folder. */
+  /** Six letters or digits; where absent, made up and kept in the folder. */
   instance?: string;
-  /** Addresses and networks that containers reach although they are not public. Those of IPv6 lead nowhere, as all of it. */
+  /** Addresses and networks that containers reach although they are not public. Those of IPv6 lead nowhere, like all of IPv6. */
   allowPrivateAddresses?: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export function makeFolders(places: Places) {
   mkdirSync(slotsFolder, { recursive: true });
 }
 
-/** Of a runtime that is closed and is not to leave anything behind; it stays where there is still a container or a network. */
+/** For a runtime that is closed and is to leave nothing behind. The folder stays where there is still a container or a network. */
 export function removeRunFolder(folder: string) {
   const runFolder = runFolderOf(readInstance(join(folder, 'instance')));
   const isLeft = ['containers', 'networks'].every((part) => entriesOf(join(runFolder, part)).length === 0);
@@ -83,12 +83,12 @@ function readInstance(file: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Whatever the mask of this process says. */
+/** Makes a folder with this mode, whatever the umask of this process is. */
 export function makeFolder(path: string, mode: number) {
   if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode);
 }
 
-/** A reader sees the old or the new, also after a crash of this process. */
+/** A reader sees the old text or the new one, even after a crash of this process. */
 export function writeWhole(file: string, text: string, mode = 0o600) {
   writeFileSync(`${file}.new`, text, { mode });
   chmodSync(`${file}.new`, mode);
@@ -109,22 +109,22 @@ export const entriesOf = (folder: string): string[] => (existsSync(folder) ? rea
 
 export const durableOf = (places: Places, name: string) => join(places.containers, name);
 export const bundleOf = (places: Places, name: string) => join(places.runContainers, name);
-/** Of a bundle: what its root is made of, by number, the topmost first. */
+/** The layers that the root of a bundle is made of, by number, the topmost first. */
 export const layerLinks = (bundle: string) => join(bundle, 'layers');
 /** Only the container's own root user may enter the folder around it. */
 export const rootOf = (places: Places, name: string) => join(bundleOf(places, name), rootInBundle);
 const rootInBundle = 'private/root';
-/** Of what is mounted there; undefined: it is no root of a container. */
+/** The bundle whose root is mounted there; undefined: it is no root of a container. */
 export const bundleOfRoot = (mountPoint: string): string | undefined =>
   mountPoint.endsWith(`/${rootInBundle}`) ? mountPoint.slice(0, -rootInBundle.length - 1) : undefined;
 /** Keeps the user namespace. */
 export const usersOf = (places: Places, name: string) => join(bundleOf(places, name), 'users');
 /** Keeps the network namespace. */
 export const netnsOf = (places: Places, name: string) => join(bundleOf(places, name), 'network-namespace');
-/** Of a container that an earlier version started. */
+/** The network namespace of a container that an earlier version started. */
 export const earlierNetnsOf = (places: Places, name: string) => join(earlierNetnsFolder, `${earlierNetnsPrefix(places)}${name}`);
 export const earlierNetnsPrefix = (places: Places) => `offshoot-${places.instance}-`;
-/** Linux allows 15 letters. */
+/** Linux allows 15 letters for the name of a bridge. */
 export const bridgePrefix = (places: Places) => `of-${places.instance}-`;
 export const bridgeOf = (places: Places, slot: number) => `${bridgePrefix(places)}${slot}`;
 export const vethPrefix = (places: Places) => `ov-${places.instance}-`;
@@ -132,6 +132,6 @@ export const vethOf = (places: Places, slot: number, host: number) =>
   `${vethPrefix(places)}${slot.toString(36).padStart(3, '0')}${host.toString(36).padStart(2, '0')}`;
 export const scratchPrefix = (places: Places) => `scratch-${places.instance}-`;
 export const scratchOf = (places: Places, name: string) => `${scratchPrefix(places)}${name}`;
-/** As runc takes it: from the root of each hierarchy. */
+/** The path as runc takes it: from the root of each hierarchy. */
 export const cgroupParentOf = (places: Places) => `offshoot-${places.instance}`;
 export const cgroupOf = (places: Places, name: string) => `${cgroupParentOf(places)}/${name}`;

@@ -26,7 +26,7 @@ import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.t
 import { type Places, bundleOf, layerLinks, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
 
 const init = '/usr/bin/tini-static';
-/** By where they are found inside. */
+/** Our programs inside containers, by where they are found there. */
 const basePrograms: Record<string, string> = {
   [init]: initPath,
   [join(import.meta.dirname, 'df.sh')]: '/usr/local/bin/df',
@@ -34,7 +34,7 @@ const basePrograms: Record<string, string> = {
 };
 const linksMax = 20;
 
-/** Once for all containers. Whole or absent. */
+/** Made once for all containers; the layer is whole or absent. */
 export function ensureBaseLayer(places: Places) {
   if (existsSync(places.baseLayer)) return;
   if (!existsSync(init)) throw new Error(`${init} is missing: apt-get install tini`);
@@ -61,7 +61,7 @@ interface Place {
 export const namespaceSteps = (places: Places, { name }: Description, { slot }: Attachment): string =>
   written([['namespaces', String(firstUserOf(slot)), usersOf(places, name), netnsOf(places, name)]]);
 
-/** Once there is a network. */
+/** What can be done once there is a network. */
 export function linkSteps(places: Places, { name }: Description, attachment: Attachment): string {
   const netns = netnsOf(places, name);
   const { inside, outside } = linkBatches(places, netns, attachment);
@@ -102,7 +102,7 @@ export function rootSteps(places: Places, description: Description, { slot }: At
   ]);
 }
 
-/** Under short names, in a folder: a container can read the names that its root was mounted by, and they tell nothing of the machine. */
+/** Links layers under short names: a container can read the names that its root was mounted by, and they must tell nothing about the machine. */
 function linkLayers(places: Places, name: string, layers: readonly string[]): [folder: string, lower: string] {
   const folder = layerLinks(bundleOf(places, name));
   mkdirSync(folder);
@@ -137,7 +137,7 @@ export function socketOutside({ socket, writable }: Description, scratch: string
   return join(scratchFolder(realpathSync(scratch), index), basename(socket));
 }
 
-/** They belong to the container's user, but for those of everybody. */
+/** The folders belong to the container's user, except those that are everybody's, such as /tmp. */
 function scratchFolders(description: Description, scratch: string | undefined): Place[] {
   if (scratch === undefined) return [];
   const { writable, user } = description;
@@ -157,7 +157,7 @@ function scratchFolders(description: Description, scratch: string | undefined): 
 
 const isBelow = (at: string, other: string) => at.startsWith(`${other}/`);
 
-/** A mount point inside another mount is made in what is mounted there. */
+/** A mount point inside another mount is made in the folder that is mounted there. */
 function nestedStep(mounts: readonly Place[], { at }: Place): string[] {
   const around = mounts.findLast((other) => isBelow(at, other.at));
   return around ? ['make', around.from, join(around.below ?? '', at.slice(around.at.length + 1))] : [];
@@ -198,7 +198,7 @@ function makeMountPoint(layers: readonly string[], top: string, at: string) {
   }
 }
 
-/** Programs look up who they are, and names in files before they ask the internet. */
+/** Programs look up in these files who they are, and the addresses of names before they ask the internet. */
 function writeNameFiles({ user: { uid, gid }, workingFolder }: Description, layers: readonly string[], top: string) {
   const home = /[:\n]/.test(workingFolder) ? '/' : workingFolder;
   const textOf = (path: string) => readText(topmost(layers, path) ?? join(top, 'missing')) ?? '';

@@ -8,11 +8,11 @@ import { joinMonitors } from './cgroups.ts';
 import type { Programs, Started } from './processes.ts';
 
 const program = join(import.meta.dirname, 'prepare.pl');
-/** Until whoever waited for the last container has gone on, and that has begun. */
+/** Time for whoever waited for the last container to go on, and for that container to begin. */
 const pauseMilliseconds = 100;
 
 export interface Preparer extends Started {
-  /** Fulfilled once what it starts stays when the platform's service is stopped. */
+  /** Fulfilled once what the preparer starts outlives the platform's service. */
   joined: Promise<void>;
 }
 
@@ -34,13 +34,13 @@ export class Preparers {
     }, pauseMilliseconds).unref();
   }
 
-  /** For one container. */
+  /** Takes the preparer that is ready, for one container. */
   take(): Preparer {
     clearTimeout(this.#timer);
     const ahead = this.#ahead;
     this.#ahead = undefined;
     if (!ahead?.alive()) return this.#start();
-    // Where it is already. The first move in a while waits for all processors, others soon after do not: the one that runc is about to make.
+    // Moves the preparer to where it is already. The first move in a while waits for all processors; another one soon after, such as runc's, does not.
     joinMonitors(this.#cgroup, ahead.pid).catch(() => {});
     return ahead;
   }
@@ -55,7 +55,7 @@ export class Preparers {
   #start(): Preparer {
     const started = this.#programs.start('perl', [program, process.arch]);
     const joined = joinMonitors(this.#cgroup, started.pid);
-    // Whoever takes it hears of it; perhaps nobody does.
+    // Whoever takes the preparer hears of a failure; perhaps nobody does.
     joined.catch(() => {});
     return { ...started, joined };
   }

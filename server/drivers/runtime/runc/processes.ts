@@ -11,7 +11,7 @@ const lockSecondsMax = 30;
 
 type Input = string | ((write: (text: string) => void) => Promise<void>);
 
-/** Its exit code and what it said, whatever the code. */
+/** The exit code of a program, whatever it is, and what the program said. */
 interface Ended {
   code: number;
   said: string;
@@ -21,9 +21,9 @@ interface Ended {
 export interface Started {
   pid: number | undefined;
   alive(): boolean;
-  /** Something ahead of the rest; it has it, whatever becomes of us, when this is fulfilled. */
+  /** Writes something ahead of the rest. When this is fulfilled the program has it, whatever becomes of us. */
   write(text: string): Promise<void>;
-  /** What it is told may come bit by bit; if that fails, its input just ends, and so does this. */
+  /** The input may come bit by bit; if that fails, the program's input just ends, and this fails too. */
   tell(input: Input): Promise<Ended>;
 }
 
@@ -32,7 +32,7 @@ export interface Programs {
   run(program: string, args: readonly string[], input?: string): Promise<void>;
   attempt(program: string, args: readonly string[], input?: string): Promise<Ended>;
   start(program: string, args: readonly string[]): Started;
-  /** In a session of its own: what is sent to all processes of the platform does not reach it. */
+  /** Starts a program in a session of its own: signals to all processes of the platform do not reach it. */
   startApart(program: string, args: readonly string[]): Started;
   close(): void;
 }
@@ -73,7 +73,7 @@ function startProgram(program: string, args: readonly string[], { lock, detached
     child.once('error', (cause) => fail(new Error(`${program} could not be started: ${cause.message}`, { cause })));
     child.once('close', (code, signal) => settle({ said, code: code ?? (signal === null ? 1 : 137) }));
   });
-  // Whoever tells it something hears of it; nobody else asks.
+  // Whoever calls `tell` hears of a failure; nobody else asks.
   ended.catch(() => {});
   const tell = async (input: Input) => {
     const timer = setTimeout(() => child.kill(), secondsMax * 1000);
@@ -83,14 +83,14 @@ function startProgram(program: string, args: readonly string[], { lock, detached
       clearTimeout(timer);
     }
   };
-  // Its end may not have been told to us yet.
+  // The program may have ended without our knowing it yet.
   const alive = () => child.exitCode === null && child.signalCode === null && processStart(child.pid ?? 0) !== undefined;
   const write = (text: string) =>
     new Promise<void>((settle, fail) => void child.stdin?.write(text, (error) => (error ? fail(error) : settle())));
   return { pid: child.pid, alive, write, tell };
 }
 
-/** A failure is kept until the program has ended, or it might go on behind the back of whoever hears of it. */
+/** Fails only when the program has ended: otherwise it might go on behind the back of whoever hears of the failure. */
 async function tellAndWait(stdin: Writable | null, input: Input, ended: Promise<Ended>): Promise<Ended> {
   const telling = typeof input === 'function' ? input((text) => void stdin?.write(text)) : Promise.resolve(void stdin?.write(input));
   const told = telling.finally(() => stdin?.end());
@@ -108,7 +108,7 @@ export function processStart(pid: number): number | undefined {
   return state === 'Z' || state === 'X' ? undefined : Number(rest[18]);
 }
 
-/** Its words, each with a NUL behind it; nothing of one that has ended. */
+/** The words of a process's command line, each with a NUL behind it; empty for a process that has ended. */
 export const commandOf = (pid: number) => readText(`/proc/${pid}/cmdline`) ?? '';
 
 export function signalProcess(pid: number, signal: NodeJS.Signals) {

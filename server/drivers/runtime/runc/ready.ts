@@ -12,17 +12,17 @@ import { lastLines } from './logs.ts';
 import { lastEnd, runningOf } from './state.ts';
 
 type Probe = NonNullable<Description['probe']>;
-/** Undefined: passed. Otherwise what was found instead, to be continued after the container's name. */
+/** Undefined: the probe passed. Otherwise what was found instead, as the rest of a sentence that begins with the container's name. */
 type Finding = string | undefined;
 
-/** Most are ready within a second, and somebody waits for it. */
+/** Most containers are ready within a second, and somebody waits for them. */
 const pauseMilliseconds = { first: 2, later: 200 };
 const impatientMilliseconds = 1500;
 const attemptMillisecondsMax = 5000;
 const lastLinesMax = 10;
 const endMillisecondsMax = 5000;
 
-/** Where it is found. */
+/** Where the container can be reached. */
 export type Reached = Pick<ContainerState, 'address' | 'socket'>;
 
 /** `runInside` gives the exit code. */
@@ -71,7 +71,7 @@ function look(
 
 const lookAtPort = (host: string, port: number) => connected(connect({ host, port }), `did not open port ${port}`);
 
-/** As the edge does, without following a link: the container decides what is there. */
+/** Connects as the edge does, without following a link: the container decides what is there. */
 const lookAtSocket = (path: string) => connected(connectToSocketAt(path), 'did not listen on its socket');
 
 function connected(socket: Socket, otherwise: string): Promise<Finding> {

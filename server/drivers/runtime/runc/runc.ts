@@ -50,13 +50,13 @@ import { runningOf, stateOf, tokenFile } from './state.ts';
 import { Turns } from './turns.ts';
 
 export interface RuncOptions extends PlacesOptions {
-  /** What must survive a reboot. */
+  /** The folder for what must survive a reboot. */
   folder: string;
   /** For the folders that containers can write to. */
   volumes: Volumes;
   /** Variables that every container has, unless it says otherwise. */
   env?: Readonly<Record<string, string>>;
-  /** Sentences for the operator, of what others do to the machine. */
+  /** Gets sentences for the operator about what others do to the machine. */
   tell?: (sentence: string) => void;
 }
 
@@ -128,7 +128,7 @@ const statesOf = (places: Places): ContainerState[] =>
     .map((name) => stateOf(places, name))
     .filter(({ status }) => status !== 'absent');
 
-/** Into containers of a runtime that another process may have open. */
+/** Opens a way into containers of a runtime that another process may have open. */
 export function openRuncInside(folder: string): Pick<Runtime, 'exec' | 'state' | 'list'> {
   const places = openPlaces(folder, {});
   return {
@@ -138,7 +138,7 @@ export function openRuncInside(folder: string): Pick<Runtime, 'exec' | 'state' |
   };
 }
 
-/** No process, mount or namespace of before can be there; numbers and files could be mistaken for those of now. */
+/** After a boot no earlier process, mount or namespace can be there, but their numbers and files could be mistaken for present ones. */
 function forgetBeforeBoot(places: Places) {
   for (const name of entriesOf(places.runContainers)) removeBundle(places, name);
   for (const folder of [places.networks, places.runcRoot])
@@ -190,7 +190,7 @@ async function makeSo(machine: Machine, description: Description, calledOff: Abo
   }
 }
 
-/** Not one whose first process still waits to be let go on, because whoever was to do that was killed. */
+/** False for a container whose first process still waits to be let go on, because whoever was to do that was killed. */
 const hasBegun = (places: Places, name: string) =>
   runningOf(places, name) !== undefined &&
   (readText(tokenFile(places, name)) !== undefined || !existsSync(join(places.runcRoot, name, 'exec.fifo')));
@@ -218,7 +218,7 @@ async function pause({ places, frozen }: Machine, name: string) {
   await waitUntil(() => isFrozen(cgroup), freezeMillisecondsMax);
 }
 
-/** Written down first: a container that starts again by itself starts with them. */
+/** Limits are written down first: a container that starts again by itself starts with them. */
 async function changeLimits({ places, programs, volumes }: Machine, description: Description, limits: Limits) {
   checkLimits(limits);
   const { name } = description;
@@ -237,13 +237,13 @@ async function changeLimits({ places, programs, volumes }: Machine, description:
   if (attachment) writeConfig(places, changed, attachment.slot);
 }
 
-/** What it has written there is not taken away: it gets no more. */
+/** What the container has written is not taken away: a smaller limit only keeps it from writing more. */
 async function resizeScratch(volumes: Volumes, scratch: string, bytesMax: number) {
   const { bytes } = await volumes.usage(scratch);
   await volumes.grow(scratch, Math.max(bytes, bytesMax));
 }
 
-/** Written down last: after a kill in between it is found to be still to do. */
+/** The rules are written down last: after a kill in between, the change is found to be still to do. */
 async function changeOutbound(machine: Machine, description: Description, outbound: readonly OutboundRule[] | undefined) {
   const { places, programs, turns } = machine;
   const { outbound: _, ...rest } = description;
@@ -255,7 +255,7 @@ async function changeOutbound(machine: Machine, description: Description, outbou
   writeDescription(places, changed);
 }
 
-/** Links to those that it has were made when it started; there can be no others. */
+/** Links to the container's files were made when it started, so there can be no further files. */
 function changeFiles(places: Places, description: Description, files: Readonly<Record<string, string>> = {}) {
   const known = Object.entries(files).filter(([path]) => description.files && path in description.files);
   const changed = { ...description, files: Object.fromEntries(known) };

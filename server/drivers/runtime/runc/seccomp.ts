@@ -45,7 +45,7 @@ const sharingRequests = [0x40049409, 0x4020940d, 0xc0189436];
 
 const allow = 'SCMP_ACT_ALLOW';
 
-/** A number is allowed as soon as one bit of that byte differs; conditions can only be added up. */
+/** Conditions can only be added up, so for each bit of that byte one rule allows all requests in which the bit differs. */
 const ioctls = [
   ...Array.from({ length: 8 }, (_, bit) => ({
     index: 1,

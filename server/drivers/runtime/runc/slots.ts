@@ -17,7 +17,7 @@ export const subnetOf = (slot: number) => `${dotted(firstAddress + slot * hostsP
 export const gatewayOf = (slot: number) => addressOf(slot, 1);
 export const addressOf = (slot: number, host: number) => dotted(firstAddress + slot * hostsPerSlot + host);
 
-/** Made from the address: whoever remembers the one of a container that is gone also knows its successor. A bridge would otherwise change its own with its members. */
+/** Made from the network address, so that whoever remembers that of a container that is gone also knows its successor. A bridge would otherwise change its own with its members. */
 export const hardwareAddressOf = (slot: number, host: number) =>
   [
     '02',

@@ -16,7 +16,7 @@ export interface Running {
 /** What runc writes at the beginning of its own state. */
 const runcState = /"init_process_pid":(\d+),"init_process_start":(\d+),"created":"([^"]+)"/;
 
-/** Undefined: no process of it is alive. */
+/** Undefined: no process of the container is alive. */
 export function runningOf(places: Places, name: string): Running | undefined {
   const [, pid, start, created = ''] = runcState.exec(readText(join(places.runcRoot, name, 'state.json')) ?? '') ?? [];
   if (pid === undefined || processStart(Number(pid)) !== Number(start)) return undefined;
@@ -30,11 +30,11 @@ export const socketFile = (places: Places, name: string) => join(bundleOf(places
 const monitorFile = (bundle: string) => join(bundle, 'monitor-pid');
 export const monitorOf = (bundle: string) => Number(readText(monitorFile(bundle)));
 export const noteMonitor = (bundle: string, pid: number) => writeFileSync(monitorFile(bundle), String(pid));
-/** The one that launch.sh is, while it starts a container again. */
+/** The process of launch.sh, while it starts a container again. */
 export const restarterOf = (bundle: string) => Number(readText(join(bundle, 'restarter')));
-/** Another process may have its number by now. */
+/** Whether the process is still the one that works on the bundle: another may have its number by now. */
 export const worksOn = (pid: number, bundle: string) => pid > 0 && commandOf(pid).includes(`${bundle}\0`);
-/** Somebody will see how it ends, and start it again. */
+/** Whether somebody will see how the container ends, and start it again. */
 export function isMonitored(places: Places, name: string): boolean {
   const bundle = bundleOf(places, name);
   return worksOn(monitorOf(bundle), bundle) || worksOn(restarterOf(bundle), bundle);

@@ -28,18 +28,18 @@ const gibibyte = 1024 ** 3;
 
 export interface PoolSizes {
   initialBytes: number;
-  /** It grows when less than this is free, to twice as much. */
+  /** The pool grows when less than this is free, until twice as much is free. */
   aheadBytes: number;
-  /** What it leaves to others on the disk below. */
+  /** What the pool leaves free for others on the disk below. */
   reserveBytes: number;
 }
 
 export interface Pool extends Ground {
-  /** For tests, and for those who leave: nothing may use it any more. */
+  /** For tests, and for operators who uninstall: nothing may use the pool any more. */
   unmount(): Promise<void>;
 }
 
-/** Ahead: what a fast disk takes in several rounds of the watcher. */
+/** `aheadBytes` is what a fast disk can take between several looks of the watcher. */
 const defaultSizes = { initialBytes: 8 * gibibyte, aheadBytes: 4 * gibibyte };
 const reserve = { bytesMax: 2 * gibibyte, share: 0.05 };
 const formatBytesMin = 256 * 1024 ** 2;
@@ -100,7 +100,7 @@ export async function openPool(folder: string, warn: (sentence: string) => void,
     room: async () => {
       if (isLow(await look())) await locked(keepUp);
       if ((await look()).freeBytes >= roomBytesMin) return;
-      // What was removed comes free with the next commit; there may be some.
+      // Removed data becomes free with the next commit; there may be some.
       await run('btrfs', ['filesystem', 'sync', mountPoint]);
       const { freeBytes } = await look();
       if (freeBytes < roomBytesMin) throw noRoom(`${mountPoint} has ${freeBytes} bytes free`);
@@ -114,7 +114,7 @@ export async function openPool(folder: string, warn: (sentence: string) => void,
       await locked(async () => {
         if (!(await isMounted(mountPoint))) return;
         await unmountWhenLeft(mountPoint);
-        // Below it is the shared folder.
+        // Under the pool's mount is that of the shared folder.
         if (mountPoints().includes(mountPoint)) await run('umount', ['--', mountPoint]);
         await untilDetached(file);
       });
@@ -130,7 +130,7 @@ async function room(folder: string) {
 
 interface Situation {
   fileBytes: number;
-  /** What the pool takes itself to have, and the disk below has not yet given. */
+  /** What the pool believes to have, and the disk below has not given it yet. */
   promisedBytes: number;
   hostFreeBytes: number;
   growableBytes: number;
@@ -154,7 +154,7 @@ async function situation(file: string, mountPoint: string, { reserveBytes }: Poo
   };
 }
 
-/** What was written, and is not on its way to the disk yet: btrfs has given its room away, but still counts it as free. */
+/** Data that was written, but is not on its way to the disk yet: btrfs has given its room away, but still counts it as free. */
 async function bytesInMemory(file: string): Promise<number> {
   const id = (knownIds[file] ??= await fileSystemId(file));
   const text = await readFile(`/sys/fs/btrfs/${id}/allocation/data/bytes_may_use`, 'utf8').catch(() => '0');
@@ -179,7 +179,7 @@ async function claim(file: string, fileBytes: number, mountPoint: string) {
   await run('fallocate', ['--length', String(fileBytes), '--', file]);
 }
 
-/** Whole or absent. */
+/** The file is whole or absent. */
 async function ensureFile(file: string, { initialBytes, reserveBytes }: PoolSizes) {
   if (await exists(file)) return;
   const { freeBytes } = await room(join(file, '..'));
@@ -200,11 +200,11 @@ async function ensureMounted(file: string, mountPoint: string) {
   const device = (await deviceOf(file)) ?? (await attach(file));
   await run('mount', ['-t', 'btrfs', '-o', mountOptions, '--', device, mountPoint]);
   await chmod(mountPoint, 0o700);
-  // In use, it goes away by itself when the last mount does.
+  // A device in use goes away by itself with its last mount.
   await run('losetup', ['--detach', device]);
 }
 
-/** Wherever the kernel has them. The volumes of an older pool are limited anew by whoever keeps limits. */
+/** Switches simple quotas on wherever the kernel has them. The volumes of an older pool are limited anew by `keepLimits`. */
 async function ensureSimpleQuota(mountPoint: string) {
   const mode = await quotaMode(mountPoint);
   if (mode === 'simple' || !kernelHasSimpleQuota()) return;
@@ -218,7 +218,7 @@ async function deviceOf(file: string): Promise<string | undefined> {
   return device?.trim() || undefined;
 }
 
-/** Somebody may just be looking inside: whoever else has it open does so now and then. */
+/** Tried again for a while: another program may just be looking inside. */
 async function unmountWhenLeft(mountPoint: string) {
   for (let n = 0; ; n += 1) {
     try {
@@ -236,7 +236,7 @@ async function untilDetached(file: string) {
   for (let n = 0; n < detachPollsMax && (await deviceOf(file)) !== undefined; n += 1) await sleep(detachPollMilliseconds);
 }
 
-/** Direct, so that the machine does not keep everything in memory twice; not every file system below can do that. */
+/** Attached with direct I/O, so that the machine does not keep everything in memory twice; not every file system below can do that. */
 async function attach(file: string): Promise<string> {
   const args = ['--find', '--show', '--nooverlap'];
   const attached = await run('losetup', [...args, '--direct-io=on', '--', file]).catch(async () => {

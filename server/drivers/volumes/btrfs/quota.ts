@@ -14,7 +14,7 @@ import { longCommandSecondsMax, run } from '../../command.ts';
 
 export type QuotaMode = 'full' | 'simple';
 
-/** What the kernel calls them. */
+/** The kernel's names for the modes. */
 const modes: Record<string, QuotaMode> = { qgroup: 'full', squota: 'simple' };
 const program = join(import.meta.dirname, 'quota.pl');
 
@@ -25,12 +25,12 @@ export async function quotaMode(folder: string): Promise<QuotaMode | undefined> 
   const id = (await run('perl', [program, folder])).trim();
   const settings = `/sys/fs/btrfs/${id}/qgroups`;
   if (!existsSync(settings)) return undefined;
-  // A kernel that does not tell has only the one way.
+  // A kernel that does not tell the mode has only one.
   const mode = await readFile(join(settings, 'mode'), 'utf8').catch(() => 'qgroup');
   return modes[mode.trim()];
 }
 
-/** The numbers of what was there before are counted in the background. */
+/** The kernel counts what was there before in the background. */
 export async function ensureQuota(folder: string): Promise<QuotaMode> {
   const mode = await quotaMode(folder);
   if (mode === undefined) await run('btrfs', ['quota', 'enable', folder]);
@@ -42,7 +42,7 @@ export const enableSimpleQuota = (folder: string) => run('perl', [program, folde
 export const disableQuota = (folder: string) => run('btrfs', ['quota', 'disable', folder]);
 
 export interface Charged {
-  /** Of the subvolume. */
+  /** The id of the subvolume. */
   id: string;
   bytes: number;
   exclusiveBytes: number;
@@ -55,11 +55,11 @@ export async function chargedFor(folder: string): Promise<Charged> {
   return counted;
 }
 
-/** By the id of the subvolume. */
+/** What the kernel has counted, by the id of the subvolume. */
 export const chargedForAll = async (root: string) =>
   chargedIn(await run('btrfs', ['qgroup', 'show', '--raw', root], longCommandSecondsMax));
 
-/** By the name of the volume: two commands, however many there are. */
+/** What the kernel has counted, by the name of the volume: two commands, however many volumes there are. */
 export async function chargedByName(root: string): Promise<Map<string, Charged>> {
   const [listed, charged] = await Promise.all([run('btrfs', ['subvolume', 'list', root], longCommandSecondsMax), chargedForAll(root)]);
   const names = [...listed.matchAll(/^ID (\d+) .* path (?:.*\/)?volumes\/([a-z0-9-]+)\/data$/gm)];
@@ -76,7 +76,7 @@ const chargedIn = (table: string) =>
 
 export const subvolumeId = async (folder: string) => (await run('btrfs', ['inspect-internal', 'rootid', folder])).trim();
 
-/** By way of the root, which has no limit: a change that is asked for inside of a full subvolume is refused for being one more write to it. */
+/** Asked for at the root, which has no limit: a change inside a full subvolume would be refused as one more write to it. */
 export async function limitCharge(root: string, id: string, bytesMax: number): Promise<void> {
   await run('btrfs', ['qgroup', 'limit', String(bytesMax), `0/${id}`, root]);
 }

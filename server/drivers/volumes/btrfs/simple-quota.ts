@@ -16,15 +16,15 @@ import type { Volume } from '../volumes.ts';
 import { chargedByName, chargedFor, chargedForAll, type Charged, limitCharge, subvolumeId } from './quota.ts';
 
 const program = join(import.meta.dirname, 'measure.pl');
-/** So long `keep` measures in one go; the rest has its turn the next time. */
+/** How long `keep` measures in one go; the rest is measured the next time. */
 const keepSecondsMax = 2;
-/** What took longer than that leaves the machine to others for so many times as long. */
+/** After a measurement that took longer than `afterMilliseconds`, the machine is left to others for so many times as long. */
 const rest = { afterMilliseconds: 250, times: 20 };
 
-/** A link that leads nowhere: it is there with its text or not at all, also after a power failure. */
+/** The mark is a symbolic link that leads nowhere: it exists with its text or not at all, even after a power failure. */
 const familyMark = (data: string) => join(data, '..', 'family');
 
-/** Before there is a copy, so that nobody takes the original for the last of its family. */
+/** Called before there is a copy, so that nobody takes the original for the last of its family. */
 export async function joinFamily(from: string, to: string): Promise<void> {
   const family = (await familyOf(from)) ?? (await foundFamily(from));
   await markFamily(to, family);
@@ -41,7 +41,7 @@ const markFamily = (data: string, family: string) =>
     if (errorCode(error) !== 'EEXIST') throw error;
   });
 
-/** Undefined: it has never been cloned, and is no clone. */
+/** Undefined: the volume has never been cloned, and is no clone. */
 const familyOf = (data: string): Promise<string | undefined> =>
   readlink(familyMark(data)).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
@@ -54,7 +54,7 @@ export async function limitSimply(root: string, data: string, bytesMax: number):
   await limitCharge(root, id, bytes + bytesMax);
 }
 
-/** Volumes from before there were simple quotas: what is in them is charged to nobody, and who came from whom is not known. They are one family. */
+/** Volumes from before there were simple quotas become one family: what is in them is charged to nobody, and which was cloned from which is not known. */
 export async function adoptVolumes(volumes: readonly string[]): Promise<void> {
   for (const data of volumes) await markFamily(data, 'earlier');
 }
@@ -66,7 +66,7 @@ export async function simpleUsage(data: string): Promise<Pick<Charged, 'bytes' |
   return { bytes, exclusiveBytes: Math.min(charged.exclusiveBytes, bytes) };
 }
 
-/** When one was measured, what was in it, and whether it was alone then. */
+/** When a volume was measured, what was in it, and whether it was alone in its family then. */
 interface Seen {
   generation: number;
   bytes: number;
@@ -91,7 +91,7 @@ export function openKeeper(root: string) {
     for (const { data, id, generation, bytes } of found) {
       const { bytesMax = 0, isLast = false } = waiting.get(data) ?? {};
       const room = isLast || bytes > bytesMax ? bytesMax - bytes : bytesMax;
-      // One that was removed meanwhile has nothing to be kept to.
+      // A volume that was removed meanwhile needs no limit.
       if (charged.has(id)) await limitCharge(root, id, Math.max(1, (charged.get(id)?.bytes ?? 0) + room));
       seen.set(data, { generation, bytes, isLast });
     }
@@ -109,7 +109,7 @@ export function openKeeper(root: string) {
   return { keep, usages };
 }
 
-/** Those in families that can be written to, each with when it was measured last: never, where its family has changed since. */
+/** The writable volumes that are in families, each with the time it was last measured: never, where its family has changed since. */
 async function relatives(volumes: readonly Volume[], seen: ReadonlyMap<string, Seen>) {
   const families = await Promise.all(volumes.map(async (volume) => ({ volume, family: await familyOf(volume.path) })));
   const members = Map.groupBy(families, ({ family }) => family);

@@ -14,7 +14,7 @@ import type { Copying } from '../volume-folders.ts';
 import { chargedByName, chargedFor, ensureQuota, limitCharge, type QuotaMode, subvolumeId } from './quota.ts';
 import { joinFamily, limitSimply, openKeeper, simpleUsage } from './simple-quota.ts';
 
-/** Where the subvolumes are, and what is known about its room. */
+/** The folder that the subvolumes are in, and whether it has room. */
 export interface Ground extends Pick<Copying, 'ready' | 'room' | 'capacity' | 'close'> {
   /** A folder on btrfs. */
   readonly folder: string;
@@ -140,7 +140,7 @@ async function removeStaleGroups(root: string) {
   const known = new Set(['5', ...[...`${present}\n${leaving}`.matchAll(/^ID (\d+) /gm)].map(([, id]) => id)]);
   const stale = [...groups.matchAll(/^0\/(\d+)\s/gm)].map(([, id]) => id).filter((id) => !known.has(id));
   for (const id of stale.slice(0, staleGroupsMax)) {
-    // One that was made after we looked, or that the kernel removed by itself, is none of our business.
+    // A group that was made after we looked, or that the kernel has removed by itself, is none of our business.
     await run('btrfs', ['qgroup', 'destroy', `0/${id}`, root]).catch(() => undefined);
   }
 }

@@ -2,7 +2,7 @@ import { commandSecondsMax } from '../../command.ts';
 
 const watchMilliseconds = 100;
 
-/** One round at a time; what fails is said once, until it works again. */
+/** Runs one round at a time. A failure is reported once, until a round works again. */
 export function startWatcher(round: () => Promise<void>, warn: (sentence: string) => void) {
   let current = Promise.resolve();
   let isBusy = false;
