@@ -28,7 +28,7 @@ export class Interrupted extends Error {
 
 /** Where tests break a run. Whatever is thrown is as if it had been thrown by the step. */
 export interface Faults {
-  afterWork?(activity: Activity, step: string): void;
+  afterWork?(activity: Activity, step: string): Promise<void> | void;
 }
 
 const attemptsMax = 5;
@@ -206,7 +206,7 @@ function inHand<Input>(run: Run, input: Input): Work<Input> {
   const end = async (name: string, result: unknown, startedAt: number, store: (step: StoredStep) => Promise<void>) => {
     const step = stored.get(name);
     if (!step) throw new Error(`Step ${name} ends without having begun`);
-    faults?.afterWork?.(activity, name);
+    await faults?.afterWork?.(activity, name);
     await store({ ...step, state: 'done', result });
     writer.amend(({ timings }) => (timings[name.replaceAll(' ', '_')] = (Date.now() - startedAt) / 1000));
     return step;

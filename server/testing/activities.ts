@@ -36,19 +36,21 @@ export const activityRow = async ({ db }: Platform, id: string): Promise<Activit
 
 /**
  * Every step is done, then interrupted before its result is stored, and done again by the next run. The activity must end well, and whoever calls
- * looks at whether the outcome is what one run would have left.
+ * looks at whether the outcome is what one run would have left. `meanwhile` happens at each interruption.
  */
 export async function eachStepTwice(
   platform: Platform,
   begin: () => Promise<{ id: string }>,
   definitions?: ActivityDefinition[],
   state = 'complete',
+  meanwhile?: () => Promise<void>,
 ) {
   const { id } = await begin();
   const interrupted: string[] = [];
-  const afterWork = (activity: Activity, step: string) => {
+  const afterWork = async (activity: Activity, step: string) => {
     if (activity.id !== id || interrupted.includes(step)) return;
     interrupted.push(step);
+    await meanwhile?.();
     throw new Interrupted('stopping');
   };
   await workThrough(platform, { afterWork }, definitions);

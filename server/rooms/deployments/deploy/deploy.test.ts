@@ -294,6 +294,33 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     expect(await all.found(stack_id)).toEqual({ containers: [], volumes: [] });
   });
 
+  test.each(['stopstart', 'rolling'] as const)(
+    'a machine that is booted anew at any step of a deployment (%s) runs what was asked for in the end, and hooks find their services',
+    { timeout },
+    async (strategy) => {
+      const project = await all.project();
+      const reach = "require('node:net').connect(process.env.STORE_PORT, process.env.STORE_HOST, () => process.exit());";
+      const hooks = '{ deploy: "node reach.js && echo deployed", post_deploy: "node reach.js && echo afterwards" }';
+      const reaching = (version: string) => ({ ...files(version, { hooks }), 'reach.js': reach });
+      await project.push(reaching('one'));
+      const { stack_id } = await project.row();
+      const reboot = async () => {
+        const { runtime } = all.machine;
+        for (const { name, network } of await runtime.list()) if (network === stack_id) await runtime.remove(name);
+        all.edge.table.clear();
+      };
+      const deployment = await project.beginDeploy(reaching('two'), { strategy });
+      const steps = await eachStepTwice(all.home.platform, async () => deployment, definitions, 'complete', reboot);
+      expect(steps).toEqual(expect.arrayContaining(['open applications', 'run deploy hooks', 'open environment', 'clean up']));
+      expect(await project.ask()).toMatchObject({ version: 'two' });
+      expect((await project.table())?.state).toBe('open');
+      const { log } = await project.ended(deployment);
+      expect(log).toMatch(/deployed[^]*afterwards/);
+      expect(log).not.toContain('W: ');
+      await project.does('remove');
+    },
+  );
+
   test('a first deployment that fails at any step before it is current leaves nothing', { timeout: 2 * timeout }, async () => {
     const project = await all.project();
     const settled = new Set(['clean up']);

@@ -15,6 +15,7 @@ import { deployedById, makeCurrent, noteMaintenance, noteOutcome, pinCommit, typ
 import { clusterOf } from '../stack/relationships.ts';
 import { dropOldAccess, startServices } from './services.ts';
 import { fetchFor } from './restoring.ts';
+import { serveAgain, serveAsBefore, startEnded, startEndedServices } from './start-ended.ts';
 import {
   cloneVolumes,
   forgetBefore,
@@ -150,13 +151,17 @@ export async function sanitizeData(deploying: Deploying): Promise<void> {
   const { clonings, wanted, request } = deploying;
   const isOwnData = clonings.length === 0 || request.restoring?.isElsewhere === false;
   if (isOwnData || appsWith(wanted, 'sanitize').length === 0) return;
-  await deploying.work.step('sanitize data', async (signal) => sanitize(await hookRun(deploying, signal)));
+  await deploying.work.step('sanitize data', async (signal) => {
+    await startEndedServices(deploying, signal);
+    await sanitize(await hookRun(deploying, signal));
+  });
 }
 
 export const openApplications = (deploying: Deploying): Promise<void> =>
   deploying.work.step('open applications', async (signal) => {
     const { work, machine, wanted, plan, wasPaused } = deploying;
     const { start, resize } = plan.containers;
+    await startEndedServices(deploying, signal);
     for (const { name, action } of plan.instances)
       if (action === 'start' || action === 'replace' || (action === 'keep' && wasPaused))
         work.log(`  Opening application ${name} and its relationships`);
@@ -182,12 +187,17 @@ async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_de
 export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
   const { plan, request, wanted } = deploying;
   if (!(plan.isChange || request.restoring) || appsWith(wanted, 'deploy').length === 0) return [];
-  return deploying.work.step('run deploy hooks', (signal) => runKeepingOutcome(deploying, 'deploy', signal));
+  return deploying.work.step('run deploy hooks', async (signal) => {
+    await startEnded(deploying, signal);
+    await serveAsBefore(deploying, signal);
+    return runKeepingOutcome(deploying, 'deploy', signal);
+  });
 }
 
 export const openEnvironment = (deploying: Deploying): Promise<void> =>
-  deploying.work.step('open environment', async () => {
+  deploying.work.step('open environment', async (signal) => {
     const { work, machine, wanted } = deploying;
+    await startEnded(deploying, signal);
     await waitUntilAllRun(machine, wanted);
     work.log('  Opening environment');
     await tellEdge(machine, wanted, 'open');
@@ -208,8 +218,9 @@ const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, r
 
 /** What nobody needs any more: the data last. */
 export const cleanUp = (deploying: Deploying): Promise<void> =>
-  deploying.work.step('clean up', async () => {
+  deploying.work.step('clean up', async (signal) => {
     const { work, machine, wanted, plan, clonings } = deploying;
+    await serveAgain(deploying, signal);
     for (const line of closingLines(deploying)) work.log(line);
     await openTakenOver(deploying);
     await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
@@ -236,7 +247,10 @@ async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Depl
 export async function runPostDeployHooks(deploying: Deploying, before: Commands): Promise<void> {
   const { work, platform, wanted } = deploying;
   if (appsWith(wanted, 'post_deploy').length === 0) return;
-  const commands = await work.step('run post_deploy hooks', (signal) => runKeepingOutcome(deploying, 'post_deploy', signal));
+  const commands = await work.step('run post_deploy hooks', async (signal) => {
+    await serveAgain(deploying, signal);
+    return runKeepingOutcome(deploying, 'post_deploy', signal);
+  });
   const { project, environment } = wanted.stack;
   await noteOutcome(platform.db, project.id, environment.id, outcomeOf([...before, ...commands]));
 }
