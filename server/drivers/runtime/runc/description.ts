@@ -164,7 +164,17 @@ export function writeDescription(places: Places, description: Description) {
 /** Undefined: there is no such container. */
 export function readDescription(places: Places, name: string): Description | undefined {
   const stored = readText(fileOf(places, name));
-  return stored === undefined ? undefined : (parse(JSON.parse(stored)) as Description);
+  const content = stored === undefined ? undefined : contentOf(stored);
+  return content === undefined ? undefined : (parse(content) as Description);
+}
+
+/** Undefined: the power failed before the text was on the disk. Nothing of that container runs any more, and whoever wants it describes it anew. */
+function contentOf(stored: string): unknown {
+  try {
+    return JSON.parse(stored) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 export function foundDescription(places: Places, name: string): Description {

@@ -78,8 +78,9 @@ export function removeRunFolder(folder: string) {
   if (isLeft) rmSync(runFolder, { recursive: true, force: true });
 }
 
+/** One that a power failure has left empty is none. */
 function readInstance(file: string): string {
-  if (!existsSync(file)) writeWhole(file, randomBytes(3).toString('hex'));
+  if (!readText(file)) writeWhole(file, randomBytes(3).toString('hex'));
   return readFileSync(file, 'utf8').trim();
 }
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomInt } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -257,6 +257,17 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     expect(await runtime.ensure(container('web'))).toMatchObject({ status: 'running' });
     const again = runtime;
     await expect.poll(() => linesOf(again.logs('web', {})), waiting).toEqual(['ready', 'ready']);
+  });
+
+  test('one whose description a power failure has emptied is made anew, and the others are there', async () => {
+    runtime = await openRuncRuntime(machine.options);
+    for (const name of ['emptied', 'whole']) await runtime.ensure(idle(name));
+    await runtime.close();
+    pretendReboot(machine);
+    truncateSync(join(openPlaces(machine.options.folder, machine.options).containers, 'emptied', 'container.json'));
+    runtime = await openRuncRuntime(machine.options);
+    expect(await runtime.list()).toMatchObject([{ name: 'whole', status: 'stopped' }]);
+    expect(await runtime.ensure(idle('emptied'))).toMatchObject({ status: 'running' });
   });
 
   test(
