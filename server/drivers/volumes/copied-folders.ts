@@ -41,6 +41,7 @@ export function copiedFolders(root: string, kind: 'reflink' | 'copy'): Copying {
       return { bytes, exclusiveBytes: bytes };
     },
     usages: async () => new Map(),
+    settle: () => run('sync', ['--file-system', '--', root], longCommandSecondsMax),
     discard: removeFolder,
     tidy: async () => {},
     close: async () => {},

@@ -6,7 +6,8 @@
  *     <root>/scratch/<process>-<n>        one that is being made or removed
  *
  * A volume is made in scratch and appears by a rename; it is moved to scratch before it is removed; a restore makes two trade places. So it is
- * whole or absent whenever the process dies, and no lock is needed, in one process or several: the file system decides who was first.
+ * whole or absent whenever the process dies, and no lock is needed, in one process or several: the file system decides who was first. What is answered is on
+ * the disk: whoever writes down that a volume is there may rely on it after a power failure.
  */
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,6 +33,8 @@ export interface Copying extends Pick<Volumes, 'kind' | 'enforcesLimits' | 'clon
   usage(folder: string): Promise<Omit<VolumeUsage, 'bytesMax'>>;
   /** The usage of all volumes by name; empty where limits are not enforced. */
   usages(): Promise<ReadonlyMap<string, Omit<VolumeUsage, 'bytesMax'>>>;
+  /** Resolves when what was done so far outlasts a power failure. */
+  settle(): Promise<unknown>;
   /** Removes a folder with everything in it, whatever that is; bears finding nothing. */
   discard(folder: string): Promise<void>;
   /** Removes what is of no use to any volume any more. */
@@ -96,6 +99,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await rename(place, folder).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error;
       });
+      await copying.settle();
       return needed(name);
     });
   };
@@ -155,6 +159,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
           await needed(name);
           throw error;
         });
+        await copying.settle();
         return needed(name);
       });
     },

@@ -20,6 +20,7 @@ export interface Ground extends Pick<Copying, 'ready' | 'room' | 'capacity' | 'c
   readonly folder: string;
 }
 
+const commitProgram = join(import.meta.dirname, 'commit.pl');
 const usageMillisecondsMax = 3000;
 const nestedMax = 10_000;
 const staleGroupsMax = 1000;
@@ -57,6 +58,7 @@ export async function openSubvolumes(ground: Ground): Promise<Copying> {
       }
       return counting.usage(folder);
     },
+    settle: () => run('perl', [commitProgram, ground.folder], longCommandSecondsMax),
     discard: (place) => discard(ground.folder, place),
     tidy: () => removeStaleGroups(ground.folder),
   };
