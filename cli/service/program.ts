@@ -4,10 +4,10 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { constants, existsSync, globSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { cp, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
-import { run } from '../../server/drivers/command.ts';
+import { existsSync, globSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
 import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
 import type { Service } from './service.ts';
 
@@ -55,29 +55,45 @@ export async function placeProgram({ places, flush }: Pick<Service, 'places' | '
   const scratch = `${folder}.new`;
   await rm(scratch, { recursive: true, force: true });
   await mkdir(places.programs, { recursive: true, mode: 0o755 });
-  const plain = { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE };
-  const isProgram = (path: string) => path === source || !left.has(relative(source, path).split(sep)[0] ?? '');
-  await cp(source, scratch, { ...plain, filter: isProgram });
+  await copyEntries(source, scratch, await entriesOf(source, (name) => !left.has(name)));
   const modules = realpathSync(join(source, 'node_modules'));
   const isNeeded = neededModules(readFileSync(join(source, 'package-lock.json'), 'utf8'));
-  await cp(modules, join(scratch, 'node_modules'), { ...plain, filter: (path) => isNeeded(relative(modules, path)) });
+  await copyEntries(modules, join(scratch, 'node_modules'), await entriesOf(modules, isNeeded));
   await symlink(places.settings, join(scratch, settingsLink));
   // The program is flushed before a link leads to it: after a power failure it is whole or absent.
   await flush(scratch);
   await rename(scratch, folder);
 }
 
+/** Packages of a scope are entries of their own. */
+async function entriesOf(folder: string, isWanted: (name: string) => boolean): Promise<string[]> {
+  const names = await readdir(folder);
+  const inScopes = names.filter((name) => name.startsWith('@')).map(async (scope) => scoped(scope, await readdir(join(folder, scope))));
+  return [...names.filter((name) => !name.startsWith('@')), ...(await Promise.all(inScopes)).flat()].filter(isWanted);
+}
+
+const scoped = (scope: string, names: readonly string[]) => names.map((name) => `${scope}/${name}`);
+
+/** Owned by whoever does it. Node itself takes many times as long for so many files. */
+async function copyEntries(from: string, to: string, entries: readonly string[]): Promise<void> {
+  await mkdir(to, { recursive: true });
+  const copy = ['cp', '--recursive', '--no-dereference', '--preserve=mode', '--parents', '--reflink=auto', '--'];
+  await run('env', [`--chdir=${from}`, ...copy, ...entries.map((name) => `./${name}`), resolve(to)], longCommandSecondsMax);
+}
+
 interface Lock {
   packages: Record<string, { dev?: boolean }>;
 }
 
-/** Of paths in node_modules: all but caches and packages for developers. */
+const caches = new Set(['.cache', '.vitest-cache']);
+
+/** Of entries of node_modules: all but caches and packages for developers. */
 export function neededModules(lockText: string): (path: string) => boolean {
   const { packages } = JSON.parse(lockText) as Lock;
   const forDevelopers = new Set(
     Object.entries(packages).flatMap(([path, { dev }]) => (dev === true ? [path.replace(/^node_modules\//, '')] : [])),
   );
-  return (path) => path !== '.cache' && !forDevelopers.has(path);
+  return (path) => !caches.has(path) && !forDevelopers.has(path);
 }
 
 /** Has the next start run this version. The link is replaced by a rename, so it is never missing. */

@@ -91,6 +91,7 @@ async function makeProgram(folder: string, version: string, files: Record<string
     'node_modules/needed/index.js': '',
     'node_modules/for-developers/index.js': '',
     'node_modules/.cache/large': '',
+    'node_modules/.vitest-cache/large': '',
     'data/secret-key': '',
     offshoot: '#!/bin/sh\n',
     ...files,
