@@ -11,8 +11,8 @@ import { createInstallation } from '../e2e/installation.ts';
 import { firstPerson, openProject } from '../e2e/open-project.ts';
 import { treeOf } from '../e2e/processes.ts';
 import { visit } from '../e2e/visit.ts';
-import { catalogue, entryOf } from '../server/drivers/images/catalogue.ts';
-import { dataFolder } from '../server/drivers/images/service.ts';
+import { catalogue, entryOf } from '../server/catalogue/catalogue.ts';
+import { dataFolder } from '../server/catalogue/service.ts';
 import { openTestContainers } from '../server/testing/images.ts';
 import { median } from './harness/platform.ts';
 

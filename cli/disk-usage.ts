@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import type { Config } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
-import { catalogue } from '../server/drivers/images/catalogue.ts';
+import { catalogue } from '../server/catalogue/catalogue.ts';
 import { openRuncInside } from '../server/drivers/runtime/runc/runc.ts';
 import { run } from '../server/drivers/command.ts';
 import { lookAtVolumes, type VolumesLook } from '../server/drivers/volumes/look-at-volumes.ts';

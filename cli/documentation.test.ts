@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig, settingNames } from '../server/config.ts';
-import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
+import { catalogue, typesOf } from '../server/catalogue/catalogue.ts';
 import { imagesOf } from '../server/rooms/builds/config/images.ts';
 import { readConfiguration } from '../server/rooms/builds/config/read-configuration.ts';
 import { treeOf } from '../server/rooms/builds/config/test-trees.ts';

@@ -2,7 +2,7 @@
 import { readConfig } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
-import { catalogue, typesOf } from '../server/drivers/images/catalogue.ts';
+import { catalogue, typesOf } from '../server/catalogue/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { imageLimits } from '../server/rooms/deployments/work.ts';

@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { runtimes } from './catalogue/runtimes.ts';
+import { services } from './catalogue/services.ts';
 import { reconcilersOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
 
@@ -104,6 +106,84 @@ test('a driver knows neither rooms nor the platform; of the edge it knows types,
     (typesOnly && to.startsWith('../edge/')) ||
     [...rulesOfEdge, '../edge/logs/rotate-log.ts', '../edge/upstream/unix-socket.ts'].includes(to);
   expect(inside.filter(({ to, typesOnly }) => !/^(drivers|kernel)\//.test(to) && !isOfEdge(to, typesOnly))).toEqual([]);
+});
+
+test('the catalogue stands between drivers and rooms: it knows of drivers types and what recipes are, and no room', () => {
+  const inside = imports.filter(({ file }) => file.startsWith('catalogue/') && !isTest(file));
+  expect(inside.length).toBeGreaterThan(50);
+  const isBelow = (to: string, typesOnly: boolean) =>
+    /^(catalogue|kernel)\//.test(to) ||
+    (typesOnly && to.startsWith('drivers/')) ||
+    ['drivers/images/image-types.ts', 'drivers/images/recipe.ts'].includes(to);
+  expect(inside.filter(({ to, typesOnly }) => !isBelow(to, typesOnly))).toEqual([]);
+});
+
+/** What a file of the server does, as opposed to what it says about it. */
+const codeOf = (file: string) => readFileSync(join(root, 'server', file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm, '');
+const codeByFile = globSync('**/*.ts', { cwd: join(root, 'server') })
+  .filter((file) => !isTest(file))
+  .map((file) => [file, codeOf(file)] as const);
+const filesWith = (pattern: RegExp) => codeByFile.flatMap(([file, code]) => (pattern.test(code) ? file : []));
+
+/** The file of each type of a list, as the list imports it. */
+function filesIn(list: 'services' | 'runtimes'): Map<string, string> {
+  const text = codeOf(`catalogue/${list}.ts`);
+  const fileOf = new Map(
+    [...text.matchAll(/import \{ ([\w, ]+) \} from '\.(\/\w+\/[^']+)'/g)].flatMap(([, names = '', file = '']) =>
+      names.split(', ').map((name) => [name, `catalogue${file}`] as const),
+    ),
+  );
+  const lines = text.matchAll(/^ {2}'?([\w-]+)'?(?:: (\w+))?,$/gm);
+  return new Map([...lines].map(([, name = '', variable = name]) => [name, fileOf.get(variable) ?? '']));
+}
+
+/** Where services are spoken of for another reason than that they are offered. */
+const namesServices = new Set([
+  // Types whose images are brought ahead of the first push.
+  'catalogue/example-types.ts',
+  // Extensions are called as what they speak with.
+  'catalogue/runtimes/php-extensions.ts',
+  // The platform's own database.
+  'config.ts',
+  'drivers/postgres/embedded.ts',
+]);
+
+test('a type of service is known by name in its own file and in the list of services, and nowhere else', () => {
+  const ownFiles = filesIn('services');
+  expect([...ownFiles.keys()]).toEqual(Object.keys(services));
+  const wordsOf = new Map(
+    Object.entries(services).map(([name, entry]) => {
+      const { rel, scheme } = 'service' in entry ? entry.service.relationship : { rel: name, scheme: name };
+      return [name, [name, rel, scheme]] as const;
+    }),
+  );
+  const naming = [...wordsOf].flatMap(([name, words]) =>
+    filesWith(new RegExp(String.raw`(?<!\w)(?:${words.join('|')})(?!\w)`))
+      .filter((file) => file !== 'catalogue/services.ts' && file !== ownFiles.get(name) && !namesServices.has(file))
+      .map((file) => `${file} names ${name}`),
+  );
+  expect(naming).toEqual([]);
+});
+
+/** Where languages are spoken of for another reason than that apps can be of that type. */
+const namesRuntimes = new Set([
+  'catalogue/example-types.ts',
+  // What a repository is written in: the signs of all languages, in one order.
+  'rooms/builds/config/recognise.ts',
+  // What apps of any type have installed beside them, by the language of the packages.
+  'rooms/builds/build-commands.ts',
+  'rooms/builds/config/language/runtime.ts',
+]);
+
+test('a type of runtime is known by name in its own file and in the list of runtimes, and nowhere else', () => {
+  const ownFiles = filesIn('runtimes');
+  expect([...ownFiles.keys()]).toEqual(Object.keys(runtimes));
+  const naming = [...ownFiles].flatMap(([name, own]) =>
+    filesWith(new RegExp(`['"\`]${name}(?::[\\d.]*)?['"\`]`))
+      .filter((file) => file !== own && !namesRuntimes.has(file))
+      .map((file) => `${file} names ${name}`),
+  );
+  expect(naming).toEqual([]);
 });
 
 test('the edge stands by itself: it imports its own files and Node, so that its version is that of its folder', () => {

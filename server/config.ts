@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPlace } from './drivers/blobs/places.ts';
-import { exampleTypes, namedTypes } from './drivers/images/example-types.ts';
+import { exampleTypes, namedTypes, typesExpected } from './catalogue/example-types.ts';
 
 export interface Config {
   host: string;
@@ -179,8 +179,7 @@ const backupPlace: Parse<BackupPlace> = (value) => {
   const region = url.searchParams.get('region') ?? 'us-east-1';
   return { kind: 's3', endpoint: url.origin, bucket, prefix, region, accessKey, secretKey };
 };
-const imagesAhead: Parse<readonly string[]> = (value) =>
-  namedTypes(value) ?? expected('none, examples, or types separated by commas, such as nodejs:24,mariadb:10.11');
+const imagesAhead: Parse<readonly string[]> = (value) => namedTypes(value) ?? expected(typesExpected);
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
 const variables = {

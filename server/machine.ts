@@ -9,7 +9,7 @@ import { openEdge } from './drivers/edge/open-edge.ts';
 import { withFileLock } from './drivers/file-lock.ts';
 import { authorityVariables, trustedAuthorities } from './drivers/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
-import { catalogue } from './drivers/images/catalogue.ts';
+import { catalogue } from './catalogue/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
 import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
 import { openRuncInside, openRuncRuntime } from './drivers/runtime/runc/runc.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
-import { catalogue, entryOf } from './images/catalogue.ts';
-import { dataFolder, type Service } from './images/service.ts';
+import { catalogue, entryOf } from '../catalogue/catalogue.ts';
+import { dataFolder, type Service } from '../catalogue/service.ts';
 
 const type = 'postgresql:17';
 const buildMillisecondsMax = 600_000;

@@ -1,16 +1,18 @@
 /**
  * Brings images ahead in a process group of its own at the lowest priority, from which all that builds them is started: with one call the whole group is as quick
- * as others, when somebody waits for what it builds. It dies with the platform. Argument: what to bring, and where, as JSON.
+ * as others, when somebody waits for what it builds. It dies with the platform. Standard input: what to bring, and where, as JSON.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
+import { json } from 'node:stream/consumers';
 import { Problem } from '../../kernel/problem.ts';
 import { openImages } from './cached-images.ts';
-import { catalogue } from './catalogue.ts';
+import type { ImageTypes } from './image-types.ts';
 
 export interface AheadTask {
   folder: string;
   types: readonly string[];
+  catalogue: ImageTypes;
   authorities: readonly string[];
 }
 
@@ -27,11 +29,11 @@ function setPace({ nice, io }: (typeof paces)['idle']) {
   if (existsSync('/proc/self/autogroup')) writeFileSync('/proc/self/autogroup', nice);
 }
 
-const task: AheadTask = JSON.parse(process.argv[2] ?? '');
+const { folder, types, catalogue, authorities } = (await json(process.stdin)) as AheadTask;
 setPace(paces.idle);
 try {
-  await openImages(task.folder, catalogue, { authorities: task.authorities }).bringAhead(
-    task.types,
+  await openImages(folder, catalogue, { authorities }).bringAhead(
+    types,
     { say: (line) => console.log(line), hurry: (isWaitedFor) => setPace(isWaitedFor ? paces.usual : paces.idle) },
     new AbortController().signal,
   );

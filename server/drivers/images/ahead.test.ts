@@ -7,7 +7,7 @@ import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testi
 import { withFileLock } from '../file-lock.ts';
 import { bringAhead, isBringing, readAhead } from './ahead.ts';
 import { openImages } from './cached-images.ts';
-import { catalogue } from './catalogue.ts';
+import { catalogue } from '../../catalogue/catalogue.ts';
 import { createFolders, ensureLayer } from './layer-cache.ts';
 import { type Layer, layersOf } from './recipe.ts';
 import { runAhead } from './start-ahead.ts';
@@ -147,7 +147,7 @@ describe.runIf(canRunContainers)(`on a real machine${whyNoContainers}`, { timeou
     const [base = ''] = (await openImages(testImagesFolder, catalogue).ensure('network-storage:1.0')).layers;
     symlinkSync(dirname(base), join(folder, 'layers', basename(dirname(base))));
     const lines: string[] = [];
-    const run = (types: string[]) => runAhead({ folder, types, authorities: [] }, (line) => lines.push(line), never);
+    const run = (types: string[]) => runAhead({ folder, types, catalogue, authorities: [] }, (line) => lines.push(line), never);
     await run(['network-storage:1.0']);
     expect(lines).toEqual([expect.stringMatching(/^network-storage:1\.0 is there, after \d+ s$/)]);
     expect(Object.keys(openImages(folder, catalogue).ahead().brought)).toEqual(['network-storage:1.0']);

@@ -31,7 +31,6 @@ export const layersBeside = ({ folder }: Pick<Building, 'folder'>) => dirname(fo
 /** The layers below as overlayfs wants them: the topmost first. */
 export const lowerFolders = ({ below }: Pick<Building, 'below'>) => below.toReversed().join(':');
 
-export const debianSuite = 'bookworm';
 export const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 const settingsMillisecondsMax = 30_000;

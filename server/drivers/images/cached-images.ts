@@ -7,10 +7,10 @@ import { bringAhead, type EnsureImage, readAhead } from './ahead.ts';
 import { buildAuthorities } from './build-authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import { buildDebianApart } from './build-apart.ts';
-import { buildDebianBase, buildDebianPackages, type Building, debianSuite, mirrorLines } from './build-debian.ts';
+import { buildDebianBase, buildDebianPackages, type Building, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
-import { type Catalogue, recipesOf, typesOf } from './catalogue.ts';
 import { ensureLayers, type EnsureLayer } from './ensure-layers.ts';
+import { type ImageTypes, recipesOf, typesOf } from './image-types.ts';
 import type { Image, Images, Progress } from './images.ts';
 import {
   collectable,
@@ -25,7 +25,7 @@ import {
   rootOf,
   useLayer,
 } from './layer-cache.ts';
-import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+import { debianSuite, type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
 import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 import { whileWanted } from './wanted.ts';
@@ -47,7 +47,7 @@ export interface ImagesOptions {
   authorities?: readonly string[];
 }
 
-export function openImages(folder: string, catalogue: Catalogue, { sources, authorities = [] }: ImagesOptions = {}): Images {
+export function openImages(folder: string, catalogue: ImageTypes, { sources, authorities = [] }: ImagesOptions = {}): Images {
   createFolders(folder);
   const trust: Recipe[] = authorities.length === 0 ? [] : [{ kind: 'authorities', certificates: authorities }];
   const layersOfType = (type: string, revisions = readRevisions(folder)) =>

@@ -5,11 +5,11 @@ import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
 import { openImages } from './cached-images.ts';
-import { catalogue, recipesOf, typesOf } from './catalogue.ts';
+import { catalogue, recipesOf, typesOf } from '../../catalogue/catalogue.ts';
 import type { Progress } from './images.ts';
 import { createFolders } from './layer-cache.ts';
 import { layersOf } from './recipe.ts';
-import { relationshipOf } from './service.ts';
+import { relationshipOf } from '../../catalogue/service.ts';
 
 const refusalOf = (type: string) => {
   try {

@@ -10,6 +10,9 @@ const hashCharacters = 32;
 
 export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | Files | Authorities;
 
+/** The release that packages are taken from. */
+export const debianSuite = 'bookworm';
+
 /** The smallest Debian that works; the lowest layer of every image. */
 export interface DebianBase {
   kind: 'debian-base';

@@ -6,14 +6,15 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
 import { openImages } from './cached-images.ts';
-import { type Catalogue, catalogue, recipesOf } from './catalogue.ts';
+import { catalogue, recipesOf } from '../../catalogue/catalogue.ts';
+import type { ImageTypes } from './image-types.ts';
 import type { Image, Images } from './images.ts';
 import { createFolders } from './layer-cache.ts';
 
 const timeout = 300_000;
 const imagesMillisecondsMax = 600_000;
 const [base] = recipesOf(catalogue, 'static:1');
-const trial: Catalogue = {
+const trial: ImageTypes = {
   trial: {
     versions: [
       {

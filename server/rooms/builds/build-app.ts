@@ -10,9 +10,9 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Git } from '../../drivers/git/git.ts';
-import { catalogue, entryOf } from '../../drivers/images/catalogue.ts';
+import { runtimeOfType } from '../../catalogue/catalogue.ts';
 import type { Image } from '../../drivers/images/images.ts';
-import { appUser } from '../../drivers/images/service.ts';
+import { appUser } from '../../catalogue/service.ts';
 import { withoutLinks } from '../../drivers/mounts.ts';
 import type { Mount } from '../../drivers/runtime/runtime.ts';
 import type { Config } from '../../config.ts';
@@ -151,7 +151,7 @@ async function runCommands(
   const { app, limits } = build;
   const commands = buildCommands(app, (file) => isFile(join(path, file)));
   if (commands.length === 0) return;
-  const env = { ...entryOf(catalogue, app.type).entry.env, ...build.env };
+  const env = { ...runtimeOfType(app.type)?.env, ...build.env };
   await useCache(parts.volumes, build, signal, (cache) => {
     const mounts: Mount[] = [
       { from: path, at: appFolder, writable: true },

@@ -2,7 +2,7 @@
  * The commands of a build, in their order: tools that the application asks for, then what its flavor does, then its hook. Tools go into the slug,
  * into a folder of their own, and are found there at build and later.
  */
-import { phpScanPath } from '../../drivers/images/php.ts';
+import { nameOfType, runtimeOfType } from '../../catalogue/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { titleOf, type Buildable } from './buildable.ts';
 import type { App, Json, PhpRuntime } from './config/model.ts';
@@ -32,21 +32,18 @@ export const cacheVariables: Readonly<Record<string, string>> = {
   COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
 };
 
-/** Settings of PHP that only a container has, in a file of this folder. */
-export const phpSettingsFolder = '/run';
-
-/** What containers of the slug need as well, so that they find the tools that its build installed, and PHP its extensions. */
+/** What containers of the slug need as well, so that they find the tools that its build installed, and load the extensions that it chose. */
 export function toolVariables(
   { type, dependencies, runtime }: Pick<App, 'type' | 'dependencies' | 'runtime'>,
   path = usualPath,
 ): Record<string, string> {
-  const languages = [type.split(':')[0] ?? '', ...Object.keys(dependencies)];
+  const languages = [nameOfType(type), ...Object.keys(dependencies)];
   const gems = `${toolsFolder}/gems`;
   return {
     PATH: [`${toolsFolder}/bin`, ...(languages.includes('ruby') ? [`${gems}/bin`] : []), path].join(':'),
     ...(languages.some((language) => language.startsWith('python')) && { PYTHONUSERBASE: toolsFolder, PIP_BREAK_SYSTEM_PACKAGES: '1' }),
     ...(languages.includes('ruby') && { GEM_HOME: gems }),
-    ...(isPhp(runtime) && { PHP_INI_SCAN_DIR: `${phpScanPath(runtime)}:${phpSettingsFolder}` }),
+    ...(isPhp(runtime) && runtimeOfType(type)?.extensions?.env(runtime)),
   };
 }
 
@@ -135,18 +132,9 @@ function dependencyCommands(app: Buildable): BuildCommand[] {
   });
 }
 
-const flavors: Record<App['build']['flavor'], { file: string; script: string } | undefined> = {
-  composer: {
-    file: 'composer.json',
-    script: 'composer --no-ansi --no-interaction install --no-progress --prefer-dist --optimize-autoloader',
-  },
-  default: { file: 'package.json', script: 'npm prune --userconfig .npmrc && npm install --userconfig .npmrc' },
-  none: undefined,
-};
-
-function flavorCommands({ build }: Buildable, has: (file: string) => boolean): BuildCommand[] {
-  const flavor = flavors[build.flavor];
-  if (!flavor || !has(flavor.file)) return [];
+function flavorCommands({ type, build }: Buildable, has: (file: string) => boolean): BuildCommand[] {
+  const flavor = runtimeOfType(type)?.flavor;
+  if (!flavor || flavor.name !== build.flavor || !has(flavor.file)) return [];
   const step = `Found a \`${flavor.file}\`, installing dependencies.`;
   return [{ announce: { step }, what: 'the installation of its dependencies', argv: ['dash', '-c', flavor.script] }];
 }

@@ -2,7 +2,7 @@
  * The container of one build: it sees its own files, its cache, and the internet; commands run in it one after the other. Whoever cancels, or the
  * limit of time, takes it away at once with all that runs in it.
  */
-import { appUser } from '../../drivers/images/service.ts';
+import { appUser } from '../../catalogue/service.ts';
 import type { Limits, Mount, Runtime } from '../../drivers/runtime/runtime.ts';
 import { appFolder, type BuildCommand } from './build-commands.ts';
 import type { BuildOutput } from './build-output.ts';

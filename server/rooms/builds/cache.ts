@@ -4,7 +4,7 @@
  */
 import { chown, mkdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { appUser } from '../../drivers/images/service.ts';
+import { appUser } from '../../catalogue/service.ts';
 import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Buildable } from './buildable.ts';
 import { holding, ifFree } from '../../kernel/holding.ts';

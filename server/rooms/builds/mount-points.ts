@@ -4,7 +4,7 @@
  */
 import { lchown, lstat, mkdir, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { appUser } from '../../drivers/images/service.ts';
+import { appUser } from '../../catalogue/service.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { mountPathsOf, titleOf, type Buildable } from './buildable.ts';
 

@@ -7,4 +7,4 @@ export { resolveRoutes, type Hosts, type SharedByRoutes } from './config/resolve
 export { workersOf } from './config/identity.ts';
 export { buildVolumeKind, slugIn, type Slug } from './slugs.ts';
 /** What a container of a slug needs beside what it is told, so that it finds the tools that its build installed. */
-export { phpSettingsFolder, toolVariables } from './build-commands.ts';
+export { toolVariables } from './build-commands.ts';

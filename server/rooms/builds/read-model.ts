@@ -1,5 +1,5 @@
 /** From a commit to what is to be deployed: what its configuration says, or, where it has none, what its files let guess. */
-import { catalogue } from '../../drivers/images/catalogue.ts';
+import { catalogue } from '../../catalogue/catalogue.ts';
 import type { Platform } from '../../platform.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { cronSettingsOf, projectById, settingsOf } from '../projects/public.ts';

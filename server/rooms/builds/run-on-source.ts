@@ -10,7 +10,7 @@ import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Value } from 'typebox/value';
 import type { Signature } from '../../drivers/git/git.ts';
-import { catalogue, entryOf } from '../../drivers/images/catalogue.ts';
+import { runtimeOfType } from '../../catalogue/catalogue.ts';
 import type { Execution, Runtime } from '../../drivers/runtime/runtime.ts';
 import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -104,7 +104,7 @@ async function surroundings(
   const { env, secrets } = buildVariables({ project: { id, entropy }, app, treeId, vendor: product_code, variables });
   return {
     env: {
-      ...entryOf(catalogue, app.type).entry.env,
+      ...runtimeOfType(app.type)?.env,
       ...env,
       PLATFORM_APP_DIR: workingFolderOf(app),
       PLATFORM_SOURCE_DIR: sourceFolder,

@@ -1,7 +1,7 @@
 /** What can be done in a project here. Nothing is said to be there before it is. */
 import { availableParallelism, totalmem } from 'node:os';
 import { Type } from 'typebox';
-import { catalogue } from '../../drivers/images/catalogue.ts';
+import { catalogue } from '../../catalogue/catalogue.ts';
 
 const enabled = Type.Object({ enabled: Type.Boolean() });
 

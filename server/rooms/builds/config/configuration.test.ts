@@ -1,6 +1,6 @@
 /** The language: what files say, and what is said about them. */
 import { expect, test } from 'vitest';
-import { checkNames } from '../../../drivers/images/service.ts';
+import { checkNames } from '../../../catalogue/service.ts';
 import { app, inApp, modelOf, read, readText, said } from './test-trees.ts';
 
 const errorsOf = async (yaml: string) => said((await readText(yaml)).errors);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { imagesOf } from './images.ts';
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import { application } from './language/application.ts';
 import { printMessages } from './message.ts';
 import { read, readText } from './test-trees.ts';

@@ -2,6 +2,8 @@
  * What a configuration says, whatever files and forms it was written in: every key is there, with its default, in the case of the wire, so that
  * it goes into the deployment document and into PLATFORM_APPLICATION as it is. Nothing in it is unchecked: names that it mentions exist.
  */
+import type { ContainerProfile } from '../../../catalogue/entry.ts';
+import type { ServiceEndpoint } from '../../../catalogue/service-configuration.ts';
 import type { Route } from './route-model.ts';
 
 export interface ProjectModel {
@@ -201,17 +203,12 @@ export interface Service {
   databases: string[];
   /** What relationships may name. */
   endpoints: Record<string, ServiceEndpoint>;
-  /** Of PostgreSQL. */
+  /** Of databases, where the type has them. */
   extensions: string[];
 }
 
-export interface ServiceEndpoint {
-  /** The `path` of a relationship. */
-  default_database: string | null;
-  privileges: Record<string, Privilege>;
-}
-
-export type Privilege = 'ro' | 'rw' | 'admin';
+export type { ServiceEndpoint } from '../../../catalogue/service-configuration.ts';
+export type { Privilege } from '../../../catalogue/service.ts';
 
 /** Fields of the published Task, without what only a deployment knows, and how it is built. */
 export interface Task extends Container {
@@ -242,8 +239,7 @@ export type * from './route-model.ts';
 export const roles = ['admin', 'contributor', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
-export const containerProfiles = ['HIGH_CPU', 'BALANCED', 'HIGH_MEMORY', 'HIGHER_MEMORY'] as const;
-export type ContainerProfile = (typeof containerProfiles)[number];
+export { containerProfiles, type ContainerProfile } from '../../../catalogue/entry.ts';
 
 export const sizes = ['AUTO', 'XS', 'S', 'M', 'L', 'XL', '2XL', '4XL'] as const;
 export type Size = (typeof sizes)[number];

@@ -1,9 +1,10 @@
 /** Repositories without a configuration. */
 import { expect, test } from 'vitest';
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import { isConfigured } from './families.ts';
 import { imagesOf } from './images.ts';
 import { proposeConfiguration } from './propose-configuration.ts';
+import { readConfiguration } from './read-configuration.ts';
 import { type Files, modelOf, options, treeOf } from './test-trees.ts';
 import { newestWithin } from './version-range.ts';
 
@@ -88,6 +89,18 @@ test('the text is what one would write', async () => {
   expect(proposal?.yaml).toMatch(
     /^applications:\n  app:\n    type: nodejs:\d+\n    web:\n      commands:\n        start: npm start\n      locations:\n        \/:\n          passthru: true\n$/,
   );
+});
+
+test('a deprecated version is offered to those who name it, and proposed to nobody', async () => {
+  const images = options.images.map((image) => (image.type === 'nodejs:26' ? { ...image, isDeprecated: true as const } : image));
+  const files = { 'package.json': json({ scripts: { start: 'node .' } }) };
+  const proposal = await proposeConfiguration(treeOf(files), { ...options, images });
+  expect(proposal?.model.applications['app']?.type).toBe('nodejs:24');
+  const { errors } = await readConfiguration(treeOf({ '.upsun/config.yaml': 'applications: {app: {type: "nodejs:26"}}' }), {
+    ...options,
+    images,
+  });
+  expect(errors).toBeUndefined();
 });
 
 test.for([

@@ -3,7 +3,8 @@
  * the text and go on from there.
  */
 import { stringify } from 'yaml';
-import { nameOfType } from './images.ts';
+import { nameOfType, versionOfType } from '../../../catalogue/catalogue.ts';
+import { isForServices } from './images.ts';
 import type { ProjectModel } from './model.ts';
 import { type ConfigurationOptions, readConfiguration } from './read-configuration.ts';
 import { recognisers } from './recognise.ts';
@@ -28,8 +29,8 @@ export async function proposeConfiguration(tree: SourceTree, options: Configurat
   const names = new Set(entries.map(({ path }) => path));
   const versionsOf = (name: string) =>
     options.images
-      .filter(({ type, isService }) => !isService && nameOfType(type) === name)
-      .map(({ type }) => type.slice(name.length + 1))
+      .filter((image) => !isForServices(image) && !image.isDeprecated && nameOfType(image.type) === name)
+      .map(({ type }) => versionOfType(type))
       .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
   for (const { name, label, recognise } of recognisers) {
     const versions = versionsOf(name);

@@ -4,7 +4,7 @@
  */
 import { quoted, type Report } from './message.ts';
 import type { Json } from './model.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../../kernel/nearest.ts';
 import { type Entry, isNull, type Node, type ScalarNode } from './node.ts';
 import { kindOf } from './yaml-file.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import { imagesOf } from './images.ts';
 import { readConfiguration } from './read-configuration.ts';
 import { said, treeOf } from './test-trees.ts';

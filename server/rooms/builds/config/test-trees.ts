@@ -1,6 +1,7 @@
 /** Repositories for tests: files by path. */
 import { Value } from 'typebox/value';
 import { flawOf } from '../../../kernel/stored-json.ts';
+import { catalogue, entryOf } from '../../../catalogue/catalogue.ts';
 import type { Image } from './images.ts';
 import { ProjectModelSchema } from './model-schema.ts';
 import { type ConfigurationOptions, readConfiguration } from './read-configuration.ts';
@@ -22,24 +23,14 @@ export const treeOf = (files: Files): SourceTree => ({
 });
 
 const runtimes = ['nodejs:26', 'nodejs:24', 'nodejs:22', 'php:8.2', 'python:3.11', 'ruby:3.1', 'golang:1.23', 'static:1'];
-const services = {
-  'postgresql:17': 'postgresql',
-  'mariadb:10.11': 'mysql',
-  'mysql:10.11': 'mysql',
-  'redis:7.0': 'redis',
-  'redis-persistent:7.0': 'redis',
-  'memcached:1.6': 'memcached',
-  'rabbitmq:3.10': 'rabbitmq',
-};
-/** Not the catalogue, which grows, and messages name what there is. */
-export const images: Image[] = [
-  ...runtimes.map((type) => ({
-    type,
-    isService: false,
-    ...(type === 'php:8.2' && { phpExtensions: { builtIn: ['json'], usual: ['pdo', 'redis'], others: ['imagick', 'blackfire'] } }),
-  })),
-  ...Object.entries(services).map(([type, endpoint]) => ({ type, isService: true, endpoint })),
-];
+const services = ['postgresql:17', 'mariadb:10.11', 'mysql:10.11', 'redis:7.0', 'redis-persistent:7.0', 'memcached:1.6', 'rabbitmq:3.10'];
+const extensions = { builtIn: ['json'], usual: ['pdo', 'redis'], others: ['imagick', 'blackfire'], env: () => ({}) };
+/** Not the whole catalogue, which grows, and messages name what there is. */
+export const images: Image[] = [...runtimes, ...services].map((type) => {
+  const { runtime, service } = entryOf(catalogue, type).entry;
+  const chosen = runtime?.extensions ? { ...runtime, extensions } : runtime;
+  return { type, ...(chosen && { runtime: chosen }), ...(service && { service }) };
+});
 export const options: ConfigurationOptions = { images, scriptsByDefault: true, cronMinutesMin: 5 };
 
 /** Whatever the language makes of files, a backup of it is understood elsewhere. */

@@ -2,18 +2,17 @@
  * Who may sign in to the services of an environment. Each endpoint is an account; its password is made once and stays as long as the endpoint
  * does. A copy of an environment starts without accounts, so that passwords of the original open nothing in it.
  */
-import { catalogue } from '../../../drivers/images/catalogue.ts';
-import type { Access, Account } from '../../../drivers/images/service.ts';
+import { catalogue, serviceOfType } from '../../../catalogue/catalogue.ts';
+import type { Access, Account } from '../../../catalogue/service.ts';
 import { randomSecret } from '../../../kernel/secrets.ts';
 import type { Service } from '../../builds/public.ts';
-import { nameOfType } from '../sizes/sizes.ts';
 import type { StackSecrets } from '../stack/stack.ts';
 
 const passwordBytes = 24;
 
 /** Undefined: the type is not of the catalogue, or has nothing to say of accounts. */
 const relationshipShapeOf = ({ type }: Service) => {
-  const service = catalogue[nameOfType(type)]?.service;
+  const service = serviceOfType(type);
   return service?.access && service.relationship;
 };
 
@@ -32,8 +31,10 @@ export function accountsFor(services: Record<string, Service>, previous: StackSe
   );
 }
 
-/** PostgreSQL's own; an account of that name would take its administrator's place, or could not be. */
-const isReserved = (name: string) => /^(?:postgres|public|none|pg_.*)$/.test(name);
+const reservedNames = Object.values(catalogue).flatMap(({ service }) => service?.relationship.reservedAccounts ?? []);
+
+/** An account of that name would take an administrator's place, or could not be. What one type reserves no account is called, whatever its service is. */
+const isReserved = (name: string) => reservedNames.some((reserved) => reserved.test(name));
 
 /** The default endpoint signs in under the name that people expect of the type, unless another endpoint is called that. */
 function accountName(service: Service, endpoint: string): string {

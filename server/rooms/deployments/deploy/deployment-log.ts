@@ -1,5 +1,5 @@
 /** What the log of an activity says of a deployment, in the layout that people know from pushes. */
-import { isStorage } from '../../../drivers/images/catalogue.ts';
+import { isStorage } from '../../../catalogue/catalogue.ts';
 import type { ProjectModel } from '../../builds/public.ts';
 import { runnablesOf } from '../stack/containers.ts';
 import type { Deploying } from './deploying.ts';

@@ -6,7 +6,7 @@
  * freezes, and goes with the process that holds it. What is found frozen while nobody has the lock was forgotten, and is thawed by whoever finds it.
  */
 import { sql } from 'kysely';
-import type { ServiceCommand } from '../../../drivers/images/service.ts';
+import type { ServiceCommand } from '../../../catalogue/service.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';

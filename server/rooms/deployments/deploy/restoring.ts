@@ -2,7 +2,7 @@
  * A deployment whose data comes from a backup. It is fetched while what ran so far serves, takes the place of the environment's own once all of it is
  * there, and what was there before stays until the deployment is current. What cannot work is refused before anything is touched.
  */
-import { catalogue, entryOf } from '../../../drivers/images/catalogue.ts';
+import { catalogue, entryOf, nameOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
@@ -13,7 +13,7 @@ import type { Built } from './deploying.ts';
 import { labelOf, nameInStack } from '../stack/names.ts';
 import { majorOf } from '../stack/plan.ts';
 import { currentStack } from '../queries.ts';
-import { nameOfType, type SizesInit } from '../sizes/sizes.ts';
+import type { SizesInit } from '../sizes/sizes.ts';
 import { cloningsOf, fetchVolumes, type Cloning, type Source } from './stack-volumes.ts';
 import type { Sizes, Stack } from '../stack/stack.ts';
 
@@ -91,7 +91,7 @@ const isOtherMajor = (other: string | undefined, type: string) =>
   other !== undefined &&
   nameOfType(other) === nameOfType(type) &&
   majorOf(other) !== majorOf(type) &&
-  catalogue[nameOfType(type)]?.service?.keepsData === true;
+  serviceOfType(type)?.keepsData === true;
 
 const otherMajor = (title: string, name: string, was: string, is: string) =>
   new Problem(

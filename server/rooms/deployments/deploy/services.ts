@@ -1,7 +1,8 @@
 /** Services on the machine: set up once, started, and told who may do what. Each part bears being done again. */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Access } from '../../../drivers/images/service.ts';
+import { nameOfType } from '../../../catalogue/catalogue.ts';
+import type { Access } from '../../../catalogue/service.ts';
 import type { Runtime } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
@@ -11,7 +12,6 @@ import { located, type Places } from '../stack/located.ts';
 import { runInside } from '../inside/inside.ts';
 import type { Addresses } from '../stack/relationships.ts';
 import { resizeContainer } from './resize.ts';
-import { nameOfType } from '../sizes/sizes.ts';
 import type { Stack } from '../stack/stack.ts';
 import { endBoost, startBoosted } from './start-boost.ts';
 

@@ -1,6 +1,6 @@
 /** The volumes of a stack on the machine: made, cloned from another stack's, overwritten with another stack's or with a backup's, and removed. */
 import { chown } from 'node:fs/promises';
-import { appUser } from '../../../drivers/images/service.ts';
+import { appUser } from '../../../catalogue/service.ts';
 import { digHoles } from '../../../drivers/volumes/dig-holes.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';

@@ -1,6 +1,6 @@
 /** Commands inside containers: the platform's own, whose words are only read when they fail, and those of people, whose words are shown as they come. */
 import type { Readable } from 'node:stream';
-import type { ServiceCommand } from '../../../drivers/images/service.ts';
+import type { ServiceCommand } from '../../../catalogue/service.ts';
 import type { Execution, Runtime } from '../../../drivers/runtime/runtime.ts';
 
 const keptCharactersMax = 4000;

@@ -1,5 +1,5 @@
 /** Images that a first push is likely to need are there before it, on a machine that has none yet. */
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import { trustedAuthorities } from '../../../drivers/authorities.ts';
 import { openImages } from '../../../drivers/images/cached-images.ts';
 import { runAhead } from '../../../drivers/images/start-ahead.ts';
@@ -23,7 +23,7 @@ export const bringImages: Reconciler = {
     const types = config.imagesAhead.filter((type) => !Object.hasOwn(brought, type));
     if (types.length === 0) return;
     log.info({ types }, 'images that a first push is likely to need are brought ahead');
-    const task = { folder: config.images, types, authorities: trustedAuthorities(config.caCertificates) };
+    const task = { folder: config.images, types, catalogue, authorities: trustedAuthorities(config.caCertificates) };
     state.bringing = runAhead(task, (line) => log.info(`brought ahead: ${line}`), signal)
       .catch((error: unknown) =>
         log.warn({ error: error instanceof Error ? error.message : error }, 'images could not be brought ahead; it is tried again'),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openImages } from '../../../drivers/images/cached-images.ts';
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import type { Images } from '../../../drivers/images/images.ts';
 import type { Machine } from '../../../machine.ts';
 import { deploySample } from '../../../testing/deployment.ts';

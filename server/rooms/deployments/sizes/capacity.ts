@@ -6,7 +6,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { sql } from 'kysely';
 import type { Config } from '../../../config.ts';
-import { isStorage } from '../../../drivers/images/catalogue.ts';
+import { isStorage } from '../../../catalogue/catalogue.ts';
 import { appLogsBytesMax } from '../../../drivers/logs/log-folders.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';

@@ -1,10 +1,11 @@
 /** Sizes as people ask for them, and what of it can be had. All that cannot is told at once, each by its field. */
+import { nameOfType } from '../../../catalogue/catalogue.ts';
 import { Type, type Static } from 'typebox';
 import { Problem } from '../../../kernel/problem.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { ProjectModel } from '../../builds/public.ts';
 import { sizeGroups, type ChosenSizes } from './chosen-sizes.ts';
-import { containerProfiles, containersIn, minimum, nameOfType, profileOf, type Sized } from './sizes.ts';
+import { containerProfiles, containersIn, minimum, profileOf, type Sized } from './sizes.ts';
 import type { Size, SizeGroup, Sizes } from '../stack/stack.ts';
 
 const diskMegabytesMax = 16 * 2 ** 20;

@@ -3,7 +3,7 @@
  * what is new in a deployment gets a size as `init` says.
  */
 import type { Config } from '../../../config.ts';
-import { catalogue, isStorage } from '../../../drivers/images/catalogue.ts';
+import { isStorage, serviceOfType, usualProfileOf } from '../../../catalogue/catalogue.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { App, ContainerProfile, ProjectModel, Service, Task, WorkerDocument } from '../../builds/public.ts';
 import type { ChosenSizes } from './chosen-sizes.ts';
@@ -35,24 +35,9 @@ export const containerProfiles: Record<ContainerProfile, Profile> = {
   HIGHER_MEMORY: profile(4),
 };
 
-const usualProfile: Record<string, ContainerProfile> = {
-  ...Object.fromEntries(
-    ['dotnet', 'elixir', 'golang', 'nodejs', 'php', 'python', 'ruby', 'rust', 'static', 'chrome-headless', 'composable'].map((name) => [
-      name,
-      'HIGH_CPU' as const,
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['memcached', 'redis', 'redis-persistent', 'valkey', 'valkey-persistent', 'mercure'].map((name) => [name, 'BALANCED' as const]),
-  ),
-};
-
-/** `nodejs` of `nodejs:24`. */
-export const nameOfType = (type: string) => type.split(':', 1)[0] ?? '';
-
-/** What a container of the type has: what its configuration says, or what is usual. */
+/** What a container of the type has: what its configuration says, or what is usual. Types that are not offered any more have what most have. */
 export const profileOf = (type: string, container_profile: ContainerProfile | null): ContainerProfile =>
-  container_profile ?? usualProfile[nameOfType(type)] ?? 'HIGH_MEMORY';
+  container_profile ?? usualProfileOf(type) ?? 'HIGH_MEMORY';
 
 const bytesPerMegabyte = 2 ** 20;
 
@@ -168,22 +153,23 @@ export interface Sized {
   disk: number | null;
 }
 
-const disksMin: Record<string, number> = { kafka: 512 };
 const diskMin = 256;
 const diskUsual = 512;
+
+const diskMinOf = (type: string) => Math.max(diskMin, serviceOfType(type)?.diskMin ?? 0);
 
 /** `disk` in MB: 0 where it may have one, null where it cannot. */
 export const minimum = ({ type, keeps }: Sized): Size => ({
   profile_size: '0.1',
   instance_count: 1,
-  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : (disksMin[nameOfType(type)] ?? diskMin),
+  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : diskMinOf(type),
 });
 
 /** As `minimum`, for those who do not say. */
 export const usual = ({ type, keeps }: Sized): Size => ({
   profile_size: '0.5',
   instance_count: 1,
-  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : Math.max(diskUsual, disksMin[nameOfType(type)] ?? 0),
+  disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : Math.max(diskUsual, diskMinOf(type)),
 });
 
 /** Sizes of the legacy files, in CPUs. */
@@ -229,7 +215,7 @@ export const sizedService = ({ name, type, container_profile, size, disk }: Serv
   name,
   type,
   container_profile,
-  keeps: isStorage(type) || catalogue[nameOfType(type)]?.service?.keepsData ? 'required' : 'nothing',
+  keeps: isStorage(type) || serviceOfType(type)?.keepsData ? 'required' : 'nothing',
   size,
   disk,
 });

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { catalogue, isStorage } from '../../../drivers/images/catalogue.ts';
-import { appUser, dataFolder, type Service } from '../../../drivers/images/service.ts';
+import { isStorage, runtimeOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
+import { appUser, dataFolder, type Service } from '../../../catalogue/service.ts';
 import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../../builds/public.ts';
@@ -13,7 +13,7 @@ import { launchOf, listeningOf } from './launch.ts';
 import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
 import type { Generations } from '../queries.ts';
 import { internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
-import { diskBytes, limitsOf, nameOfType, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
+import { diskBytes, limitsOf, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, runtimeFiles } from './runtime-files.ts';
 import { appRoot, runtimeVariables, type Listener } from './runtime-variables.ts';
@@ -58,9 +58,9 @@ const runScript = readFileSync(join(import.meta.dirname, 'run-command.sh'), 'utf
 /** A command of the user's, for `Runtime.exec`. */
 export const userCommand = (command: string): [string, ...string[]] => ['dash', '-c', runScript, 'run', command];
 
-const isPhp = ({ type }: Pick<App, 'type'>) => nameOfType(type) === 'php';
-/** Without a start command there is PHP, or nothing to run: the edge serves the files. */
-const runs = (app: App) => app.web.commands.start !== null || (isPhp(app) && app.web.upstream.protocol === 'fastcgi');
+/** Without a start command there is what its runtime answers with, or nothing to run: the edge serves the files. */
+const runs = ({ type, web }: App) =>
+  web.commands.start !== null || (runtimeOfType(type)?.fastcgi !== undefined && web.upstream.protocol === 'fastcgi');
 
 /** Apps first, then workers. */
 export const runnablesOf = ({ model }: Pick<Stack, 'model'>): Runnable[] => [
@@ -140,7 +140,7 @@ export function surroundingsOf(stack: Stack, container: Listener, addresses: Add
   const { PATH, ...told } = runtimeVariables(stack, container, relationships);
   return {
     image: container.type,
-    env: { LANG: 'C.UTF-8', HOME: appRoot, ...catalogue[nameOfType(container.type)]?.env, ...toolVariables(built, PATH), ...told },
+    env: { LANG: 'C.UTF-8', HOME: appRoot, ...runtimeOfType(container.type)?.env, ...toolVariables(built, PATH), ...told },
     user: appUser,
     workingFolder: appRoot,
     writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${appRoot}${path}` : []))],
@@ -218,7 +218,7 @@ const storagesOf = ({ model }: Stack) => Object.values(model.services).filter(({
 
 export function serviceOf(stack: Stack, name: string): WantedService {
   const configured = stack.model.services[name];
-  const service = configured && catalogue[nameOfType(configured.type)]?.service;
+  const service = configured && serviceOfType(configured.type);
   const size = stack.sizes.services[name];
   if (!configured || !service || !size) throw new Error(`${name} is not a service that can run`);
   const { type, configuration } = configured;
@@ -226,7 +226,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
   const volume = service.keepsData ? dataVolume(stack.id, name, type) : undefined;
   const common = {
     image: type,
-    env: { ...catalogue[nameOfType(type)]?.env, ...service.env },
+    env: service.env,
     user: appUser,
     workingFolder: '/',
     writable: service.writable,

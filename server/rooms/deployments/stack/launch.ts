@@ -1,6 +1,7 @@
 /** How apps and workers are started in their containers, and where apps listen then. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runtimeOfType, versionOfType } from '../../../catalogue/catalogue.ts';
 import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
 import type { App, PhpRuntime, WorkerDocument } from '../../builds/public.ts';
 import { appPort } from './relationships.ts';
@@ -26,7 +27,7 @@ export function launchOf(runnable: App | WorkerDocument, limits: Limits): [strin
   const { pre_start, start } = 'web' in runnable ? runnable.web.commands : runnable.worker.commands;
   if (start !== null) return ['dash', '-c', launchScript, 'launch', pre_start ?? '', start];
   const { children, requestSeconds } = phpSizing(runnable.runtime, limits);
-  const program = `php-fpm${runnable.type.split(':')[1] ?? ''}`;
+  const program = runtimeOfType(runnable.type)?.fastcgi?.program(versionOfType(runnable.type)) ?? '';
   const listen = 'web' in runnable && listensOnSocket(runnable) ? appSocket : `0.0.0.0:${appPort}`;
   return ['dash', '-c', launchPhpScript, 'launch', pre_start ?? '', program, listen, children, requestSeconds];
 }

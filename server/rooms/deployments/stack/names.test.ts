@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { catalogue } from '../../../catalogue/catalogue.ts';
 import { isBranchName, machineName, readSshName } from '../../environments/public.ts';
 import { app, database, shop } from '../../../testing/stack.ts';
 import { refuseNamesAlike } from './distinct-names.ts';

@@ -3,7 +3,7 @@
  * nothing else is ever removed.
  */
 import { createHash } from 'node:crypto';
-import { nameOfType } from '../sizes/sizes.ts';
+import { nameOfType } from '../../../catalogue/catalogue.ts';
 
 const labelCharactersMax = 24;
 const hashCharacters = 8;

@@ -2,7 +2,7 @@
  * What a deployment changes, found by comparing the stack that is wanted with the one that runs. Nothing is looked up and nothing is done here: a
  * plan is a value. What is as it was keeps running untouched.
  */
-import { catalogue } from '../../../drivers/images/catalogue.ts';
+import { nameOfType, serviceOfType, versionOfType } from '../../../catalogue/catalogue.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import {
   allInstancesOf,
@@ -15,7 +15,6 @@ import {
   type WantedVolume,
 } from './containers.ts';
 import type { Deployed, Generations } from '../queries.ts';
-import { nameOfType } from '../sizes/sizes.ts';
 import type { Stack } from './stack.ts';
 
 export type Action = 'start' | 'replace' | 'keep' | 'remove';
@@ -166,7 +165,7 @@ export function checkVersions(wanted: Stack, before: Stack) {
   for (const [name, { type }] of Object.entries(wanted.model.services)) {
     const was = Object.hasOwn(before.model.services, name) ? before.model.services[name]?.type : undefined;
     if (was === undefined || nameOfType(was) !== nameOfType(type) || majorOf(was) === majorOf(type)) continue;
-    if (!catalogue[nameOfType(type)]?.service?.keepsData) continue;
+    if (!serviceOfType(type)?.keepsData) continue;
     throw new Problem(
       'conflict',
       `Invalid deployment: Service '${name}' has data of ${was} and cannot become ${type}. Keep type: ${was}, or add a service of ${type} under another name, copy the data over, and remove '${name}' afterwards.`,
@@ -174,4 +173,4 @@ export function checkVersions(wanted: Stack, before: Stack) {
   }
 }
 
-export const majorOf = (type: string) => type.split(':')[1]?.split('.')[0] ?? '';
+export const majorOf = (type: string) => versionOfType(type).split('.', 1)[0] ?? '';

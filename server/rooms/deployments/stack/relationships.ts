@@ -5,10 +5,9 @@
  * Names hold in the whole network of an environment. `<relationship>.internal` is used where it means one thing to everybody; where two apps call
  * different things by one name, or call a thing by the name of another, they are told `<service>.internal`, which is never ambiguous.
  */
-import { catalogue } from '../../../drivers/images/catalogue.ts';
-import { relationshipOf, type RelationshipShape } from '../../../drivers/images/service.ts';
+import { serviceOfType } from '../../../catalogue/catalogue.ts';
+import { relationshipOf, type RelationshipShape } from '../../../catalogue/service.ts';
 import type { App, Relationship, Service, WorkerDocument } from '../../builds/public.ts';
-import { nameOfType } from '../sizes/sizes.ts';
 import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
 
@@ -78,22 +77,15 @@ function endpointOf(stack: Stack, relationship: string, target: Relationship, ad
 /** What comes from its type and its accounts. */
 function descriptionOf({ model, secrets }: Stack, { service: name, endpoint }: Relationship) {
   const service = Object.hasOwn(model.services, name) ? model.services[name] : undefined;
-  const shape = service && shapeOf(service);
+  const shape = service && serviceOfType(service.type)?.relationship;
   if (service && shape)
     return { type: service.type, described: serviceDescription(service, endpoint, shape, secrets.accounts[name]?.[endpoint]) };
   return { type: model.applications[name]?.type ?? '', described: { scheme: 'http', port: appPort, fragment: null } };
 }
 
-const shapeOf = ({ type }: Service): RelationshipShape | undefined => catalogue[nameOfType(type)]?.service?.relationship;
-
-/** Nothing to sign in to and nothing to choose: their endpoints say less. */
-const minimalTypes = new Set(['memcached']);
-
 function serviceDescription(service: Service, endpoint: string, shape: RelationshipShape, account?: { name: string; password: string }) {
-  const { scheme, port, fragment, ...rest } = relationshipOf(shape, account, service.endpoints[endpoint]?.default_database ?? null);
-  if (minimalTypes.has(nameOfType(service.type))) return { scheme, port, fragment };
-  const { username, password, path, query } = rest;
-  return { username, password, scheme, port, path, query, fragment };
+  const { rel: _, ...described } = relationshipOf(shape, account, service.endpoints[endpoint]?.default_database ?? null);
+  return described;
 }
 
 const hostnameOf = ({ id }: Stack, service: string) => `${id}.${service}.service.internal`;

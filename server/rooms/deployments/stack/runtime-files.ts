@@ -1,13 +1,15 @@
 /**
  * Files in which a running app, worker or task finds what it is told: `/run/config.json` for programs that look there rather than at their variables, and
- * settings of PHP. What is in both is the same, because both come from the same stack. (`/run/peers.json`, with the addresses of its instances, is
+ * settings of its runtime. What is in both is the same, because both come from the same stack. (`/run/peers.json`, with the addresses of its instances, is
  * the runtime's, who knows them.)
  */
+import { runtimeOfType } from '../../../catalogue/catalogue.ts';
+import type { SettingsFile } from '../../../catalogue/runtime.ts';
 import type { Limits } from '../../../drivers/runtime/runtime.ts';
-import { phpSettingsFolder, type Json } from '../../builds/public.ts';
+import type { Json } from '../../builds/public.ts';
 import type { Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
-import { appDocument, phpSettings, toldRoutes, toldVariables, type Listener } from './runtime-variables.ts';
+import { appDocument, toldRoutes, toldVariables, type Listener, variablesNamed } from './runtime-variables.ts';
 
 export const peersPath = '/run/peers.json';
 const configPath = '/run/config.json';
@@ -25,17 +27,18 @@ export function runtimeFiles(
     routes: toldRoutes(stack),
     variables: toldVariables(stack, container),
   };
+  const settings = runtimeOfType(container.type)?.settings;
   return {
     [configPath]: `${JSON.stringify(config)}\n`,
-    ...('extensions' in container.runtime && { [`${phpSettingsFolder}/php.ini`]: phpIni(stack, container) }),
+    ...(settings && { [settings.path]: iniOf(stack, container, settings) }),
   };
 }
 
 /** The settings of extensions, then those of variables, which have the last word. */
-function phpIni(stack: Stack, container: Listener): string {
+function iniOf(stack: Stack, container: Listener, { prefix }: SettingsFile): string {
   const { runtime } = container;
   const ofExtensions = 'extensions' in runtime ? runtime.extensions.flatMap(settingsOfExtension) : [];
-  return [...ofExtensions, ...Object.entries(phpSettings(stack, container))]
+  return [...ofExtensions, ...Object.entries(variablesNamed(prefix, stack, container))]
     .filter(([name]) => /^[A-Za-z_][\w.-]*$/.test(name))
     .map(([name, value]) => `${name} = ${iniValue(value)}\n`)
     .join('');

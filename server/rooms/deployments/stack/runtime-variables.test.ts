@@ -7,7 +7,7 @@ import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
 import { app, cache, database, host, location, sampleStack, service, shop, task, worker } from '../../../testing/stack.ts';
 import { runtimeFiles } from './runtime-files.ts';
-import { phpSettings, runtimeVariables, sensitiveValues } from './runtime-variables.ts';
+import { variablesNamed, runtimeVariables, sensitiveValues } from './runtime-variables.ts';
 
 const addresses = { db: ['10.1.0.2'], cache: ['10.1.0.3'], api: ['10.1.0.4', '10.1.0.5'] };
 
@@ -301,7 +301,7 @@ describe('variables', () => {
       'php:memory_limit': '256M',
     });
     expect(variables).toMatchObject({ LIST: '["a","b"]', TEXT: 'quoted', NESTED: '{"a":[1]}' });
-    expect(phpSettings(stack, app('shop'))).toEqual({ memory_limit: '256M' });
+    expect(variablesNamed('php:', stack, app('shop'))).toEqual({ memory_limit: '256M' });
   });
 
   test('are seen at run time, and by the apps they are for, only if they say so', () => {

@@ -42,10 +42,12 @@ function refuseTooLong(told: Told, container: string) {
   );
 }
 
-/** `php:` variables: settings of php.ini by name. */
-export const phpSettings = (stack: Stack, container: Listener): Told =>
+/** Variables whose names begin so, by what follows. */
+export const variablesNamed = (prefix: string, stack: Stack, container: Listener): Told =>
   Object.fromEntries(
-    [...chosenVariables(stack, container)].flatMap(([name, value]) => (name.startsWith('php:') ? [[name.slice(4), asText(value)]] : [])),
+    [...chosenVariables(stack, container)].flatMap(([name, value]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), asText(value)]] : [],
+    ),
   );
 
 /** As PLATFORM_VARIABLES has them. */

@@ -1,5 +1,5 @@
 /** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
-import { isStorage } from '../../../drivers/images/catalogue.ts';
+import { isStorage } from '../../../catalogue/catalogue.ts';
 import type { Images } from '../../../drivers/images/images.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import type { Db } from '../../../kernel/sql.ts';

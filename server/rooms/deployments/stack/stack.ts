@@ -8,7 +8,7 @@
 import type { ProjectModel } from '../../builds/public.ts';
 import type { EffectiveVariable } from '../../variables/public.ts';
 import type { EnvironmentType } from '../../../permissions.ts';
-import type { Account } from '../../../drivers/images/service.ts';
+import type { Account } from '../../../catalogue/service.ts';
 import type { HttpAccess } from '../../../../edge/routing/table.ts';
 
 export interface Stack {

@@ -1,5 +1,5 @@
 /** The keys of an application. */
-import { nameOfType } from '../images.ts';
+import { nameOfType } from '../../../../catalogue/catalogue.ts';
 import { quoted } from '../message.ts';
 import { type App, type Build, type Cron, roles, type Worker } from '../model.ts';
 import {
@@ -20,7 +20,7 @@ import {
   refined,
 } from '../shape.ts';
 import { childOf, isSaid, type Node } from '../node.ts';
-import { type Context, imageType } from './context.ts';
+import { type Context, imageType, runtimeIn } from './context.ts';
 import { intervalMinutes, parseCron } from './cron-spec.ts';
 import { instanceFields, overridden, overrideFields } from './instance.ts';
 import { dependencies, phpRuntime, runtimeOf } from './runtime.ts';
@@ -140,7 +140,7 @@ const written = (context: Context, root: string) =>
 export const application = (context: Context, name: string, root: string): Shape<App> =>
   refined(written(context, root), (found, place, node) => {
     const { web: ownWeb, workers, runtime, build: ownBuild, ...app } = found;
-    warnOfSilence(found, place, node);
+    warnOfSilence(context, found, place, node);
     return {
       name,
       ...app,
@@ -152,7 +152,7 @@ export const application = (context: Context, name: string, root: string): Shape
           return [key, { ...instance, worker: { commands, disk: instance.disk } }];
         }),
       ),
-      build: buildOf(app.type, ownBuild, place, node),
+      build: buildOf(app.type, context, ownBuild, place, node),
       runtime: runtimeOf(app.type, context, runtime, place, node),
     };
   });
@@ -174,8 +174,8 @@ const noWeb: Read<ReturnType<typeof web>> = {
 };
 
 /** What would answer every request with an error. */
-function warnOfSilence({ type, web: own }: Read<ReturnType<typeof written>>, { path, report }: Place, node: Node) {
-  if (!own || own.commands.start !== null || nameOfType(type) === 'php') return;
+function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typeof written>>, { path, report }: Place, node: Node) {
+  if (!own || own.commands.start !== null || runtimeIn(context, type)?.fastcgi) return;
   const passing = Object.entries(own.locations).find(([, { passthru, rules }]) =>
     [passthru, ...Object.values(rules).map((rule) => rule.passthru)].includes(true),
   );
@@ -188,15 +188,19 @@ function warnOfSilence({ type, web: own }: Read<ReturnType<typeof written>>, { p
   }
 }
 
-export function buildOf(type: string, { flavor, caches }: Read<typeof build>, { path, report }: Place, node: Node): Build {
-  const byDefault = { php: 'composer', nodejs: 'default' } as const;
-  const name = nameOfType(type);
-  const usual = name === 'php' || name === 'nodejs' ? byDefault[name] : 'none';
+export function buildOf(
+  type: string,
+  context: Context,
+  { flavor, caches }: Read<typeof build>,
+  { path, report }: Place,
+  node: Node,
+): Build {
+  const usual = runtimeIn(context, type)?.flavor?.name ?? 'none';
   if (flavor === 'drupal' || (flavor === 'composer' && usual !== 'composer')) {
     report.warn(
       childOf(childOf(node, 'build'), 'flavor').at,
       `${path}.build.flavor`,
-      `The flavor ${quoted(flavor)} is ignored; ${quoted(usual)} is used for ${name}.`,
+      `The flavor ${quoted(flavor)} is ignored; ${quoted(usual)} is used for ${nameOfType(type)}.`,
     );
   }
   if (Object.keys(caches).length > 0)

@@ -1,7 +1,8 @@
 /** Folders of an app that can be written to. */
+import { nameOfType } from '../../../../catalogue/catalogue.ts';
 import { quoted } from '../message.ts';
 import type { Mount, MountSource } from '../model.ts';
-import { nearestFirst } from '../nearest.ts';
+import { nearestFirst } from '../../../../kernel/nearest.ts';
 import { childOf, type Node } from '../node.ts';
 import { choice, mapOf, maybe, object, orNull, type Place, required, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
 import type { Context } from './context.ts';
@@ -58,23 +59,18 @@ export const mounts = (context: Context): Shape<Record<string, Mount>> =>
 const isOneInTheOther = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 
 /** Whether what it shares exists, if it shares anything. */
-function mayBeMounted(
-  { volumes, targets }: Context,
-  { source, service }: Omit<Written, 'source_path'>,
-  node: Node,
-  { path, report }: Place,
-): boolean {
+function mayBeMounted(context: Context, { source, service }: Omit<Written, 'source_path'>, node: Node, { path, report }: Place): boolean {
   if (source === 'service') {
-    const wrong = wrongStorage(targets, service);
+    const wrong = wrongStorage(context, service);
     if (wrong !== undefined) report.error(node.at, path, wrong);
     return wrong === undefined;
   }
-  if (service === null || (source === 'storage' && volumes.has(service))) return true;
+  if (service === null || (source === 'storage' && context.volumes.has(service))) return true;
   if (source === 'storage') {
     report.error(
       node.at,
       path,
-      `Found the service ${quoted(service)}, expected an application: ${nearestFirst(service, [...volumes]).join(', ')}.`,
+      `Found the service ${quoted(service)}, expected an application: ${nearestFirst(service, [...context.volumes]).join(', ')}.`,
     );
     return false;
   }
@@ -83,11 +79,12 @@ function mayBeMounted(
 }
 
 /** What is wrong with itself is said there. */
-function wrongStorage(targets: Context['targets'], service: string | null): string | undefined {
+function wrongStorage({ images, targets }: Context, service: string | null): string | undefined {
   const target = service === null ? undefined : targets.get(service);
   if (target?.kind === 'service' && (target.isStorage || !target.endpoints)) return undefined;
   const found = service === null ? 'a mount of a service without its name' : `the service ${quoted(service)}`;
   const offered = [...targets].flatMap(([name, { isStorage }]) => (isStorage ? name : []));
   const there = offered.length === 0 ? 'there is none' : nearestFirst(service ?? '', offered).join(', ');
-  return `Found ${found}, expected service to name one of the type network-storage: ${there}.`;
+  const types = new Set(images.filter(({ isStorage }) => isStorage).map(({ type }) => nameOfType(type)));
+  return `Found ${found}, expected service to name one of the type ${[...types].join(' or ')}: ${there}.`;
 }

@@ -1,7 +1,7 @@
 /** Three forms of a relationship, made one; what it names exists. */
 import { quoted } from '../message.ts';
 import type { Relationship } from '../model.ts';
-import { nearestFirst } from '../nearest.ts';
+import { nearestFirst } from '../../../../kernel/nearest.ts';
 import { childOf, type Node } from '../node.ts';
 import { mapOf, object, orNull, type Place, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
 import type { Context, Target } from './context.ts';

@@ -1,6 +1,6 @@
 /** What is installed beside an app, and how PHP is set up. */
-import type { PhpExtensions } from '../../../../drivers/images/php.ts';
-import { nameOfType } from '../images.ts';
+import { nameOfType } from '../../../../catalogue/catalogue.ts';
+import type { Extensions } from '../../../../catalogue/runtime.ts';
 import { quoted } from '../message.ts';
 import type { App, Json } from '../model.ts';
 import { childOf, type Node } from '../node.ts';
@@ -22,7 +22,7 @@ import {
   text,
   refined,
 } from '../shape.ts';
-import type { Context } from './context.ts';
+import { type Context, runtimeIn } from './context.ts';
 
 const languages = ['php', 'python', 'python2', 'python3', 'ruby', 'nodejs'];
 
@@ -69,18 +69,18 @@ export const phpRuntime = object(
 /** Only PHP has something to set up. */
 export function runtimeOf(
   type: string,
-  { images }: Context,
+  context: Context,
   found: Read<typeof phpRuntime> | undefined,
   { path, report }: Place,
   node: Node,
 ): App['runtime'] {
-  const name = nameOfType(type);
-  if (name !== 'php') {
-    if (found) report.warn(childOf(node, 'runtime').at, `${path}.runtime`, `"runtime" is ignored: it sets up PHP, and this is ${name}.`);
+  const offered = runtimeIn(context, type)?.extensions;
+  if (!offered) {
+    if (found)
+      report.warn(childOf(node, 'runtime').at, `${path}.runtime`, `"runtime" is ignored: it sets up PHP, and this is ${nameOfType(type)}.`);
     return {};
   }
-  const offered = images.find((image) => image.type === type)?.phpExtensions;
-  if (found && offered) checkExtensions(found, offered, { path: `${path}.runtime`, report }, childOf(node, 'runtime'));
+  if (found) checkExtensions(found, offered, { path: `${path}.runtime`, report }, childOf(node, 'runtime'));
   return (
     found ?? {
       extensions: [],
@@ -93,7 +93,7 @@ export function runtimeOf(
 
 function checkExtensions(
   { extensions, disabled_extensions }: Read<typeof phpRuntime>,
-  { builtIn, usual, others }: PhpExtensions,
+  { builtIn, usual, others }: Extensions,
   { path, report }: Place,
   node: Node,
 ) {

@@ -1,17 +1,31 @@
-/** What services let apps do, from `configuration`: one table of how each kind of service is written, one form of what comes out. */
+/** What services let apps do, from `configuration`: the catalogue says which keys a type has and what follows from them; here they are read. */
+import type { Offer, SaidOfService, ServiceSetting } from '../../../../catalogue/service-configuration.ts';
 import type { Image } from '../images.ts';
 import { quoted } from '../message.ts';
 import type { Privilege, Service, ServiceEndpoint } from '../model.ts';
 import { childOf, type Node } from '../node.ts';
-import { choice, flag, json, list, mapOf, maybe, object, optional, orNull, type Place, type Shape, text, refined } from '../shape.ts';
+import {
+  choice,
+  type Field,
+  flag,
+  json,
+  list,
+  mapOf,
+  maybe,
+  object,
+  optional,
+  orNull,
+  type Place,
+  refined,
+  type Shape,
+  text,
+} from '../shape.ts';
 
 /** What comes out. */
-export type Offer = Pick<Service, 'databases' | 'endpoints' | 'extensions'>;
+type Access = Pick<Service, 'databases' | 'endpoints' | 'extensions'>;
 
-/** They end up in statements: what drivers take, and nothing else. */
+/** They end up in statements: what services take, and nothing else. */
 const accountShape = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,47}$/;
-const ofMysql = /^(?:mysql|information_schema|performance_schema|sys|root)$/i;
-const ofPostgresql = /^(?:postgres|template[01]|pg_.*)$/i;
 const nothing = /^$/;
 
 const databaseName = (reserved: RegExp) =>
@@ -35,7 +49,7 @@ const privileges: Shape<Record<string, Privilege>> = refined(
   },
 );
 
-const endpointsOf = (defaultKey: 'default_schema' | 'default_database', reserved: RegExp): Shape<Record<string, ServiceEndpoint>> =>
+const endpointsOf = (defaultKey: string, reserved: RegExp): Shape<Record<string, ServiceEndpoint>> =>
   refined(
     mapOf(
       object({ [defaultKey]: orNull(text('the name of a database')), privileges: optional(privileges, {}) }),
@@ -49,44 +63,6 @@ const endpointsOf = (defaultKey: 'default_schema' | 'default_database', reserved
   );
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
-const adminOf = (databases: readonly string[]) => Object.fromEntries(databases.map((database) => [database, 'admin' as const]));
-
-type Reader = (node: Node | undefined, place: Place, image: Image) => Offer | undefined;
-
-const read = <T>(shape: Shape<T>, node: Node | undefined, place: Place, otherwise: T): T | undefined =>
-  node ? shape.read(node, place) : otherwise;
-
-/** Either key does away with all defaults. */
-const mysql: Reader = (node, place) => {
-  const shape = object({
-    schemas: maybe(list(databaseName(ofMysql))),
-    endpoints: maybe(endpointsOf('default_schema', /^root$/i)),
-    properties: maybe(mapOf(json, 'a map of properties')),
-    rotate_passwords: maybe(flag),
-  });
-  const found = read(shape, node, place, { schemas: undefined, endpoints: undefined, properties: undefined, rotate_passwords: undefined });
-  if (!found) return undefined;
-  if (!found.schemas && !found.endpoints) {
-    return { databases: ['main'], endpoints: { mysql: { default_database: 'main', privileges: adminOf(['main']) } }, extensions: [] };
-  }
-  return declared({ databases: found.schemas ?? [], endpoints: found.endpoints ?? {}, extensions: [] }, 'schemas', node, place);
-};
-
-/** Databases alone get one endpoint for all of them; endpoints alone get the database `main`. */
-const postgresql: Reader = (node, place, { extensions: offered }) => {
-  const shape = object({
-    databases: maybe(list(databaseName(ofPostgresql))),
-    endpoints: maybe(endpointsOf('default_database', ofPostgresql)),
-    extensions: optional(list(extensionOf(offered)), []),
-  });
-  const found = read(shape, node, place, { databases: undefined, endpoints: undefined, extensions: [] });
-  if (!found) return undefined;
-  const { databases = ['main'], extensions } = found;
-  const implied: Offer['endpoints'] = {
-    [found.databases ? 'main' : 'postgresql']: { default_database: databases[0] ?? null, privileges: adminOf(databases) },
-  };
-  return declared({ databases, endpoints: found.endpoints ?? implied, extensions }, 'databases', node, place);
-};
 
 const extensionOf = (offered: readonly string[] | undefined) =>
   text(
@@ -94,62 +70,69 @@ const extensionOf = (offered: readonly string[] | undefined) =>
     (name) => accountShape.test(name) && (offered?.includes(name) ?? true),
   );
 
-/** Beside its first virtual host, which has always been there. */
-const rabbitmq: Reader = (node, place) => {
-  const found = read(object({ vhosts: optional(list(databaseName(nothing)), []) }), node, place, { vhosts: [] });
-  const databases = ['/', ...new Set(found?.vhosts)];
-  return found && { databases, endpoints: { rabbitmq: { default_database: '/', privileges: adminOf(databases) } }, extensions: [] };
-};
-
-const policies = [
-  'allkeys-lru',
-  'allkeys-lfu',
-  'allkeys-random',
-  'volatile-lru',
-  'volatile-lfu',
-  'volatile-random',
-  'volatile-ttl',
-  'noeviction',
-] as const;
-
-const redis: Reader = (node, place, image) => {
-  const found = read(object({ maxmemory_policy: maybe(choice(...policies)) }), node, place, { maxmemory_policy: undefined });
-  return found && open(image);
-};
-
-const unconfigured: Reader = (node, place, image) => {
-  for (const [key, { at }] of node?.kind === 'map' ? node.entries : []) {
-    place.report.error(at, `${place.path}.${key}`, `Found the key ${quoted(key)}, expected none: ${image.type} has nothing to configure.`);
+function settingShape(setting: ServiceSetting): Shape<unknown> {
+  switch (setting.kind) {
+    case 'choice':
+      return choice(...setting.values);
+    case 'map':
+      return mapOf(json, setting.expected);
+    case 'flag':
+      return flag;
   }
-  return open(image);
-};
+}
+
+/** Undefined: what is written cannot be read, which is reported. */
+export function accessOf(image: Image, node: Node | undefined, place: Place): Access | undefined {
+  const configuration = image.service?.configuration;
+  if (!configuration) {
+    refuseAll(image, node, place);
+    return { ...openTo(image), extensions: [] };
+  }
+  const said: SaidOfService & { extensions?: string[] } = {};
+  const { databases, endpoints, extensions, settings = {}, offer } = configuration;
+  const keys: Record<string, Field<unknown>> = {
+    ...(databases && {
+      [databases.key]: maybe(noted(list(databaseName(databases.reserved ?? nothing)), (names) => (said.databases = names))),
+    }),
+    ...(endpoints && {
+      endpoints: maybe(noted(endpointsOf(endpoints.defaultKey, endpoints.reserved), (found) => (said.endpoints = found))),
+    }),
+    ...(extensions && { extensions: maybe(noted(list(extensionOf(extensions.offered)), (names) => (said.extensions = names))) }),
+    ...Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, maybe(settingShape(setting))])),
+  };
+  if (node && !object(keys).read(node, place)) return undefined;
+  const offered = offer?.(said) ?? openTo(image);
+  refuseUndeclared(offered, databases?.key ?? '', node, place);
+  return { databases: [...new Set(offered.databases)], endpoints: offered.endpoints, extensions: said.extensions ?? [] };
+}
+
+const noted = <T>(shape: Shape<T>, note: (value: T) => void): Shape<T> =>
+  refined(shape, (value) => {
+    note(value);
+    return value;
+  });
+
+function refuseAll({ type }: Image, node: Node | undefined, { path, report }: Place) {
+  for (const [key, { at }] of node?.kind === 'map' ? node.entries : []) {
+    report.error(at, `${path}.${key}`, `Found the key ${quoted(key)}, expected none: ${type} has nothing to configure.`);
+  }
+}
 
 /** Without accounts: its own endpoint lets everybody in. */
-const open = ({ endpoint }: Image): Offer => ({
+const openTo = ({ service }: Image): Offer => ({
   databases: [],
-  endpoints: endpoint === undefined ? {} : { [endpoint]: { default_database: null, privileges: {} } },
-  extensions: [],
+  endpoints: service ? { [service.relationship.rel]: { default_database: null, privileges: {} } } : {},
 });
 
-/** By the endpoint of the type, which those that are alike have in common. */
-const readers: Readonly<Record<string, Reader>> = { mysql, postgresql, rabbitmq, redis, valkey: redis };
-
-export const offerOf: (image: Image, node: Node | undefined, place: Place) => Offer | undefined = (image, node, place) =>
-  (readers[image.endpoint ?? ''] ?? unconfigured)(node, place, image);
-
 /** What endpoints mention is among the databases. */
-function declared(offer: Offer, key: string, node: Node | undefined, { path, report }: Place): Offer {
-  for (const [name, { default_database, privileges: wanted }] of Object.entries(offer.endpoints)) {
+function refuseUndeclared({ databases, endpoints }: Offer, key: string, node: Node | undefined, { path, report }: Place) {
+  for (const [name, { default_database, privileges: wanted }] of Object.entries(endpoints)) {
     const unknown = [...Object.keys(wanted), ...(default_database === null ? [] : [default_database])].find(
-      (one) => !offer.databases.includes(one),
+      (one) => !databases.includes(one),
     );
     if (unknown === undefined || !node) continue;
     const { at } = childOf(childOf(node, 'endpoints'), name);
-    report.error(
-      at,
-      `${path}.endpoints.${name}`,
-      `Found ${quoted(unknown)}, expected one of ${key}: ${offer.databases.join(', ') || 'there are none'}.`,
-    );
+    const expected = `expected one of ${key}: ${databases.join(', ') || 'there are none'}`;
+    report.error(at, `${path}.endpoints.${name}`, `Found ${quoted(unknown)}, ${expected}.`);
   }
-  return { ...offer, databases: [...new Set(offer.databases)] };
 }

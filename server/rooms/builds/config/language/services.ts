@@ -1,5 +1,5 @@
 /** The keys of a service; what its configuration says becomes databases, endpoints and extensions, whatever the type calls them. */
-import { nameOfType } from '../images.ts';
+import { nameOfType } from '../../../../catalogue/catalogue.ts';
 import { quoted } from '../message.ts';
 import { containerProfiles, type Json, type Service, sizes } from '../model.ts';
 import { childOf, type Node } from '../node.ts';
@@ -20,7 +20,7 @@ import {
 } from '../shape.ts';
 import { type Context, imageType } from './context.ts';
 import { hint } from './instance.ts';
-import { offerOf } from './service-access.ts';
+import { accessOf } from './service-access.ts';
 import { wrongName } from './values.ts';
 
 /** As it is, with where it stands; its type decides how it is read. */
@@ -49,8 +49,8 @@ export const service = (context: Context, name: string): Shape<Service> =>
       else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
     }
     const image = context.images.find(({ type }) => type === found.type);
-    const offer = image && offerOf(image, configuration?.node, configuration?.place ?? { path: `${path}.configuration`, report });
-    return offer && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...offer };
+    const access = image && accessOf(image, configuration?.node, configuration?.place ?? { path: `${path}.configuration`, report });
+    return access && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...access };
   });
 
 function configurationOf(node: Node | undefined): Record<string, Json> {
@@ -60,7 +60,7 @@ function configurationOf(node: Node | undefined): Record<string, Json> {
 
 /** What a relationship that names no endpoint gets: the type's own, or the only one there is. */
 export function defaultEndpointOf(context: Context, { type, endpoints }: Pick<Service, 'type' | 'endpoints'>): string | undefined {
-  const own = context.images.find((image) => image.type === type)?.endpoint;
+  const own = context.images.find((image) => image.type === type)?.service?.relationship.rel;
   const names = Object.keys(endpoints);
   return own !== undefined && names.includes(own) ? own : names.length === 1 ? names[0] : undefined;
 }

@@ -34,7 +34,7 @@ export const task = (context: Context, name: string): Shape<Task> =>
     ({ runtime, build: ownBuild, ...found }, place, node) => ({
       name,
       ...found,
-      build: buildOf(found.type, ownBuild, place, node),
+      build: buildOf(found.type, context, ownBuild, place, node),
       runtime: runtimeOf(found.type, context, runtime, place, node),
     }),
   );

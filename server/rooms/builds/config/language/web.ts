@@ -17,7 +17,7 @@ import {
   text,
   refined,
 } from '../shape.ts';
-import type { Context } from './context.ts';
+import { type Context, runtimeIn } from './context.ts';
 import { overrideFields } from './instance.ts';
 import { byteSize, command, duration, innerPath, regularExpression } from './values.ts';
 
@@ -104,28 +104,24 @@ export const web = (context: Context) =>
   );
 
 /** With the defaults of its type. */
-export const webOf = (
-  type: string,
-  { scriptsByDefault }: Context,
-  { commands, upstream, locations }: Read<ReturnType<typeof web>>,
-): Web => {
-  const isPhp = type.startsWith('php:');
+export const webOf = (type: string, context: Context, { commands, upstream, locations }: Read<ReturnType<typeof web>>): Web => {
+  const fastcgi = runtimeIn(context, type)?.fastcgi;
   const all: Location = {
     root: null,
     index: null,
     rules: {},
     request_buffering: bufferingByDefault,
     expires: '-1s',
-    passthru: isPhp ? '/index.php' : true,
-    scripts: scriptsByDefault,
+    passthru: fastcgi?.script ?? true,
+    scripts: context.scriptsByDefault,
     allow: true,
     headers: {},
   };
   return {
     commands,
     upstream: {
-      socket_family: upstream?.socket_family ?? (isPhp ? 'unix' : 'tcp'),
-      protocol: upstream?.protocol ?? (isPhp ? 'fastcgi' : 'http'),
+      socket_family: upstream?.socket_family ?? (fastcgi ? 'unix' : 'tcp'),
+      protocol: upstream?.protocol ?? (fastcgi ? 'fastcgi' : 'http'),
     },
     locations: Object.keys(locations).length > 0 ? locations : { '/': all },
     move_to_root: false,

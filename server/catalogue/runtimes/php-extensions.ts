@@ -2,7 +2,8 @@
  * Extensions of PHP: those that are in it, those that are loaded unless somebody says otherwise, and those that are there for who asks. Each has a
  * folder with the setting that loads it, and PHP is told the folders to look in: what an app has is a variable, in builds, at work and in hooks.
  */
-import type { DebianPackages, Files } from './recipe.ts';
+import type { DebianPackages, Files } from '../../drivers/images/recipe.ts';
+import type { ChosenExtensions } from '../runtime.ts';
 
 /** In the program itself: always there. */
 const builtIn = 'date filter hash json libxml openssl pcntl pcre random session sodium spl standard zlib'.split(' ');
@@ -48,13 +49,7 @@ const usualNames: readonly string[] = Object.values(usual).flat();
 /** In the order in which they are loaded. */
 const loadable = [...usualNames, ...others];
 
-export interface PhpExtensions {
-  builtIn: readonly string[];
-  usual: readonly string[];
-  others: readonly string[];
-}
-
-export const phpExtensions: PhpExtensions = { builtIn, usual: usualNames, others };
+export const phpExtensions = { builtIn, usual: usualNames, others };
 
 const folder = '/usr/local/share/php-extensions';
 const zendExtensions = new Set(['opcache', 'xdebug']);
@@ -80,13 +75,8 @@ export function phpLayers(version: string): (DebianPackages | Files)[] {
   ];
 }
 
-interface Chosen {
-  extensions: readonly { name: string }[];
-  disabled_extensions: readonly string[];
-}
-
 /** What PHP is told as PHP_INI_SCAN_DIR. What another one needs stays, whatever is said of it. */
-export function phpScanPath({ extensions, disabled_extensions }: Chosen): string {
+export function phpScanPath({ extensions, disabled_extensions }: ChosenExtensions): string {
   const chosen = [...usualNames.filter((name) => !disabled_extensions.includes(name)), ...extensions.map(({ name }) => name)];
   const wanted = new Set<string>();
   for (const name of chosen) addWithNeeds(wanted, name);

@@ -1,9 +1,11 @@
+import { bookworm, packages } from '../debian.ts';
+import type { ServiceEntry } from '../entry.ts';
 import { mebibytes, type Service } from '../service.ts';
 
 /** The rest is for connections and the index. */
 const shareOfMemory = 0.8;
 
-export const memcached: Service = {
+const service: Service = {
   ports: [11211],
   keepsData: false,
   writable: ['/tmp', '/run'],
@@ -24,5 +26,11 @@ export const memcached: Service = {
   quiesce: [],
   resume: [],
   stop: { signal: 'SIGTERM', secondsMax: 10 },
-  relationship: { rel: 'memcached', scheme: 'memcached', port: 11211, query: {} },
+  relationship: { rel: 'memcached', scheme: 'memcached', port: 11211 },
+};
+
+export const memcached: ServiceEntry = {
+  versions: [bookworm.version('1.6', packages('memcached'))],
+  profile: 'BALANCED',
+  service,
 };

@@ -1,11 +1,12 @@
 /**
- * Redis and Valkey: a cache that forgets with its container, or a store with a log of every write in its volume. Clients expect them to have no
- * password; only their environment's network reaches them.
+ * What Redis and what came of it have in common: a cache that forgets with its container, or a store with a log of every write in its volume. Clients
+ * expect them to have no password; only their environment's network reaches them.
  */
+import type { ServiceConfiguration } from '../service-configuration.ts';
 import { dataFolder, mebibytes, type Service, type ServiceCommand, type ServiceSettings } from '../service.ts';
 
+/** What is forgotten first where memory is full. */
 const policies = [
-  'noeviction',
   'allkeys-lru',
   'allkeys-lfu',
   'allkeys-random',
@@ -13,14 +14,16 @@ const policies = [
   'volatile-lfu',
   'volatile-random',
   'volatile-ttl',
+  'noeviction',
 ];
+const usualPolicy = 'allkeys-lru';
+
+const configuration: ServiceConfiguration = { settings: { maxmemory_policy: { kind: 'choice', values: policies } } };
 
 /** The rest is for copies of pages that change while it saves, and for buffers of clients. */
 const shareOfMemory = 0.75;
 
-type Program = 'redis' | 'valkey';
-
-export const cacheOf = (program: Program): Service => ({
+export const cacheOf = (program: string): Service => ({
   ...shared(program),
   keepsData: false,
   start: (settings) => start(program, settings, { dir: '/run', save: '', appendonly: 'no' }),
@@ -28,7 +31,7 @@ export const cacheOf = (program: Program): Service => ({
   resume: [],
 });
 
-export const storeOf = (program: Program): Service => ({
+export const storeOf = (program: string): Service => ({
   ...shared(program),
   keepsData: true,
   start: (settings) => start(program, settings, { dir: dataFolder, save: '', appendonly: 'yes', appendfsync: 'everysec' }),
@@ -37,7 +40,7 @@ export const storeOf = (program: Program): Service => ({
   resume: [changeSetting(program, 'appendfsync', 'everysec')],
 });
 
-const shared = (program: Program) =>
+const shared = (program: string) =>
   ({
     ports: [6379],
     writable: ['/tmp', '/run'],
@@ -46,20 +49,25 @@ const shared = (program: Program) =>
     probe: { kind: 'command', argv: [`${program}-cli`, '-e', 'ping'], secondsMax: 60 },
     stop: { signal: 'SIGTERM', secondsMax: 15 },
     relationship: { rel: program, scheme: program, port: 6379, query: {} },
+    configuration,
   }) as const;
 
-function start(program: Program, { limits, configuration }: ServiceSettings, persistence: Record<string, string>): [string, ...string[]] {
+function start(
+  program: string,
+  { limits, configuration: written }: ServiceSettings,
+  persistence: Record<string, string>,
+): [string, ...string[]] {
   const options = {
     bind: '*',
     'protected-mode': 'no',
     daemonize: 'no',
     maxmemory: `${mebibytes(limits.memoryBytes * shareOfMemory)}mb`,
-    'maxmemory-policy': policies.find((policy) => policy === configuration['maxmemory_policy']) ?? 'allkeys-lru',
+    'maxmemory-policy': policies.find((policy) => policy === written['maxmemory_policy']) ?? usualPolicy,
     ...persistence,
   };
   return [`${program}-server`, ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])];
 }
 
-const changeSetting = (program: Program, name: string, value: string): ServiceCommand => ({
+const changeSetting = (program: string, name: string, value: string): ServiceCommand => ({
   argv: [`${program}-cli`, '-e', 'config', 'set', name, value],
 });

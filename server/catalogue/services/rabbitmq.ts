@@ -2,9 +2,12 @@
  * RabbitMQ keeps its data under the name of its node, so the name is the same everywhere and a clone finds it. Its administration (Erlang's own
  * protocol) listens inside the container only.
  */
+import { bookworm, packages } from '../debian.ts';
+import type { ServiceEntry } from '../entry.ts';
+import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
 import { type Access, checkNames, dataFolder, type Privilege, type Service } from '../service.ts';
 
-export const rabbitmqFiles = {
+const files = {
   '/etc/rabbitmq/rabbitmq.conf': [
     'listeners.tcp.default = 5672',
     'loopback_users = none',
@@ -25,7 +28,18 @@ const permissionsOf: Record<Privilege, string> = {
   admin: '{<<".*">>, <<".*">>, <<".*">>}',
 };
 
-export const rabbitmq: Service = {
+/** It has always been there. */
+const firstHost = '/';
+
+const configuration: ServiceConfiguration = {
+  databases: { key: 'vhosts' },
+  offer: ({ databases: others = [] }) => {
+    const databases = [...new Set([firstHost, ...others])];
+    return { databases, endpoints: { rabbitmq: adminEndpoint(databases) } };
+  },
+};
+
+const service: Service = {
   ports: [5672],
   keepsData: true,
   writable: ['/tmp', '/run'],
@@ -53,7 +67,14 @@ export const rabbitmq: Service = {
   quiesce: [],
   resume: [],
   stop: { signal: 'SIGTERM', secondsMax: 60 },
-  relationship: { rel: 'rabbitmq', scheme: 'amqp', port: 5672, defaultAccount: { name: 'main', database: '/' }, query: {} },
+  relationship: { rel: 'rabbitmq', scheme: 'amqp', port: 5672, defaultAccount: { name: 'main', database: firstHost }, query: {} },
+  configuration,
+};
+
+export const rabbitmq: ServiceEntry = {
+  versions: [bookworm.version('3.10', packages('rabbitmq-server'), { kind: 'files', files })],
+  profile: 'HIGH_MEMORY',
+  service,
 };
 
 const bytes = (text: string) => `<<${[...Buffer.from(text)].join(',')}>>`;

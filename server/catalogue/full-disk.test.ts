@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../testing/images.ts';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
 import { catalogue, entryOf } from './catalogue.ts';
 import { dataFolder } from './service.ts';
 

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../testing/images.ts';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
 import { catalogue, entryOf, typesOf } from './catalogue.ts';
 import { type Account, dataFolder, type Service, type ServiceCommand } from './service.ts';
-import { openAmqp } from '../../testing/amqp.ts';
+import { openAmqp } from '../testing/amqp.ts';
 
 const buildMillisecondsMax = 600_000;
 

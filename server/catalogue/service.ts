@@ -1,10 +1,12 @@
 /**
- * What the catalogue says of a service beside its image: how it is set up, started, told who may do what, and made ready for a snapshot.
+ * What the catalogue says of a service beside its image: what people may configure, how it is set up, started, told who may do what, and made ready for a
+ * snapshot, and what apps are told of it.
  *
  * Nothing here runs anything. Commands are for `Runtime.exec` or for a container of their own, as the image's user `app`; all can be run twice.
  * Passwords travel by standard input only: arguments can be seen by every process of the container.
  */
-import type { Limits, Probe } from '../runtime/runtime.ts';
+import type { Limits, Probe } from '../drivers/runtime/runtime.ts';
+import type { ServiceConfiguration } from './service-configuration.ts';
 
 /** The user of every image. Volumes belong to it. */
 export const appUser = { uid: 1000, gid: 1000 } as const;
@@ -16,6 +18,8 @@ export interface Service {
   ports: readonly [number, ...number[]];
   /** Whether it has a volume; what it keeps is gone with the container otherwise. */
   keepsData: boolean;
+  /** MB of the smallest volume it can start with, where that is more than what is usual. */
+  diskMin?: number;
   /** Folders for what is gone with the container. */
   writable: readonly string[];
   env: Readonly<Record<string, string>>;
@@ -33,6 +37,8 @@ export interface Service {
   resume: readonly ServiceCommand[];
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
   relationship: RelationshipShape;
+  /** Undefined: there is nothing to configure. */
+  configuration?: ServiceConfiguration;
 }
 
 export interface ServiceCommand {
@@ -43,17 +49,17 @@ export interface ServiceCommand {
 export interface ServiceSettings {
   /** To divide its memory by. */
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
-  /** From `configuration` of the service: `maxmemory_policy` of redis, `properties` of mariadb. Values are checked where they are used. */
+  /** As people wrote it. Values are checked where they are used. */
   configuration: Readonly<Record<string, unknown>>;
 }
 
 export type Privilege = 'ro' | 'rw' | 'admin';
 
 export interface Access {
-  /** Databases of PostgreSQL, schemas of MariaDB, virtual hosts of RabbitMQ. */
+  /** Databases, schemas or virtual hosts: whatever the type calls them. */
   databases: readonly string[];
   accounts: readonly Account[];
-  /** Of PostgreSQL, in every database. */
+  /** In every database. */
   extensions?: readonly string[];
 }
 
@@ -72,16 +78,20 @@ export interface RelationshipShape {
   port: number;
   /** What the default endpoint gets; undefined where there are no accounts. */
   defaultAccount?: { name: string; database: string };
-  query: Readonly<Record<string, unknown>>;
+  /** Names of its own, which no account gets. */
+  reservedAccounts?: RegExp;
+  /** Undefined: there is nothing to sign in to and nothing to choose, so that apps are told its address alone. */
+  query?: Readonly<Record<string, unknown>>;
 }
 
 /** `path`: the database of the endpoint, null where it has none. */
 export function relationshipOf(shape: RelationshipShape, account?: Pick<Account, 'name' | 'password'>, path: string | null = null) {
   const { rel, scheme, port, query } = shape;
-  return { rel, scheme, port, username: account?.name ?? null, password: account?.password ?? null, path, query, fragment: null };
+  if (!query) return { rel, scheme, port, fragment: null };
+  return { rel, username: account?.name ?? null, password: account?.password ?? null, scheme, port, path, query, fragment: null };
 }
 
-/** `/` is the first virtual host of RabbitMQ. */
+/** `/` is the first virtual host of a message broker. */
 const nameShape = /^(?:[A-Za-z0-9_][A-Za-z0-9_-]{0,47}|\/)$/;
 
 /** Names come from people's files; they end up in statements. */

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canRunContainers, openTestContainers, type TestContainers, testImagesFolder, whyNoContainers } from '../../testing/images.ts';
-import { authorityVariables } from '../authorities.ts';
-import { openImages } from './cached-images.ts';
-import { catalogue, entryOf, isStorage, typesOf } from './catalogue.ts';
-import { phpExtensions, phpScanPath } from './php.ts';
+import { canRunContainers, openTestContainers, type TestContainers, testImagesFolder, whyNoContainers } from '../testing/images.ts';
+import { authorityVariables } from '../drivers/authorities.ts';
+import { openImages } from '../drivers/images/cached-images.ts';
+import { catalogue, runtimeOfType, typesOf } from './catalogue.ts';
+import { phpExtensions, phpScanPath } from './runtimes/php-extensions.ts';
 
 const buildMillisecondsMax = 600_000;
 
@@ -106,7 +106,7 @@ const programs: Record<string, Program> = {
   },
 };
 
-const runtimeTypes = typesOf(catalogue).filter((type) => !entryOf(catalogue, type).entry.service && !isStorage(type));
+const runtimeTypes = typesOf(catalogue).filter(runtimeOfType);
 
 describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
   let containers: TestContainers;
@@ -125,7 +125,7 @@ describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
       if (!program) return;
       const { layers } = await containers.images.ensure(type);
       const container = `app-${type.replace(/[^a-z0-9]/g, '-')}`;
-      const { env = {} } = entryOf(catalogue, type).entry;
+      const env = runtimeOfType(type)?.env;
       await containers.start({ name: container, layers, argv: ['sleep', 'infinity'], env: { HOME: '/tmp', LANG: 'C.UTF-8', ...env } });
       const say = async (argv: string[], stdin = '') => {
         const [command = '', ...args] = argv;

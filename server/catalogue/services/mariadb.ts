@@ -1,4 +1,7 @@
 /** Inside the container the user `app` is MariaDB's administrator, by its socket; over the network there are only the accounts that were asked for. */
+import { bookworm, packages } from '../debian.ts';
+import type { ServiceEntry } from '../entry.ts';
+import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
 import {
   type Access,
   type Account,
@@ -40,7 +43,18 @@ const properties = new Set([
   'log_bin',
 ]);
 
-export const mariadb: Service = {
+/** Either key does away with all defaults. */
+const configuration: ServiceConfiguration = {
+  databases: { key: 'schemas', reserved: /^(?:mysql|information_schema|performance_schema|sys|root)$/i },
+  endpoints: { defaultKey: 'default_schema', reserved: /^root$/i },
+  settings: { properties: { kind: 'map', expected: 'a map of properties' }, rotate_passwords: { kind: 'flag' } },
+  offer: ({ databases, endpoints }) =>
+    databases || endpoints
+      ? { databases: databases ?? [], endpoints: endpoints ?? {} }
+      : { databases: ['main'], endpoints: { mysql: adminEndpoint(['main']) } },
+};
+
+const service: Service = {
   ports: [3306],
   keepsData: true,
   writable: ['/tmp', '/run'],
@@ -61,7 +75,7 @@ export const mariadb: Service = {
     { argv: ['mv', '--no-target-directory', '--', `${data}.new`, data] },
   ],
   initialised: 'mysql/mysql',
-  start: ({ limits, configuration }) => [
+  start: ({ limits, configuration: written }) => [
     'mariadbd',
     '--no-defaults',
     `--datadir=${data}`,
@@ -77,7 +91,7 @@ export const mariadb: Service = {
     '--key-buffer-size=8M',
     '--aria-pagecache-buffer-size=8M',
     '--performance-schema=off',
-    ...propertyArguments(configuration['properties']),
+    ...propertyArguments(written['properties']),
   ],
   probe: { kind: 'command', argv: ['mariadb', '--no-defaults', `--socket=${socket}`, '--execute=select 1'], secondsMax: 60 },
   access: (access) => {
@@ -95,6 +109,14 @@ export const mariadb: Service = {
     defaultAccount: { name: 'user', database: 'main' },
     query: { is_master: true },
   },
+  configuration,
+};
+
+export const mariadb: ServiceEntry = {
+  versions: [bookworm.version('10.11', packages('mariadb-server-core', 'mariadb-client-core', 'mariadb-client'))],
+  profile: 'HIGH_MEMORY',
+  service,
+  clients: { packages: ['mariadb-client'] },
 };
 
 /** `default_charset` and `default_collation` are names of the configuration language, the others are MariaDB's own. */

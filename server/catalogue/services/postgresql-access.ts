@@ -1,131 +1,8 @@
 /**
- * Each database belongs to a role of its own that nobody signs in as; accounts are members of it (`admin`), or of the roles that may write or
- * read what it owns. Accounts own nothing, so they come and go, and change their passwords, without a trace in the data.
+ * Who may do what in PostgreSQL. Each database belongs to a role of its own that nobody signs in as; accounts are members of it (`admin`), or of the roles that
+ * may write or read what it owns. Accounts own nothing, so they come and go, and change their passwords, without a trace in the data.
  */
-import {
-  type Access,
-  type Account,
-  checkNames,
-  dataFolder,
-  mebibytes,
-  type Privilege,
-  type Service,
-  type ServiceCommand,
-} from '../service.ts';
-
-const cluster = `${dataFolder}/cluster`;
-const bin = '/usr/local/postgresql/bin';
-/** Debian's; that of PostgreSQL 15 speaks with all of them. */
-const clientBin = '/usr/lib/postgresql/15/bin';
-const socketFolder = '/run';
-
-/** Only the platform gets at the socket, through the container; everybody else shows a password. */
-export const postgresqlFiles = {
-  '/etc/postgresql/pg_hba.conf':
-    'local all postgres trust\nlocal all all scram-sha-256\nhost all postgres all reject\nhost all all all scram-sha-256\n',
-};
-
-/**
- * A clone, or what a kill left, names the process that had the data before; inside another container some other process has that number, and
- * PostgreSQL would take it for the owner. Nobody else has the volume: one container at a time does.
- */
-const forgetOwner = `rm -f -- ${cluster}/postmaster.pid`;
-
-/**
- * A file that only takes room. PostgreSQL does not start on a full disk, since even to find out how it ended it writes: then this goes, and what is there can
- * be read and dumped, but not added to, until there is room for it again. Then PostgreSQL ends, and is started as usual.
- */
-const reserve = `${dataFolder}/reserve`;
-const [reserveSize, roomSize, lookSeconds] = ['32MiB', '16MiB', 5];
-const startScript = `
-has_room() {
-  fallocate --length ${reserveSize} ${reserve} 2>/dev/null && fallocate --length ${roomSize} ${reserve}.room 2>/dev/null
-  set -- $?
-  rm -f -- ${reserve}.room
-  return "$1"
-}
-${forgetOwner} || exit
-if has_room; then exec "$@"; fi
-echo 'The disk is full: the data can be read and dumped, not changed. Give it more disk; it can be changed again by itself then.' >&2
-rm -f -- ${reserve}
-sync --file-system ${dataFolder}
-( ( until has_room; do rm -f -- ${reserve}; sleep ${lookSeconds}; done; kill -INT $$ ) & )
-exec "$@" -c default_transaction_read_only=on
-`;
-
-const psql = (sql: string): ServiceCommand => ({
-  argv: [
-    `${clientBin}/psql`,
-    '--no-psqlrc',
-    '--quiet',
-    '--set=ON_ERROR_STOP=1',
-    `--host=${socketFolder}`,
-    '--username=postgres',
-    'postgres',
-  ],
-  stdin: sql,
-});
-
-export const postgresql: Service = {
-  ports: [5432],
-  keepsData: true,
-  writable: ['/tmp', '/run'],
-  env: {},
-  initialise: [
-    { argv: ['rm', '-rf', '--', `${cluster}.new`] },
-    {
-      argv: [
-        `${bin}/initdb`,
-        `--pgdata=${cluster}.new`,
-        '--username=postgres',
-        '--encoding=UTF8',
-        '--locale=C.UTF-8',
-        '--data-checksums',
-        '--auth=reject',
-        '--no-instructions',
-      ],
-    },
-    { argv: ['mv', '--no-target-directory', '--', `${cluster}.new`, cluster] },
-  ],
-  initialised: 'cluster/PG_VERSION',
-  start: ({ limits }) => {
-    const memory = mebibytes(limits.memoryBytes);
-    const settings = {
-      listen_addresses: '*',
-      unix_socket_directories: socketFolder,
-      hba_file: '/etc/postgresql/pg_hba.conf',
-      password_encryption: 'scram-sha-256',
-      shared_buffers: `${Math.max(16, Math.floor(memory / 4))}MB`,
-      effective_cache_size: `${Math.max(32, Math.floor(memory / 2))}MB`,
-      max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
-      // In /dev/shm, not among the data: whoever reads needs it also where the disk is full.
-      dynamic_shared_memory_type: 'posix',
-      // After a crash the container starts again, and with it what is done about a full disk; PostgreSQL by itself would try for ever.
-      restart_after_crash: 'off',
-      // Volumes are copy-on-write: writing into old segments saves nothing, and all that is kept for it would be in every backup.
-      wal_recycle: 'off',
-      wal_init_zero: 'off',
-      log_destination: 'stderr',
-    };
-    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    return ['dash', '-c', startScript, 'start', `${bin}/postgres`, '-D', cluster, ...options];
-  },
-  probe: { kind: 'command', argv: [`${clientBin}/pg_isready`, '--quiet', `--host=${socketFolder}`], secondsMax: 60 },
-  access: (access) => {
-    checkNames(access);
-    return [psql(accessStatements(access))];
-  },
-  quiesce: [psql('checkpoint;\n')],
-  resume: [],
-  stop: { signal: 'SIGINT', secondsMax: 30 },
-  relationship: {
-    rel: 'postgresql',
-    scheme: 'pgsql',
-    port: 5432,
-    defaultAccount: { name: 'main', database: 'main' },
-    query: { is_master: true },
-  },
-};
+import type { Access, Account, Privilege } from '../service.ts';
 
 const literal = (text: string) => `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
 const escapedLiteral = (text: string) => `E${literal(text)}`;
@@ -136,7 +13,8 @@ const list = (names: readonly string[]) => (names.length === 0 ? `('')` : `(${na
 const roleOf = (database: string, privilege: Privilege) => `${privilege}:${database}`;
 const privileges: readonly Privilege[] = ['admin', 'rw', 'ro'];
 
-function accessStatements({ databases, accounts, extensions = [] }: Access): string {
+/** For psql, as the administrator. */
+export function accessStatements({ databases, accounts, extensions = [] }: Access): string {
   const groups = databases.flatMap((database) => privileges.map((privilege) => roleOf(database, privilege)));
   const names = accounts.map(({ name }) => name);
   return [

@@ -1,0 +1,33 @@
+/** Layers that images of several runtimes have in common, so that each is built once. */
+import type { DebianPackages, Recipe } from '../drivers/images/recipe.ts';
+import { packages } from './debian.ts';
+import type { Clients } from './entry.ts';
+import { loginFiles } from './login-files.ts';
+import { services } from './services.ts';
+
+const clients: readonly Clients[] = Object.values(services).flatMap((entry) => ('clients' in entry && entry.clients) || []);
+/** Types that are made from the same programs have the same clients. Sorted, so that the order of types makes no other layer. */
+const clientPackages = [...new Set(clients.flatMap((each) => each.packages))].toSorted();
+const clientRecipes = [...new Set(clients.flatMap((each) => each.recipes ?? []))];
+
+/** What hooks of apps call, whatever they are written in, and what `upsun db:dump` and the like call in them. */
+export const appTools: DebianPackages = packages(
+  ...(['git', 'openssh-client', 'curl', 'wget', 'unzip', 'zip', 'xz-utils', 'bzip2', 'patch', 'rsync', 'jq', 'less', 'procps'] as const),
+  'vim-tiny',
+  ...clientPackages,
+  'sqlite3',
+);
+
+/** What people who come over SSH need beside the tools; layers that all runtimes share, above whatever they have. */
+export const sshTools: readonly Recipe[] = [
+  ...clientRecipes,
+  { kind: 'debian-packages', packages: ['openssh-sftp-server'], only: ['/usr/lib/openssh/sftp-server'] },
+  { kind: 'files', files: loginFiles },
+];
+
+/** What packages with native parts are built with. Python is here because node-gyp is written in it. */
+export const compilers: DebianPackages = packages(
+  ...(['gcc', 'g++', 'make', 'pkg-config', 'libc6-dev'] as const),
+  ...(['python3', 'python3-dev', 'python3-venv', 'python3-pip', 'python3-setuptools'] as const),
+  ...(['libssl-dev', 'zlib1g-dev', 'libpq-dev', 'libmariadb-dev', 'libffi-dev', 'libyaml-dev', 'libxml2-dev', 'libxslt1-dev'] as const),
+);

@@ -1,0 +1,31 @@
+/** Everything that an app or a service can be. Recipes that are the same are built once and shared, so what several types need is in layers of its own. */
+import { nameOfType } from '../drivers/images/image-types.ts';
+import type { ContainerProfile, Entry } from './entry.ts';
+import type { Runtime } from './runtime.ts';
+import { runtimes } from './runtimes.ts';
+import type { Service } from './service.ts';
+import { services } from './services.ts';
+
+export { entryOf, nameOfType, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
+
+export type Catalogue = Readonly<Record<string, CatalogueEntry>>;
+
+/** A runtime, a service that runs, or storage: one of the three. */
+export interface CatalogueEntry extends Entry {
+  runtime?: Runtime;
+  service?: Service;
+  isStorage?: true;
+}
+
+export const catalogue: Catalogue = { ...runtimes, ...services };
+
+const entryNamed = (type: string): CatalogueEntry | undefined => {
+  const name = nameOfType(type);
+  return Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
+};
+
+/** Each of a type such as `nodejs:24`, whatever the version; undefined where it is none of that, or not of the catalogue any more. */
+export const runtimeOfType = (type: string): Runtime | undefined => entryNamed(type)?.runtime;
+export const serviceOfType = (type: string): Service | undefined => entryNamed(type)?.service;
+export const usualProfileOf = (type: string): ContainerProfile | undefined => entryNamed(type)?.profile;
+export const isStorage = (type: string): boolean => entryNamed(type)?.isStorage ?? false;

