@@ -1,3 +1,4 @@
+/** PostgreSQL, of npm, since Debian has one version of it; with its data it survives a full disk and being cloned while it writes. */
 import type { NpmPackages, Recipe } from '../../drivers/images/recipe.ts';
 import { bookworm, packages } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';

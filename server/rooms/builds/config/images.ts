@@ -10,6 +10,12 @@ export interface Image extends Pick<CatalogueEntry, 'runtime' | 'service' | 'isS
 export const isForServices = ({ runtime }: Image) => runtime === undefined;
 
 export const imagesOf = (catalogue: Catalogue): Image[] =>
-  Object.entries(catalogue).flatMap(([name, { versions, profile: _, ...entry }]) =>
-    versions.map(({ version, recipes: __, ...row }) => ({ ...entry, ...row, type: `${name}:${version}` })),
+  Object.entries(catalogue).flatMap(([name, { versions, runtime, service, isStorage }]) =>
+    versions.map(({ version, isDeprecated }) => ({
+      type: `${name}:${version}`,
+      ...(runtime && { runtime }),
+      ...(service && { service }),
+      ...(isStorage && { isStorage }),
+      ...(isDeprecated && { isDeprecated }),
+    })),
   );
