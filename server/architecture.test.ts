@@ -32,12 +32,19 @@ const imports = everyImport
 const roomOf = (path: string) => path.match(/^rooms\/([^/]+)\//)?.[1];
 const isTest = (file: string) => /\.test\.ts$|(^|\/)testing\/|(^|\/)(test-[^/]+|conformance)\.ts$/.test(file);
 
-test('a room is entered through the doors that are for others: public.ts and work.ts', () => {
+/** The life cycle of a room's noun is a table that every room may read, also those above it. */
+const isLifeCycle = (path: string) => /^rooms\/[^/]+\/life-cycle\.ts$/.test(path);
+
+test('a room is entered through the doors that are for others: public.ts, work.ts and life-cycle.ts', () => {
   const trespassing = imports.filter(({ file, to }) => {
     const into = roomOf(to);
-    return into && into !== roomOf(file) && !/\/(public|work|room)\.ts$/.test(to);
+    return into && into !== roomOf(file) && !/\/(public|work|room)\.ts$/.test(to) && !isLifeCycle(to);
   });
   expect(trespassing).toEqual([]);
+});
+
+test('a life cycle needs nothing but the kernel, so that whoever reads it loads no room', () => {
+  expect(imports.filter(({ file, to }) => isLifeCycle(file) && to !== 'kernel/life-cycle.ts')).toEqual([]);
 });
 
 test('room.ts is for rooms.ts alone', () => {
@@ -53,7 +60,9 @@ test('a room uses only rooms above it in the list of rooms.ts, also of their typ
   );
   const order = [...text.matchAll(/^ {2}(\w+),$/gm)].map(([, name = '']) => folderOf.get(name));
   expect(order.length).toBe(rooms.length);
-  const standing = imports.filter(({ file, to }) => !isTest(file) && roomOf(file) && roomOf(to) && roomOf(file) !== roomOf(to));
+  const standing = imports.filter(
+    ({ file, to }) => !isTest(file) && roomOf(file) && roomOf(to) && roomOf(file) !== roomOf(to) && !isLifeCycle(to),
+  );
   expect(standing.length).toBeGreaterThan(100);
   expect(standing.filter(({ file, to }) => order.indexOf(roomOf(to)) >= order.indexOf(roomOf(file)))).toEqual([]);
 });
