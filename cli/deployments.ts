@@ -6,7 +6,7 @@ import type { Db } from '../server/kernel/sql.ts';
 import { actorById } from '../server/rooms/activities/public.ts';
 import { earlierDeployments } from '../server/rooms/deployments/public.ts';
 import { environmentById } from '../server/rooms/environments/public.ts';
-import { startRollback } from '../server/rooms/environments/work.ts';
+import { startVerbAs } from '../server/rooms/environments/work.ts';
 import { withDatabase } from './database.ts';
 
 const lookMilliseconds = 300;
@@ -32,7 +32,7 @@ export const rollBack = async ([project = '', environment = '', deployment]: str
     const { activity } = await db
       .transaction()
       .execute(async (tx) =>
-        startRollback(tx, config.domain, { project_id: project, id: environment }, { deployment }, await actorById(tx, null)),
+        startVerbAs(tx, config.domain, { project_id: project, id: environment }, 'rollBack', { deployment }, await actorById(tx, null)),
       );
     await follow(db, activity.id);
   });

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { isBeingBackedUp } from '../environments/public.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 /** Of one that failed. After the last the next slot is waited for. */
 const attemptsMax = 3;
@@ -37,7 +38,7 @@ export const candidates = async (db: Db): Promise<Candidate[]> => {
       backup_slots.slot_at, ${isOver} as is_over
     from environments join projects on projects.id = environments.project_id and projects.status = 'active'
     left join backup_slots on backup_slots.project_id = environments.project_id and backup_slots.environment_id = environments.id
-    where environments.status = 'active' and (environments.sleeping_since is null or environments.last_backup_at is null
+    where ${environmentLife.sqlPossible('environments.status', 'backUp')} and (environments.sleeping_since is null or environments.last_backup_at is null
         or environments.last_backup_at < environments.sleeping_since)
       and (environments.type = 'production' or jsonb_typeof(projects.settings -> 'data_retention') = 'object')
       and not exists (select from activity_lanes

@@ -6,14 +6,15 @@ import type { Tx } from '../../kernel/sql.ts';
 import { environment as named, person, sentence, type Actor } from '../activities/public.ts';
 import { environmentById, lockTree, environmentSummary, type Environment } from '../environments/public.ts';
 import { backupActivity } from './make-backup.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 /**
  * Also one that sleeps, which is woken for it, and one to which something is happening, when that has ended. One that is paused has to be resumed first.
  * One at a time: each takes room on the pool until it is stored.
  */
 export const mayBackUp = ({ status, has_deployment, is_being_backed_up }: Environment) =>
-  status === 'active' && has_deployment && !is_being_backed_up;
-export const noBackup = 'Only an active environment of which no backup is being made can be backed up.';
+  environmentLife.possible(status, 'backUp') && has_deployment && !is_being_backed_up;
+export const noBackup = ({ status }: Pick<Environment, 'status'>) => environmentLife.otherwise(status, 'backUp');
 
 interface Asked {
   safe: boolean;
@@ -31,7 +32,8 @@ export async function startBackup(
   await lockTree(tx, project_id);
   const target = await environmentById(tx, domain, project_id, id);
   // What is due by itself can wait until nothing happens.
-  if (!target || !mayBackUp(target) || (slot !== null && target.is_dirty)) throw new Problem('conflict', noBackup);
+  if (!target) throw new Problem('not-found', `There is no environment ${id} any more.`);
+  if (!mayBackUp(target) || (slot !== null && target.is_dirty)) throw new Problem('conflict', noBackup(target));
   const backup = ulid();
   const activity = await startActivity(tx, backupActivity, {
     project_id,

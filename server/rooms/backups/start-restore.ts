@@ -12,6 +12,7 @@ import { createEnvironment } from '../environments/work.ts';
 import { backupById, type Backup } from './queries.ts';
 import { restoreAhead } from './restore-ahead.ts';
 import { startRestoring } from './restore-backup.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 export const mayRestore = ({ status, restorable, is_being_deleted }: Backup) => status === 'CREATED' && restorable && !is_being_deleted;
 export const noRestore = ({ id, is_damaged }: Backup) =>
@@ -68,7 +69,8 @@ async function targetOf(tx: Tx, platform: Platform, backup: Backup, wanted: Want
   if (!target) return newTarget(tx, platform, backup, name, wanted.branch_from ?? undefined, caller);
   if (!mayIn(target, 'environment:admin', caller))
     throw new Problem('forbidden', `You do not administer ${name}, so you cannot replace its data.`);
-  if (target.status === 'deleting') throw new Problem('conflict', `${name} is being deleted; restore the backup into another environment.`);
+  if (!environmentLife.possible(target.status, 'restore'))
+    throw new Problem('conflict', `${name} is being deleted; restore the backup into another environment.`);
   if (target.is_dirty) throw new Problem('conflict', `Something is happening to ${name}; restore the backup when that is over.`);
   return { target };
 }
@@ -91,7 +93,7 @@ async function newTarget(
   const parent = await find(branchFrom ?? backup.environment);
   if (!parent || !mayIn(parent, 'environment:branch', caller))
     throw invalidField('branch_from', `must be an environment to branch ${name} off; there is no ${branchFrom}`);
-  if (!parent.has_code || parent.status === 'deleting')
+  if (!parent.has_code || !environmentLife.possible(parent.status, 'branch'))
     throw new Problem(
       'conflict',
       `${name} cannot be branched off ${parent.id}, which has no code or is being deleted; name another branch_from.`,

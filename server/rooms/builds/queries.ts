@@ -1,6 +1,7 @@
 import { sql, type Insertable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db } from '../../kernel/sql.ts';
+import { deploymentLife } from '../deployments/life-cycle.ts';
 
 /** How many builds the project's organization may have at once, by its own quota or by the default; undefined: as many as there are places for. */
 export const buildsMaxOf = async (db: Db, projectId: string): Promise<number | undefined> => {
@@ -55,10 +56,10 @@ interface Keeping {
 const recentAndNeeded = (replacedMax: number) => sql`
   recent as (
     select slugs, status, row_number() over (partition by project_id, environment_id, status order by max(created_at) desc) as position
-    from deployments where status in ('preparing', 'current', 'replaced') group by project_id, environment_id, status, slugs),
+    from deployments where ${deploymentLife.sqlPossible('status', 'keepBuilds')} group by project_id, environment_id, status, slugs),
   needed as (
     select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
-    where status <> 'replaced' or position <= ${replacedMax})`;
+    where not ${deploymentLife.sqlPossible('status', 'rollBackTo')} or position <= ${replacedMax})`;
 
 /** The volumes of those that are not needed, and are kept only for the case that somebody builds the same again. */
 export const unneededSlugVolumesBeside = async (db: Db, replacedMax: number): Promise<Set<string>> => {

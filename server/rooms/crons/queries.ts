@@ -3,6 +3,8 @@ import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Cron } from '../builds/public.ts';
+import { deploymentLife } from '../deployments/life-cycle.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 type Row = Selectable<Database['crons']>;
 export type CronAddress = Pick<Row, 'project_id' | 'environment_id' | 'app' | 'name'>;
@@ -22,14 +24,16 @@ export const unscheduledDeployments = async (db: Db, most: number): Promise<Unsc
       select coalesce(json_agg(json_build_object('app', app.key, 'name', cron.key, 'spec', cron.value ->> 'spec', 'timezone', app.value ->> 'timezone')), '[]')
       from json_each(model -> 'applications') as app, json_each(app.value -> 'crons') as cron) as crons
     from deployments join projects on projects.id = deployments.project_id
-    where deployments.status = 'current' and not has_crons_scheduled order by deployments.id limit ${most}`.execute(db);
+    where ${deploymentLife.sqlPossible('deployments.status', 'run')} and not has_crons_scheduled order by deployments.id limit ${most}`.execute(
+    db,
+  );
   return rows;
 };
 
 /** False: another deployment is current by now, or its crons are there. */
 export const markScheduled = async (tx: Tx, deploymentId: string): Promise<boolean> => {
   const { rows } = await sql`update deployments set has_crons_scheduled = true
-    where id = ${deploymentId} and status = 'current' and not has_crons_scheduled returning id`.execute(tx);
+    where id = ${deploymentId} and ${deploymentLife.sqlPossible('status', 'run')} and not has_crons_scheduled returning id`.execute(tx);
   return rows.length > 0;
 };
 
@@ -75,10 +79,10 @@ export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron
     join environments on environments.project_id = crons.project_id and environments.id = crons.environment_id
     join projects on projects.id = crons.project_id
     cross join lateral (
-      select environments.status = 'active' and sleeping_since is null and projects.status = 'active' as can_run) as circumstances
+      select ${environmentLife.sqlPossible('environments.status', 'runCron')} and sleeping_since is null and projects.status = 'active' as can_run) as circumstances
     left join activities as runs on runs.id = crons.activity_id
     left join deployments on deployments.project_id = crons.project_id and deployments.environment_id = crons.environment_id
-      and deployments.status = 'current'
+      and ${deploymentLife.sqlPossible('deployments.status', 'run')}
     where crons.next_at <= ${now.toISOString()}::timestamptz order by crons.next_at limit ${most}`.execute(db);
   return rows;
 };

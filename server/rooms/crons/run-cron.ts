@@ -6,6 +6,7 @@ import { currentlyDeployed, shellScript, type Deployed } from '../deployments/pu
 import { runLasting } from '../deployments/work.ts';
 import { environmentById } from '../environments/public.ts';
 import { takeLeftOut } from './queries.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 const Input = Type.Object({ environment: Type.String(), app: Type.String(), cron: Type.String() });
 type CronInput = Static<typeof Input>;
@@ -46,9 +47,10 @@ async function obstacleTo(
 ): Promise<string | null> {
   const { environment, app, cron } = input;
   if (!deployed?.stack.model.applications[app]?.crons[cron]) return `There is no cron '${cron}' of '${app}' any more.`;
-  const { status, sleeping_since } = (await environmentById(db, config.domain, project_id, environment)) ?? {};
-  if (status !== 'active') return `The environment is ${status ?? 'gone'}.`;
-  return sleeping_since === null ? null : 'The environment sleeps.';
+  const found = await environmentById(db, config.domain, project_id, environment);
+  if (!found) return 'The environment is gone.';
+  if (!environmentLife.possible(found.status, 'runCron')) return environmentLife.otherwise(found.status, 'runCron');
+  return found.sleeping_since === null ? null : 'The environment sleeps.';
 }
 
 async function announce(work: Work<CronInput>) {

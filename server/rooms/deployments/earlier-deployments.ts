@@ -8,6 +8,7 @@ import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { areSlugsKept } from '../builds/public.ts';
+import { deploymentLife } from './life-cycle.ts';
 
 export interface EarlierDeployment {
   id: string;
@@ -33,8 +34,8 @@ const keptMax = 50;
 
 async function found(db: Db | Tx, projectId: string, environmentId: string, condition: RawBuilder<unknown>): Promise<EarlierDeployment[]> {
   const { rows } = await sql<EarlierDeployment>`
-    select deployments.id, number, commit_id as commit, deployments.created_at, deployments.status = 'current' as is_current,
-      deployments.status = 'replaced' and ${areSlugsKept('deployments')} as can_rollback,
+    select deployments.id, number, commit_id as commit, deployments.created_at, ${deploymentLife.sqlPossible('deployments.status', 'run')} as is_current,
+      ${deploymentLife.sqlPossible('deployments.status', 'rollBackTo')} and ${areSlugsKept('deployments')} as can_rollback,
       activities.payload -> 'user' as "user", activities.text, activities.id as activity,
       deployments.project_id, deployments.environment_id, projects.organization_id, environments.type
     from deployments
@@ -42,7 +43,7 @@ async function found(db: Db | Tx, projectId: string, environmentId: string, cond
     join projects on projects.id = deployments.project_id
     left join activities on activities.id = deployments.activity_id
     where deployments.project_id = ${projectId} and deployments.environment_id = ${environmentId}
-      and deployments.status in ('current', 'replaced') and ${condition}
+      and ${deploymentLife.sqlPossible('deployments.status', 'show')} and ${condition}
     order by number desc limit ${keptMax + 1}`.execute(db);
   return rows;
 }
@@ -80,9 +81,9 @@ export async function rollbackTarget(tx: Tx, projectId: string, environmentId: s
 async function codeBefore(tx: Tx, projectId: string, environmentId: string): Promise<EarlierDeployment | undefined> {
   const older = sql`number < (
     select min(same.number) from deployments as same join deployments as now
-      on now.project_id = same.project_id and now.environment_id = same.environment_id and now.status = 'current'
+      on now.project_id = same.project_id and now.environment_id = same.environment_id and ${deploymentLife.sqlPossible('now.status', 'run')}
     where same.project_id = ${projectId} and same.environment_id = ${environmentId} and same.commit_id = now.commit_id
-      and same.status in ('current', 'replaced'))`;
+      and ${deploymentLife.sqlPossible('same.status', 'show')})`;
   return (await found(tx, projectId, environmentId, older)).find((deployment) => deployment.can_rollback);
 }
 
@@ -96,7 +97,7 @@ export const pruneDeployments: Reconciler = {
   run: async ({ db }) => {
     await sql`delete from deployments using (
         select id, row_number() over (partition by project_id, environment_id order by number desc) as position
-        from deployments where status in ('replaced', 'failed')) as old
+        from deployments where ${deploymentLife.sqlPossible('status', 'prune')}) as old
       where deployments.id = old.id and old.position > ${keptMax}
         and deployments.updated_at < now() - make_interval(hours => ${prunedAfterHours}::integer)`.execute(db);
   },

@@ -10,6 +10,8 @@ import type { HttpAccess } from '../../../edge/routing/table.ts';
 import { amountsOf } from './sizes/capacity.ts';
 import { settleSizes } from './sizes/chosen-sizes.ts';
 import { claimsOfEnvironment, settleHosts, type Claims } from './deploy/claim-hosts.ts';
+import { environmentLife, type EnvironmentState } from '../environments/life-cycle.ts';
+import { deploymentLife } from './life-cycle.ts';
 import type { Sizes, Stack } from './stack/stack.ts';
 
 /** By app and worker: the number of the deployment that its containers were started for. */
@@ -31,7 +33,7 @@ export interface Subject {
   machine_name: string;
   type: EnvironmentType;
   is_main: boolean;
-  status: 'active' | 'inactive' | 'paused' | 'deleting';
+  status: EnvironmentState;
   parent: string | null;
   clone_parent_on_create: boolean;
   head_commit: string | null;
@@ -135,7 +137,7 @@ export const currentlyDeployed = async (
     await deployedWhere(
       db,
       secrets,
-      sql`deployments.project_id = ${projectId} and environment_id = ${environmentId} and deployments.status = 'current'`,
+      sql`deployments.project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('deployments.status', 'run')}`,
     )
   )[0];
 
@@ -144,7 +146,8 @@ export const currentStack = async (db: Db | Tx, secrets: Secrets, projectId: str
 
 export const currentSizes = async (db: Db | Tx, projectId: string, environmentId: string): Promise<Sizes | undefined> => {
   const { rows } = await sql<{ sizes: Sizes }>`
-    select sizes from deployments where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(db);
+    select sizes from deployments
+    where project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(db);
   return rows[0]?.sizes;
 };
 
@@ -206,17 +209,27 @@ export const newDeployment = (number: number): Stack['deployment'] => ({ id: sho
 /** From here on it is what the environment runs; the one before is history. Of one that is deleted meanwhile nothing may be left that nobody would remove. */
 export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   const { id, deployment, project, environment } = stack;
-  await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
-    where project_id = ${project.id} and environment_id = ${environment.id} and status = 'current' and id <> ${deployment.id}`.execute(tx);
-  await sql`update deployments set status = 'current', updated_at = clock_timestamp() where id = ${deployment.id}`.execute(tx);
+  await replaceCurrent(tx, project.id, environment.id);
+  const settled = await sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'settle')}, updated_at = clock_timestamp()
+    where id = ${deployment.id} and ${deploymentLife.sqlPossible('status', 'settle')} returning id`.execute(tx);
+  if (settled.rows.length === 0) throw new Problem('conflict', `Deployment ${deployment.number} of ${environment.id} has ended already.`);
   const { rows } =
-    await sql`update environments set status = 'active', stack_id = ${id}, sleeping_since = null, is_waking = false, start_failure = null, last_active_at = clock_timestamp(),
+    await sql`update environments set status = ${environmentLife.sqlAfter('status', 'run')}, stack_id = ${id}, sleeping_since = null, is_waking = false, start_failure = null, last_active_at = clock_timestamp(),
       updated_at = clock_timestamp()
-    where project_id = ${project.id} and id = ${environment.id} and status <> 'deleting' returning id`.execute(tx);
+    where project_id = ${project.id} and id = ${environment.id} and ${environmentLife.sqlPossible('status', 'run')} returning id`.execute(
+      tx,
+    );
   if (rows.length === 0) throw new Problem('conflict', `The environment ${environment.id} is being deleted.`);
   await settleSizes(tx, stack);
   await settleHosts(tx, stack);
 }
+
+/** What ran is history. */
+const replaceCurrent = (tx: Tx, projectId: string, environmentId: string) =>
+  sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'replace')}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('status', 'replace')}`.execute(
+    tx,
+  );
 
 /** What is deployed from now on in the place of the branch's head; null: the head. */
 export const pinCommit = (tx: Tx, projectId: string, environmentId: string, commit: string | null) =>
@@ -228,12 +241,13 @@ export const noteMaintenance = (tx: Tx, projectId: string, environmentId: string
     where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
 
 export const markFailed = (db: Db | Tx, deploymentId: string) =>
-  sql`update deployments set status = 'failed', updated_at = clock_timestamp()
-    where id = ${deploymentId} and status = 'preparing'`.execute(db);
+  sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'fail')}, updated_at = clock_timestamp()
+    where id = ${deploymentId} and ${deploymentLife.sqlPossible('status', 'fail')}`.execute(db);
 
 /** Whether what the activity deploys is what the environment runs: from then on nothing of it is taken back. */
 export const isSettled = async (db: Db | Tx, activityId: string): Promise<boolean> => {
-  const { rows } = await sql`select from deployments where activity_id = ${activityId} and status = 'current'`.execute(db);
+  const { rows } =
+    await sql`select from deployments where activity_id = ${activityId} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(db);
   return rows.length > 0;
 };
 
@@ -256,21 +270,22 @@ export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDe
   return { reason: rows[0]?.sentence?.replace(/^E: /, '') ?? null, commands: rows[0]?.commands ?? [] };
 }
 
-export const changeStatus = (tx: Tx, projectId: string, environmentId: string, from: 'active' | 'paused', to: 'active' | 'paused') =>
-  sql`update environments set status = ${to}, sleeping_since = null, is_waking = false, updated_at = clock_timestamp()
-    where project_id = ${projectId} and id = ${environmentId} and status = ${from}`.execute(tx);
+/** Nothing happens where the environment is in a state in which this cannot happen. */
+export const changeState = (tx: Tx, projectId: string, environmentId: string, event: 'pause' | 'resume') =>
+  sql`update environments set status = ${environmentLife.sqlAfter('status', event)}, sleeping_since = null, is_waking = false,
+      updated_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', event)}`.execute(tx);
 
 /** Nothing on the machine belongs to the environment any more. Tells what did. */
 export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
   const { rows } = await sql<{ stack_id: string | null }>`
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)
-    update environments set stack_id = null, status = case status when 'deleting' then status else 'inactive' end, last_deployment = null,
+    update environments set stack_id = null, status = ${environmentLife.sqlAfter('status', 'forget')}, last_deployment = null,
       pinned_commit = null, sleeping_since = null, is_waking = false, start_failure = null,
       chosen_sizes = '{}', sizes_by_hand = false,
       updated_at = clock_timestamp()
     from before where project_id = ${projectId} and id = ${environmentId} returning before.stack_id`.execute(tx);
-  await sql`update deployments set status = 'replaced', updated_at = clock_timestamp()
-    where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(tx);
+  await replaceCurrent(tx, projectId, environmentId);
   await releaseStaged(tx, projectId, environmentId);
   return rows[0]?.stack_id ?? null;
 }

@@ -16,7 +16,7 @@ export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './size
 export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-stack.ts';
 export { NextDeploymentEntity } from './next-deployment.ts';
 export { chooseSizes } from './sizes/chosen-sizes.ts';
-export { changeStatus, forgetStack, ensureEntropy, insertDeployment, makeCurrent } from './queries.ts';
+export { changeState, forgetStack, ensureEntropy, insertDeployment, makeCurrent } from './queries.ts';
 export { modelAhead, refuseAhead, refuseRestoreAhead, refuseResumeAhead } from './sizes/refuse-ahead.ts';
 export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './deploy/restoring.ts';
 export { restoreAtRest, type Rest } from './deploy/restore-at-rest.ts';

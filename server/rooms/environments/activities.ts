@@ -8,7 +8,7 @@ import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch, Deploying } from './deploy-branch.ts';
 import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
-import { deleteEnvironment, isActive, updateEnvironment } from './queries.ts';
+import { deleteEnvironment, isServing, keepEnvironment, updateEnvironment } from './queries.ts';
 import { tellCommits } from './tell-commits.ts';
 
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
@@ -56,7 +56,7 @@ export const branchActivity = activity({
     const { parent, environment, deploying } = work.input;
     await makeBranch(work, platform, environment, parent);
     // What is branched from something that runs, runs too. What happened there before this had its turn may have changed that.
-    const activate = await work.step('look at parent', () => isActive(platform, work.activity.project_id, parent));
+    const activate = await work.step('look at parent', () => isServing(platform, work.activity.project_id, parent));
     await deployBranch(work, platform, environment, { ...deploying, occasion: 'code', activate });
   },
 });
@@ -166,7 +166,7 @@ export const deleteEnvironmentActivity = activity({
     const head = await step(
       'read branch',
       async () => (await git.branch(project_id, environment)) ?? null,
-      async () => void (await updateEnvironment(db, project_id, environment, { status: 'inactive' })),
+      () => keepEnvironment(db, project_id, environment),
     );
     log(`Deleting branch ${environment}`);
     await step(

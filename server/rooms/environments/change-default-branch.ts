@@ -4,17 +4,19 @@ import { invalidField } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { lockTree, hasDedicated, updateEnvironment } from './queries.ts';
 import { allowedTypes } from './types.ts';
+import { environmentLife } from './life-cycle.ts';
 
 export async function changeDefaultBranch(tx: Tx, project: { id: string; default_branch: string }, branch: string): Promise<void> {
   if (branch === project.default_branch) return;
   await lockTree(tx, project.id);
   const wanted = await tx
     .selectFrom('environments')
-    .select(['id', 'parent', 'is_dedicated', 'status'])
+    .select(['id', 'parent', 'is_dedicated'])
     .where('project_id', '=', project.id)
     .where('id', '=', branch)
+    .where('status', 'in', environmentLife.statesThat('edit'))
     .executeTakeFirst();
-  if (!wanted || wanted.status === 'deleting') throw invalidField('default_branch', 'must be the name of an environment of this project');
+  if (!wanted) throw invalidField('default_branch', 'must be the name of an environment of this project');
   if (wanted.parent !== null) throw invalidField('default_branch', 'must be an environment without a parent; set its parent to null first');
   const projectIsDedicated = await hasDedicated(tx, project.id);
   const typeOf = (isDefaultBranch: boolean, isDedicated: boolean) => allowedTypes({ isDefaultBranch, isDedicated, projectIsDedicated })[0];

@@ -14,6 +14,7 @@ import { typeRule } from './create-environment.ts';
 import { environmentById, hasDedicated, isBelow, lockTree, updateEnvironment, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { allowedTypes } from './types.ts';
+import { environmentLife } from './life-cycle.ts';
 
 const rulesMax = 200;
 
@@ -108,14 +109,14 @@ async function checkParent(tx: Tx, { project_id, organization_id, id }: Environm
   if (parent === undefined || parent === null) return;
   const found = await tx
     .selectFrom('environments')
-    .select(['status', 'type'])
+    .select('type')
     .where('project_id', '=', project_id)
     .where('id', '=', parent)
+    .where('status', 'in', environmentLife.statesThat('branch'))
     .executeTakeFirst();
   const isVisible = (type: string) =>
     caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: type as EnvironmentType });
-  if (!found || found.status === 'deleting' || !isVisible(found.type))
-    throw invalidField('parent', 'must be the name of an environment of this project, or null');
+  if (!found || !isVisible(found.type)) throw invalidField('parent', 'must be the name of an environment of this project, or null');
   if (await isBelow(tx, project_id, parent, id)) throw invalidField('parent', 'must not be the environment itself or one below it');
 }
 

@@ -11,6 +11,7 @@ import { capabilities } from '../projects/public.ts';
 import { concernedBy, deployBranch } from './deploy-branch.ts';
 import { environmentById, lockTree } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
+import { environmentLife } from './life-cycle.ts';
 
 /** The sizes are written down already; like every change, they are deployed or wait to be. */
 export const updateResourcesActivity = activity({
@@ -38,7 +39,9 @@ export async function changeResources(
   const started = await db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const environment = await environmentById(tx, config.domain, project_id, environment_id);
-    if (!environment || environment.status === 'deleting') throw new Problem('conflict', 'The environment is being deleted.');
+    if (!environment) throw new Problem('not-found', 'No such environment.');
+    if (!environmentLife.possible(environment.status, 'resize'))
+      throw new Problem('conflict', environmentLife.otherwise(environment.status, 'resize'));
     const disks = environment.is_dirty ? next.stack.sizes : await currentSizes(tx, project_id, environment_id);
     const instancesMax = Math.min(capabilities.instance_limit, environment.max_instance_count ?? capabilities.instance_limit);
     await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, disks }));
@@ -47,7 +50,7 @@ export async function changeResources(
       project_id,
       environments: concernedBy(environment, true),
       // What is deactivated meanwhile stays so.
-      input: { environment: environment_id, activate: environment.status === 'inactive' },
+      input: { environment: environment_id, activate: environmentLife.possible(environment.status, 'activate') },
       parameters: { user: actor.id, environment: environment_id, ...change },
       payload: { user: actor, environment: environmentSummary(environment) },
       sentence: sentence`${person(actor)} updated resource allocation on ${named(environment)}`,

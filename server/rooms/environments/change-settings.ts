@@ -8,6 +8,7 @@ import { actorOf, changed, environment as named, person, sentence } from '../act
 import { environmentById, lockTree, updateEnvironment, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { deployActivity } from './running-activities.ts';
+import { environmentLife } from './life-cycle.ts';
 
 interface Settings {
   enable_manual_deployments?: boolean;
@@ -25,8 +26,8 @@ export const changeSettings = (
     await lockTree(tx, project_id);
     const before = await environmentById(tx, config.domain, project_id, id);
     if (!before) throw new Problem('not-found', 'No such environment.');
-    if (enable_manual_deployments === true && before.status !== 'active')
-      throw new Problem('conflict', 'Manual deployments are for active environments; activate this one first.');
+    if (enable_manual_deployments === true && !environmentLife.possible(before.status, 'deployByHand'))
+      throw new Problem('conflict', environmentLife.otherwise(before.status, 'deployByHand'));
     await updateEnvironment(tx, project_id, id, {
       ...(enable_manual_deployments !== undefined && { enable_manual_deployments }),
       ...(sleep_after_seconds !== undefined && { sleep_after_seconds }),

@@ -7,6 +7,8 @@ import type { Platform } from '../../platform.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { stagesCode, usualInit } from '../deployments/public.ts';
 import { deployEnvironment, stageDeployment, type DeployRequest } from '../deployments/work.ts';
+import { deploymentLife } from '../deployments/life-cycle.ts';
+import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 import type { Environment } from './queries.ts';
 
 /** How whoever set off a change wants it deployed. */
@@ -42,14 +44,14 @@ interface How extends Deploying, Partial<Pick<DeployRequest, 'restart' | 'replac
 
 interface Situation {
   type: string;
-  status: string;
+  status: EnvironmentState;
   head_commit: string | null;
   /** The head before the pushes that wait behind this work. */
   earlier_head: string | null;
   pinned_commit: string | null;
   parent: string | null;
   clone_parent_on_create: boolean;
-  parent_status: string | null;
+  parent_status: EnvironmentState | null;
   enable_manual_deployments: boolean;
   /** New containers wait for somebody to choose their sizes. */
   sizes_by_hand: boolean;
@@ -64,7 +66,7 @@ interface Situation {
 /** What an activation works on: also the parent, where its data is cloned, so that nothing happens to it meanwhile. */
 export function concernedBy(environment: Environment, activate: boolean): { id: string; type: EnvironmentType }[] {
   const { parent, parent_type, status, clone_parent_on_create } = environment;
-  const isCloned = activate && status === 'inactive' && clone_parent_on_create;
+  const isCloned = activate && environmentLife.possible(status, 'activate') && clone_parent_on_create;
   return isCloned && parent !== null && parent_type !== null ? [environment, { id: parent, type: parent_type }] : [environment];
 }
 
@@ -76,7 +78,7 @@ export async function deployBranch(
   { occasion, activate = false, atOnce = false, ...how }: How = { occasion: 'settings' },
 ): Promise<void> {
   const found = await work.step('look at environment', () => situationOf(platform, work.activity, id));
-  const isNew = found.status === 'inactive';
+  const isNew = environmentLife.possible(found.status, 'activate');
   if (isNew && !activate) {
     work.log(`Environment ${id} is not active: nothing is built or deployed`);
     return;
@@ -122,7 +124,7 @@ function whatToDeploy(
     : base;
 }
 
-const hasData = (status: string | null) => status === 'active' || status === 'paused';
+const hasData = (status: EnvironmentState | null) => status !== null && environmentLife.possible(status, 'holdData');
 
 async function situationOf(
   { db }: Platform,
@@ -141,7 +143,7 @@ async function situationOf(
     from environments
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id
-      and deployments.status = 'current'
+      and ${deploymentLife.sqlPossible('deployments.status', 'run')}
     where environments.project_id = ${projectId} and environments.id = ${id}`.execute(db);
   const [found] = rows;
   if (!found) throw new Problem('not-found', `The environment ${id} is gone.`);

@@ -5,6 +5,7 @@ import { Line, nullable, Time } from '../../kernel/schema.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { sshLinks } from './ssh-names.ts';
+import { environmentLife } from './life-cycle.ts';
 
 const anyObject = (properties: Record<string, object> = {}) =>
   Type.Unsafe<unknown>({ type: 'object', properties, additionalProperties: true });
@@ -36,7 +37,7 @@ export const EnvironmentEntity = entity({
     deployment_target: nullable(Type.String()),
     is_pr: Type.Boolean(),
     has_remote: Type.Boolean(),
-    status: Type.String({ enum: ['active', 'inactive', 'paused', 'dirty', 'deleting'] }),
+    status: Type.String({ enum: [...environmentLife.states, 'dirty'] }),
     http_access: anyObject(HttpAccess.properties),
     enable_smtp: Type.Boolean(),
     restrict_robots: Type.Boolean(),

@@ -8,7 +8,8 @@ import { actorById, environment as named, person, sentence, strong } from '../ac
 import { environmentById, lockTree } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { pauseActivity } from './running-activities.ts';
-import { possibleWhen } from './start-running.ts';
+import { isPossible } from './verbs.ts';
+import { environmentLife } from './life-cycle.ts';
 
 const atOnceMax = 100;
 const daySeconds = 86_400;
@@ -35,7 +36,7 @@ async function forgottenPreviews(db: Db, days: number): Promise<Preview[]> {
   const { rows } = await sql<Preview>`
     select environments.project_id, environments.id from environments
     join projects on projects.id = environments.project_id and projects.default_branch <> environments.id
-    where environments.status = 'active' and environments.type <> 'production'
+    where ${environmentLife.sqlPossible('environments.status', 'pause')} and environments.type <> 'production'
       and ${lastDeployedAt} < now() - make_interval(secs => ${days * daySeconds})
       and not exists (select from activity_lanes
         where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open)
@@ -47,7 +48,7 @@ const pause = ({ db, config }: Platform, { project_id, id }: Preview) =>
   db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const target = await environmentById(tx, config.domain, project_id, id);
-    if (!target || target.is_dirty || !possibleWhen.pause(target)) return;
+    if (!target || target.is_dirty || !isPossible('pause', target)) return;
     const actor = await actorById(tx, null);
     const days = config.previews.pauseAfterDays;
     const reason = strong(`nothing was deployed to it for ${days} ${days === 1 ? 'day' : 'days'}`);

@@ -3,9 +3,11 @@ import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { areSlugsKept } from '../builds/public.ts';
+import { deploymentLife } from '../deployments/life-cycle.ts';
 import { isBeingBackedUp } from './being-backed-up.ts';
+import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 
-type Row = Omit<Selectable<Database['environments']>, 'type'> & { type: EnvironmentType };
+type Row = Omit<Selectable<Database['environments']>, 'type' | 'status'> & { type: EnvironmentType; status: EnvironmentState };
 
 /** What is known of an environment beside its row. */
 interface Circumstances {
@@ -58,7 +60,7 @@ const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain
   has_code: row.head_commit !== null,
   has_domains: false,
   has_deployment: sizes !== null,
-  can_rolling_deploy: row.status === 'active' && lastDeploymentOf(row)?.successful === true,
+  can_rolling_deploy: environmentLife.possible(row.status, 'serve') && lastDeploymentOf(row)?.successful === true,
   supports_rolling_deployments: true,
   supports_restrict_robots: false,
   merge_info: {
@@ -95,7 +97,7 @@ const deploymentState = (
 
 /** They run where something runs: they neither wake an environment nor keep it from being paused. */
 const cronStatus = ({ status, sleeping_since }: Pick<Row, 'status' | 'sleeping_since'>) =>
-  sleeping_since !== null ? 'sleeping' : status === 'active' ? 'running' : 'paused';
+  sleeping_since !== null ? 'sleeping' : environmentLife.possible(status, 'runCron') ? 'running' : 'paused';
 
 const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
 /** An app may have a disk for objects; none has one here. */
@@ -123,14 +125,14 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
       exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id
-        and earlier.environment_id = environments.id and earlier.status = 'replaced' and ${areSlugsKept('earlier')}) as can_rollback,
+        and earlier.environment_id = environments.id and ${deploymentLife.sqlPossible('earlier.status', 'rollBackTo')} and ${areSlugsKept('earlier')}) as can_rollback,
       ${isBeingBackedUp} as is_being_backed_up,
       exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
       deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id
-      and deployments.status = 'current'
+      and ${deploymentLife.sqlPossible('deployments.status', 'run')}
     where ${condition} order by environments.id`.execute(db);
   return rows.map((row) => present(row, domain));
 }
@@ -160,11 +162,19 @@ export const insertEnvironment = (tx: Tx, environment: Insertable<Database['envi
 
 /** False: it is not one that can be deleted. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
-  const { rows } = await sql`update environments set status = 'deleting', updated_at = clock_timestamp() from projects
+  const { rows } =
+    await sql`update environments set status = ${environmentLife.sqlAfter('environments.status', 'delete')}, updated_at = clock_timestamp() from projects
     where projects.id = environments.project_id and projects.default_branch <> environments.id
-      and environments.project_id = ${projectId} and environments.id = ${id} and environments.status = 'inactive'
+      and environments.project_id = ${projectId} and environments.id = ${id}
+      and ${environmentLife.sqlPossible('environments.status', 'delete')}
     returning environments.id`.execute(tx);
   return rows.length > 0;
+}
+
+/** A deletion that is taken back. */
+export async function keepEnvironment(db: Db, projectId: string, id: string): Promise<void> {
+  await sql`update environments set status = ${environmentLife.sqlAfter('status', 'keep')}, updated_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${id} and ${environmentLife.sqlPossible('status', 'keep')}`.execute(db);
 }
 
 /** Those who would be without a parent go to the grandparent. */
@@ -219,14 +229,16 @@ export const updateEnvironment = (db: Db | Tx, projectId: string, id: string, ch
     .returningAll()
     .executeTakeFirst();
 
-export async function isActive({ db }: { db: Db }, projectId: string, id: string): Promise<boolean> {
+/** Whether something runs there, asleep or awake. */
+export async function isServing({ db }: { db: Db }, projectId: string, id: string): Promise<boolean> {
   const row = await db
     .selectFrom('environments')
-    .select('status')
+    .select('id')
     .where('project_id', '=', projectId)
     .where('id', '=', id)
+    .where('status', 'in', environmentLife.statesThat('serve'))
     .executeTakeFirst();
-  return row?.status === 'active';
+  return row !== undefined;
 }
 
 /** Whether such an activity waits or runs in the environment. */

@@ -21,6 +21,7 @@ import { isBranchName } from './names.ts';
 import { parsePushOptions, type PushOptions } from './push-options.ts';
 import { environmentById, hasDedicated, lockTree, markDeleting, updateEnvironment, type Environment } from './queries.ts';
 import { allowedTypes } from './types.ts';
+import { environmentLife } from './life-cycle.ts';
 
 export interface BranchUpdate {
   branch: string;
@@ -123,12 +124,12 @@ function refuseUpdate(
   };
   need('environment:push', 'push to');
   if (!isFastForward) need('environment:admin', 'force push to');
-  if (existing?.status === 'deleting')
+  if (existing && !environmentLife.possible(existing.status, 'push'))
     throw new Problem('conflict', `The environment ${branch} is being deleted; push again when it is gone.`);
   if (to !== undefined) return;
   need('environment:admin', 'delete');
   if (branch === project.default_branch) throw new Problem('conflict', `${branch} is the default branch and cannot be deleted.`);
-  if (existing && existing.status !== 'inactive')
+  if (existing && !environmentLife.possible(existing.status, 'delete'))
     throw new Problem('conflict', `The environment ${branch} is ${existing.status}; deactivate it first, then delete its branch.`);
 }
 
@@ -171,7 +172,7 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
   const { branch, from, to } = update;
   await lockTree(tx, project.id);
   const existing = await environmentById(tx, config.domain, project.id, branch);
-  if (to === null && existing && (existing.is_main || existing.status !== 'inactive')) {
+  if (to === null && existing && (existing.is_main || !environmentLife.possible(existing.status, 'delete'))) {
     /** What runs, and what the project is about, is not thrown away because a branch went missing. */
     await updateEnvironment(tx, project.id, branch, { head_commit: null });
     return [];
@@ -223,7 +224,7 @@ async function parentFor(tx: Tx, project: Project, branch: string, { parent }: P
 export async function startDelete(tx: Tx, project: { id: string }, environment: Environment, actor: Actor): Promise<Activity> {
   await lockTree(tx, project.id);
   const marked = await markDeleting(tx, project.id, environment.id);
-  if (!marked) throw new Problem('conflict', 'Only an inactive environment can be deleted, and never that of the default branch.');
+  if (!marked) throw new Problem('conflict', environmentLife.otherwise(environment.status, 'delete'));
   return startActivity(tx, deleteEnvironmentActivity, {
     project_id: project.id,
     environments: [environment],

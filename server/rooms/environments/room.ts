@@ -5,12 +5,11 @@ import * as work from './activities.ts';
 import * as activityOperations from './operations/activities.ts';
 import * as codeOperations from './operations/code.ts';
 import * as deploymentOperations from './operations/deployments.ts';
+import * as earlierDeploymentOperations from './operations/earlier-deployments.ts';
 import * as environmentOperations from './operations/environments.ts';
-import * as maintenanceOperations from './operations/maintenance.ts';
 import * as projectSettingsOperations from './operations/project-settings.ts';
-import * as rollbackOperations from './operations/rollback.ts';
-import * as runningOperations from './operations/running.ts';
 import * as settingsOperations from './operations/settings.ts';
+import { maintenanceRedeployProject, verbOperations } from './operations/verbs.ts';
 import { updateResourcesActivity } from './change-resources.ts';
 import { pauseForgottenPreviews } from './pause-forgotten.ts';
 import * as running from './running-activities.ts';
@@ -22,9 +21,9 @@ export const environments: Room = {
   operations: {
     ...environmentOperations,
     ...codeOperations,
-    ...runningOperations,
-    ...rollbackOperations,
-    ...maintenanceOperations,
+    ...verbOperations,
+    ...earlierDeploymentOperations,
+    maintenanceRedeployProject,
     ...deploymentOperations,
     ...settingsOperations,
     ...projectSettingsOperations,

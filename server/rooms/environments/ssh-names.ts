@@ -4,6 +4,7 @@
  */
 import type { Caller, Permission } from '../../platform.ts';
 import type { Environment } from './queries.ts';
+import { environmentLife } from './life-cycle.ts';
 
 type Ssh = Pick<Environment, 'id' | 'project_id' | 'organization_id' | 'type' | 'machine_name' | 'status' | 'ssh_roles' | 'sizing'>;
 
@@ -55,7 +56,7 @@ type Link = { href: string };
 
 /** `pf:ssh:<app>`, and `pf:ssh:<app>:<instance>` for each. To those who may, while there is something to get into. */
 export function sshLinks(environment: Ssh, domain: string, caller: Caller | undefined): Record<string, Link> {
-  if (environment.status !== 'active' || !caller) return {};
+  if (!environmentLife.possible(environment.status, 'enter') || !caller) return {};
   const { project_id: project, organization_id: organization, type: environmentType } = environment;
   const scope = { project, organization, environmentType };
   if (caller.hindrance(scope, 'environment:view')) return {};

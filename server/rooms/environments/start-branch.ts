@@ -8,6 +8,7 @@ import { branchActivity } from './activities.ts';
 import { createEnvironment } from './create-environment.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
+import { environmentLife } from './life-cycle.ts';
 
 interface Wanted {
   name: string;
@@ -36,7 +37,7 @@ export async function startBranch(
   const init = resources?.init ?? undefined;
   refuseType(parent, type ?? 'development', caller);
   const actor = actorOf(caller.user);
-  const activate = parent.status === 'active';
+  const activate = environmentLife.possible(parent.status, 'serve');
   const model = activate ? await modelAhead(platform, parent) : undefined;
   return db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);

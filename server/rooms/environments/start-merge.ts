@@ -8,6 +8,7 @@ import { mergeActivity, synchronizeActivity } from './activities.ts';
 import type { Deploying } from './deploy-branch.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
+import { environmentLife } from './life-cycle.ts';
 
 const signatureOf = ({ user }: Caller) => ({ name: displayName(user), email: user.email });
 
@@ -67,11 +68,8 @@ export async function startSynchronize(
       },
     );
   const parent = await parentOf(platform, child);
-  if ((synchronize_data || synchronize_resources) && !(child.status === 'active' && parent.status === 'active'))
-    throw new Problem(
-      'conflict',
-      'Data and resources are synchronized between active environments; this one and its parent have to be active.',
-    );
+  if ((synchronize_data || synchronize_resources) && ![child, parent].every(({ status }) => environmentLife.possible(status, 'shareData')))
+    throw new Problem('conflict', environmentLife.otherwise(child.status, 'shareData'));
   const actor = actorOf(caller.user);
   const code = { into: child.id, from: parent.id, rebase, by: signatureOf(caller), message: `Merge ${parent.id} into ${child.id}` };
   const activity = await platform.db.transaction().execute((tx) =>

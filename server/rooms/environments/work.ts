@@ -6,5 +6,5 @@ export { createDefaultEnvironment, createEnvironment } from './create-environmen
 export { makeBranch } from './make-branch.ts';
 export { pushCommits } from './push-commits.ts';
 export { startRebuild } from './start-rebuild.ts';
-export { startRollback } from './start-rollback.ts';
+export { startVerbAs } from './start-verb.ts';
 export { announcePush, recordPush } from './record-push.ts';

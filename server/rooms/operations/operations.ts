@@ -5,8 +5,9 @@ import { DeploymentEntity } from '../deployments/public.ts';
 import { EnvironmentEntity } from '../environments/public.ts';
 import { GivenVariables } from '../variables/public.ts';
 import { SourceOperation, sourceOperations } from './source-operations.ts';
-import { notLive, startRuntimeOperation } from './start-runtime-operation.ts';
+import { startRuntimeOperation } from './start-runtime-operation.ts';
 import { startSourceOperation } from './start-source-operation.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 const nameCharactersMax = 200;
 const Name = Type.String({ minLength: 1, maxLength: nameCharactersMax });
@@ -27,8 +28,8 @@ export const runSourceOperation = operation({
   on: EnvironmentEntity,
   rel: '#source-operation',
   permission: 'environment:push',
-  allowedWhen: ({ has_code, is_pr, status }) => has_code && !is_pr && status !== 'deleting',
-  otherwise: 'Source operations run on environments with code of their own, which the environment of a pull request has not.',
+  allowedWhen: ({ has_code, is_pr, status }) => has_code && !is_pr && environmentLife.possible(status, 'runSourceOperation'),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'runSourceOperation'),
   body: closed({ operation: Name, variables: Type.Optional(GivenVariables) }),
   example: { operation: 'update', variables: { env: { FILE: 'notes.txt' } } },
   returns: updated(EnvironmentEntity),
@@ -45,9 +46,11 @@ export const runOperation = operation({
   rel: '#operations',
   /** Each operation says itself which role it takes. */
   permission: 'environment:view',
-  allowedWhen: ({ id, environment_info }) => id === 'current' && environment_info.status === 'active',
+  allowedWhen: ({ id, environment_info }) => id === 'current' && environmentLife.possible(environment_info.status, 'runOperation'),
   otherwise: ({ id, environment_info }) =>
-    id === 'current' ? notLive(environment_info.status) : 'Operations run in what is deployed: ask for it at deployments/current.',
+    id === 'current'
+      ? environmentLife.otherwise(environment_info.status, 'runOperation')
+      : 'Operations run in what is deployed: ask for it at deployments/current.',
   body: closed({
     service: Type.String({ minLength: 1, maxLength: nameCharactersMax, description: 'The app, or `<app>--<worker>`.' }),
     operation: Name,

@@ -7,6 +7,7 @@ import type { Operation, Role } from '../builds/public.ts';
 import { DeploymentEntity, type Deployment } from '../deployments/public.ts';
 import { environmentById, environmentSummary } from '../environments/public.ts';
 import { runtimeOperationActivity, sealParameters } from './runtime-operation.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 interface Wanted {
   service: string;
@@ -22,9 +23,6 @@ const permissionOf: Record<Role, Permission> = {
   contributor: 'environment:push',
   admin: 'environment:admin',
 };
-
-export const notLive = (status: string) =>
-  `Operations run in an active environment, and this one is ${status}; ${status === 'paused' ? 'resume it' : 'wait until it is active, or activate it'} first.`;
 
 export async function startRuntimeOperation(
   { db, config, secrets }: Platform,
@@ -44,7 +42,9 @@ export async function startRuntimeOperation(
   const actor = actorOf(caller.user);
   const activity = await db.transaction().execute(async (tx) => {
     const environment = await environmentById(tx, config.domain, project_id, environment_id);
-    if (environment?.status !== 'active') throw new Problem('conflict', notLive(environment?.status ?? 'deleted'));
+    if (!environment) throw new Problem('conflict', 'The environment was deleted meanwhile.');
+    if (!environmentLife.possible(environment.status, 'runOperation'))
+      throw new Problem('conflict', environmentLife.otherwise(environment.status, 'runOperation'));
     return startActivity(tx, runtimeOperationActivity, {
       project_id,
       environments: [environment],

@@ -13,9 +13,11 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import { newestBackup, type NewestBackup } from '../backups/public.ts';
 import { adoptBackups, startRecovery, type Adopted } from '../backups/work.ts';
 import { currentlyDeployed, stackOfVolume } from '../deployments/public.ts';
-import { adoptHosts, changeStatus, forgetStack, partsOfStack, releaseHosts } from '../deployments/work.ts';
+import { adoptHosts, changeState, forgetStack, partsOfStack, releaseHosts } from '../deployments/work.ts';
 import { isBeingMade } from '../environments/public.ts';
 import { startRebuild } from '../environments/work.ts';
+import { deploymentLife } from '../deployments/life-cycle.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 export interface Restored {
   db: Db;
@@ -91,7 +93,8 @@ async function endActivities(db: Db): Promise<void> {
         completed_at = clock_timestamp(), updated_at = clock_timestamp(), runner = null, lease_until = null, is_undoing = false
       where state in ('pending', 'in_progress', 'scheduled', 'staged') returning id)
     update activity_lanes set is_open = false from ended where activity_id = ended.id`.execute(db);
-  await sql`update deployments set status = 'failed', updated_at = clock_timestamp() where status = 'preparing'`.execute(db);
+  await sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'fail')}, updated_at = clock_timestamp()
+    where ${deploymentLife.sqlPossible('status', 'fail')}`.execute(db);
   await sql`delete from backups where ${isBeingMade}`.execute(db);
 }
 
@@ -116,8 +119,10 @@ interface Environment {
 async function deployedEnvironments(db: Db): Promise<Environment[]> {
   const { rows } = await sql<Environment>`
     select project_id, id, stack_id,
-      case when status = 'active' and sleeping_since is not null and type <> 'production' then 'asleep' else status end as state
-    from environments where stack_id is not null and status in ('active', 'paused') order by project_id, id`.execute(db);
+      case when ${environmentLife.sqlPossible('status', 'sleep')} and sleeping_since is not null and type <> 'production' then 'asleep' else status end as state
+    from environments where stack_id is not null and ${environmentLife.sqlPossible('status', 'holdData')} order by project_id, id`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -159,7 +164,7 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   kept: async () => {},
   unbuilt: async () => {},
   rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
-  incomplete: async (tx, { project_id, id }) => void (await changeStatus(tx, project_id, id, 'active', 'paused')),
+  incomplete: async (tx, { project_id, id }) => void (await changeState(tx, project_id, id, 'pause')),
   // Its hosts stay its own meanwhile.
   restoring: async (tx, { project_id, id, state }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
@@ -183,6 +188,6 @@ async function leaveUnclaimed({ db, volumes }: Restored): Promise<string[]> {
     return stack === undefined || claimed.has(stack) ? [] : [{ volume, stack }];
   });
   const stacks = [...new Set(unclaimed.map(({ stack }) => stack))];
-  await sql`delete from deployments where stack_id = any(${stacks}) and status <> 'current'`.execute(db);
+  await sql`delete from deployments where stack_id = any(${stacks}) and ${deploymentLife.sqlPossible('status', 'discard')}`.execute(db);
   return unclaimed.map(({ volume }) => volume).toSorted();
 }

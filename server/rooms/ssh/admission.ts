@@ -14,6 +14,7 @@ import {
   type SshDestination,
 } from '../environments/public.ts';
 import { displayName } from '../users/public.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 export interface Admission extends SshDestination {
   caller: Caller;
@@ -30,7 +31,7 @@ export async function admit(platform: Platform, who: Credential, user: string): 
   const scope = EnvironmentEntity.scope(environment);
   const hindrance = caller.hindrance(scope, 'environment:view');
   if (hindrance) throw new Problem('forbidden', `${hindrance.message} (reason: access requires MFA)`);
-  if (environment.status !== 'active') throw notThere(environment);
+  if (!environmentLife.possible(environment.status, 'enter')) throw notThere(environment);
   const destination = sshDestinations(environment).get(name.rest);
   if (!destination || !caller.can(sshPermission(environment, destination.runs), scope)) throw unknown(caller, user);
   return { ...destination, caller, environment };
@@ -47,13 +48,8 @@ function unknown({ user }: Caller, name: string) {
   );
 }
 
-const wordsFor: Record<string, string> = {
-  inactive: 'is not active: activate it first',
-  paused: 'is paused: resume it first',
-};
-
 const notThere = ({ id, status }: Environment) =>
-  new Problem('conflict', `The environment ${id} ${wordsFor[status] ?? 'is being deleted'}.`);
+  new Problem('conflict', `The environment ${id} ${environmentLife.otherwise(status, 'enter')}.`);
 
 export interface Place {
   container: string;
@@ -65,7 +61,7 @@ export async function placeOf(platform: Platform, { environment, runs, instance 
   const { project_id, id, sleeping_since } = environment;
   if (sleeping_since !== null) await wakeEnvironment(platform, project_id, id);
   const deployed = await currentlyDeployed(platform.db, platform.secrets, project_id, id);
-  if (!deployed) throw notThere({ ...environment, status: 'inactive' });
+  if (!deployed) throw new Problem('conflict', `Nothing is deployed in ${id}: activate it first.`);
   return { deployed, container: instanceName(deployed, runs, instance) };
 }
 

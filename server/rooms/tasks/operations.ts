@@ -5,6 +5,7 @@ import { EnvironmentEntity } from '../environments/public.ts';
 import { GivenVariables } from '../variables/public.ts';
 import { startTask } from './start-task.ts';
 import { TaskEntity, tasksOf } from './task.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 export const listEnvironmentTasks = operation({
   summary: "List an environment's tasks, as they are deployed",
@@ -31,8 +32,8 @@ export const runTask = operation({
   on: TaskEntity,
   rel: '#run',
   permission: 'task:run',
-  allowedWhen: ({ environment }) => environment.status === 'active',
-  otherwise: 'Only tasks of an active environment can be run; activate or resume it first.',
+  allowedWhen: ({ environment }) => environmentLife.possible(environment.status, 'runTask'),
+  otherwise: ({ environment }) => environmentLife.otherwise(environment.status, 'runTask'),
   body: closed({ variables: Type.Optional(GivenVariables) }),
   example: { variables: { env: { DRY_RUN: '1' } } },
   returns: updated(TaskEntity),

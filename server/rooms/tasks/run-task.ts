@@ -19,6 +19,7 @@ import { projectById } from '../projects/public.ts';
 import { openGiven, withGiven } from '../variables/public.ts';
 import { followTask, type Outcome } from './follow-task.ts';
 import { isThere, markOf } from './task-output.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 const Input = Type.Object({ environment: Type.String(), task: Type.String(), variables_sealed: Type.String() });
 type Running = Work<Static<typeof Input>>;
@@ -60,7 +61,7 @@ export const runTaskActivity = activity({
 async function whatToRun({ activity: { id, project_id }, input }: Running, { db, config, secrets }: Platform): Promise<TaskRun> {
   const environment = await environmentById(db, config.domain, project_id, input.environment);
   const stack = await currentStack(db, secrets, project_id, input.environment);
-  if (environment?.status !== 'active' || !stack)
+  if (!environment || !environmentLife.possible(environment.status, 'runTask') || !stack)
     throw new Problem('conflict', `The environment ${input.environment} is not active any more.`);
   const task = Object.hasOwn(stack.model.tasks, input.task) ? stack.model.tasks[input.task] : undefined;
   if (!task) throw new Problem('conflict', `There is no task '${input.task}' in what is deployed now.`);

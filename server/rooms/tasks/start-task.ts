@@ -8,6 +8,7 @@ import { environmentById, environmentSummary } from '../environments/public.ts';
 import { checkedVariables, sealGiven, type GivenVariables } from '../variables/public.ts';
 import { runTaskActivity, runOf } from './run-task.ts';
 import type { Task } from './task.ts';
+import { environmentLife } from '../environments/life-cycle.ts';
 
 export async function startTask(
   { db, config, secrets }: Platform,
@@ -20,7 +21,8 @@ export async function startTask(
   const actor = actorOf(caller.user);
   const activity = await db.transaction().execute(async (tx) => {
     const environment = await environmentById(tx, config.domain, project_id, id);
-    if (environment?.status !== 'active') throw new Problem('conflict', 'The environment is not active any more.');
+    if (!environment || !environmentLife.possible(environment.status, 'runTask'))
+      throw new Problem('conflict', 'The environment is not active any more.');
     return startActivity(tx, runTaskActivity, {
       project_id,
       environments: [environment],

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { takeTurns } from './claim-hosts.ts';
 import { covers, generatedHost, hostOf, refusalOf, withoutCovered, type HostConfig } from '../stack/host-names.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 export interface LostHost {
   project: string;
@@ -57,10 +58,10 @@ async function unclaimed(tx: Tx): Promise<Wish[]> {
     select deployments.project_id, environment_id, machine_name, url, min(deployments.created_at) as since
     from deployments join environments on environments.project_id = deployments.project_id and environments.id = environment_id,
       json_object_keys(routes) as url
-    where deployments.status in ('current', 'replaced') and not exists (select from hosts
+    where ${deploymentLife.sqlPossible('deployments.status', 'show')} and not exists (select from hosts
       where hosts.project_id = deployments.project_id and hosts.environment_id = deployments.environment_id)
     group by deployments.project_id, environment_id, machine_name, url
-    having bool_or(deployments.status = 'current')`.execute(tx);
+    having bool_or(${deploymentLife.sqlPossible('deployments.status', 'run')})`.execute(tx);
   return rows.map(({ url, ...wish }) => ({ ...wish, host: hostOf(url) ?? '' }));
 }
 

@@ -5,7 +5,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { instancesOf, isWorker, runnablesOf, servicesOf } from '../stack/containers.ts';
-import { keptStack } from '../running/kept-stacks.ts';
+import { isToRun, keptStack } from '../running/kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 
 /** One that ended just now, as by its deploy hook, is started again at once. */
@@ -61,8 +61,7 @@ export async function foundAfterFailure(platform: Platform, projectId: string, e
   try {
     const kept = await keptStack(db, projectId, environment);
     const deployed = await currentlyDeployed(db, secrets, projectId, environment);
-    const shouldRun = kept?.status === 'active' && !kept.is_sleeping;
-    const missing = deployed && shouldRun ? await whatDoesNotRun(await platform.machine(), deployed) : [];
+    const missing = deployed && kept && isToRun(kept) ? await whatDoesNotRun(await platform.machine(), deployed) : [];
     if (missing.length === 0) return `${environment} is as it was.`;
     const remedy = 'The platform goes on trying to start what is missing; if that does not help, redeploy the environment.';
     return [`${environment} is not as it was:`, ...missing.map((sentence) => `  ${sentence}`), remedy].join('\n');

@@ -7,7 +7,7 @@ import type { Platform } from '../../../platform.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { volumesOf } from '../stack/containers.ts';
 import { whileHeld } from './held.ts';
-import { keptStack } from '../running/kept-stacks.ts';
+import { isToRun, keptStack } from '../running/kept-stacks.ts';
 import { backupOfSnapshot, backupSnapshot, dataVolume, nameInStack, storageVolume } from '../stack/names.ts';
 import { asOfOneMoment, putOnDisk } from './one-moment.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
@@ -107,7 +107,7 @@ export async function forgetSnapshots(platform: Platform, projectId: string, env
   const { db, secrets } = platform;
   const machine = await platform.machine();
   const [kept, deployed] = [await keptStack(db, projectId, environment), await currentlyDeployed(db, secrets, projectId, environment)];
-  if (kept?.status === 'active' && !kept.is_sleeping && deployed) await tellEdge(machine, deployed, 'open');
+  if (kept && isToRun(kept) && deployed) await tellEdge(machine, deployed, 'open');
   await removeSnapshots(machine, backup);
 }
 

@@ -17,6 +17,7 @@ import {
   type WantedHost,
 } from '../stack/host-names.ts';
 import type { Stack } from '../stack/stack.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 /** By host: the number of its claim. */
 export type Claims = Readonly<Record<string, number>>;
@@ -134,9 +135,8 @@ export async function giveBackHosts(db: Db, projectId: string, environmentId: st
   await db.transaction().execute(async (tx) => {
     await takeTurns(tx);
     const { rows } = await sql<{ routes: Stack['routes'] }>`
-      select routes from deployments where project_id = ${projectId} and environment_id = ${environmentId} and status = 'current'`.execute(
-      tx,
-    );
+      select routes from deployments
+      where project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(tx);
     const had = new Set(await hostsOf(tx, { project_id: projectId, environment_id: environmentId }));
     const runs = rows.flatMap(({ routes }) => wantedHosts(routes)).map(({ host }) => host);
     // Of a host that it never had, as another did, it gets nothing back.

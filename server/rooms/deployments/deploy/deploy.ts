@@ -37,6 +37,7 @@ import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
 import type { SizesInit } from '../sizes/sizes.ts';
 import type { SizeGroup } from '../stack/stack.ts';
 import { wakeForWork } from '../running/wake.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 export interface DeployRequest {
   environment: string;
@@ -214,7 +215,7 @@ async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Pl
   const { status } = await environmentFor(db, activity.project_id, environment);
   const missing =
     'No configuration was found, and nothing in the files tells what to run: add .upsun/config.yaml with at least one application.';
-  if (status === 'active' || status === 'paused' || restoring) throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
+  if (environmentLife.possible(status, 'holdData') || restoring) throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
   log(`  ${missing}\n  Nothing is built or deployed.`);
 }
 

@@ -35,6 +35,7 @@ import { refuseUnfit, restoredVolumes, sizesBefore, type RestorePlan } from './r
 import { sizesFor, type SizesFrom } from '../sizes/sizes.ts';
 import { cloningsOf, type Cloning } from './stack-volumes.ts';
 import type { Sizes, Stack } from '../stack/stack.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 export interface Deploying {
   work: Work<unknown>;
@@ -85,7 +86,8 @@ export async function prepareDeployment(work: Work<unknown>, platform: Platform,
 
 export async function environmentFor(db: Parameters<typeof subjectOf>[0], projectId: string, environment: string): Promise<Subject> {
   const subject = await subjectOf(db, projectId, environment);
-  if (!subject || subject.status === 'deleting') throw new Problem('conflict', `There is no environment ${environment} to deploy.`);
+  if (!subject || !environmentLife.possible(subject.status, 'run'))
+    throw new Problem('conflict', `There is no environment ${environment} to deploy.`);
   return subject;
 }
 
@@ -139,7 +141,7 @@ async function prepare(
     deployment: wanted.deployment.id,
     previous: current?.stack.deployment.id ?? null,
     source: source?.stack.deployment.id ?? null,
-    wasPaused: subject.status === 'paused',
+    wasPaused: environmentLife.possible(subject.status, 'resume'),
   };
 }
 

@@ -9,7 +9,7 @@ import type { DeployRequest } from './deploy.ts';
 import { prepareDeployment } from './deploying.ts';
 import { withProgress } from './deployment-progress.ts';
 import { fetchData, makeData, replaceData } from './deployment-steps.ts';
-import { changeStatus, makeCurrent } from '../queries.ts';
+import { changeState, makeCurrent } from '../queries.ts';
 import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
 import { markRestoredAsleep } from '../running/sleep-queries.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -41,6 +41,6 @@ export async function restoreAtRest(
 }
 
 const putToRest: Record<Rest, (tx: Tx, stack: Stack) => Promise<unknown>> = {
-  paused: (tx, { project, environment }) => changeStatus(tx, project.id, environment.id, 'active', 'paused'),
+  paused: (tx, { project, environment }) => changeState(tx, project.id, environment.id, 'pause'),
   asleep: (tx, { project, environment }) => markRestoredAsleep(tx, project.id, environment.id),
 };

@@ -9,6 +9,7 @@ import type { Platform } from '../../../platform.ts';
 import { typesOf } from '../stack/stack-places.ts';
 import { hasDeployments } from './kept-stacks.ts';
 import type { Stack } from '../stack/stack.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 /** What is kept of layers that nothing runs on. */
 export const imageLimits = { ageSecondsMax: 30 * 86_400, bytesMax: 20e9 };
@@ -56,7 +57,9 @@ export const collectImages: Reconciler = {
 
 /** What paused and sleeping environments will start from stays, too. */
 export async function collectUnused(db: Db, { images, runtime }: Pick<Machine, 'images' | 'runtime'>): Promise<string[]> {
-  const { rows } = await sql<Pick<Stack, 'model'>>`select model from deployments where status in ('current', 'preparing')`.execute(db);
+  const { rows } = await sql<
+    Pick<Stack, 'model'>
+  >`select model from deployments where ${deploymentLife.sqlPossible('status', 'occupy')}`.execute(db);
   const deployed = await Promise.all([...new Set(rows.flatMap(typesOf))].map((type) => images.built(type)));
   const running = await runtime.list();
   const keep = [...running, ...deployed].flatMap((one) => one?.layers ?? []);

@@ -13,11 +13,12 @@ import { removeContainers, removeStackContainers } from '../deploy/instances.ts'
 import { stackOfContainer } from '../stack/names.ts';
 import { thawForgotten } from '../deploy/one-moment.ts';
 import { addressesOf, domainsOf, outboundOf } from '../stack/outbound.ts';
-import { keptStack, type KeptStack } from './kept-stacks.ts';
+import { isToRun, keptStack, type KeptStack } from './kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 import { markWaking, markWoken } from './sleep-queries.ts';
 import { mayTryAgain, noteFailure, noteSuccess, startStack } from './start-stack.ts';
 import { isTold, keepEdgeTold, tellEdge } from '../deploy/traffic.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 /** What the machine and the edge had when they were looked at. */
 export interface Found {
@@ -51,8 +52,14 @@ async function keepAsDeployed(
   if (now.is_sleeping && !isSleeping) await markWaking(db, kept.project_id, kept.environment_id);
   try {
     if (isSleeping) await keepAsleep(machine, deployed, states);
-    const isUp = !isSleeping && now.status === 'active' && (await keepContainers(platform, machine, deployed, states, signal));
-    await keepEdgeTold(machine, deployed, now.status === 'paused' ? 'paused' : isSleeping ? 'sleeping' : 'open', listed);
+    const isUp =
+      !isSleeping && environmentLife.possible(now.status, 'serve') && (await keepContainers(platform, machine, deployed, states, signal));
+    await keepEdgeTold(
+      machine,
+      deployed,
+      environmentLife.possible(now.status, 'resume') ? 'paused' : isSleeping ? 'sleeping' : 'open',
+      listed,
+    );
     if (isUp && now.has_failed) await noteSuccess(platform, machine, deployed);
   } catch (error) {
     if (signal.aborted) return;
@@ -71,7 +78,7 @@ async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly
 /** Looks up again where domains are that its apps may reach, and lets them out there. */
 export async function keepReaching({ db, secrets, log }: Platform, machine: Machine, kept: KeptStack): Promise<void> {
   const { runtime } = machine;
-  if (kept.is_busy || kept.is_sleeping || kept.status !== 'active') return;
+  if (kept.is_busy || !isToRun(kept)) return;
   const deployed = await currentlyDeployed(db, secrets, kept.project_id, kept.environment_id);
   const domains = deployed ? domainsOf(deployed.stack.model) : [];
   if (!deployed || domains.length === 0) return;

@@ -2,6 +2,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Subject } from '../queries.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 /** An environment that has, or is about to have, something on the machine. */
 export interface KeptStack {
@@ -23,6 +25,10 @@ export interface KeptStack {
   /** Whose it is, from the outside in. */
   parties: string[];
 }
+
+/** Its containers should run now. */
+export const isToRun = ({ status, is_sleeping }: Pick<KeptStack, 'status' | 'is_sleeping'>) =>
+  environmentLife.possible(status, 'serve') && !is_sleeping;
 
 export const isBusy = sql<boolean>`exists (select from activity_lanes
   where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and not is_shared)`;
@@ -58,7 +64,7 @@ export interface KnownStack {
 export const knownStacks = async (db: Db): Promise<Map<string, KnownStack>> => {
   const { rows } = await sql<KnownStack & { stack_id: string }>`
     select deployments.stack_id, bool_or(${isBusy}) as is_busy,
-      bool_or(environments.stack_id is not distinct from deployments.stack_id or deployments.status = 'preparing' or ${isBusy}) as is_claimed
+      bool_or(environments.stack_id is not distinct from deployments.stack_id or ${deploymentLife.sqlPossible('deployments.status', 'prepare')} or ${isBusy}) as is_claimed
     from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
     group by deployments.stack_id`.execute(db);
   return new Map(rows.map(({ stack_id, ...known }) => [stack_id, known]));

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { isBusy, keptStack, type KeptStack } from './kept-stacks.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 /** An activity has begun to work on it; those that only wait do not touch it. */
 const isWorkedOn = sql<boolean>`exists (select from activity_lanes join activities on activities.id = activity_lanes.activity_id
@@ -32,7 +33,7 @@ export async function previewsThatMaySleep(db: Db, standardSeconds: number): Pro
   const { rows } = await sql<AwakePreview>`
     select project_id, id as environment_id, machine_name, stack_id, ${seconds} as sleep_after_seconds
     from environments
-    where status = 'active' and type <> 'production' and stack_id is not null and sleeping_since is null and ${seconds} > 0
+    where ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production' and stack_id is not null and sleeping_since is null and ${seconds} > 0
       and greatest(woken_at, last_active_at) < now() - make_interval(secs => ${seconds}) and not ${isInUse}
     order by project_id, id`.execute(db);
   return rows;
@@ -42,7 +43,8 @@ export async function previewsThatMaySleep(db: Db, standardSeconds: number): Pro
 export async function markAsleep(db: Db, { project_id, environment_id, stack_id }: AwakePreview): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = clock_timestamp(), start_failure = null
-    where project_id = ${project_id} and id = ${environment_id} and stack_id = ${stack_id} and status = 'active' and type <> 'production'
+    where project_id = ${project_id} and id = ${environment_id} and stack_id = ${stack_id}
+      and ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production'
       and sleeping_since is null and not ${isInUse}
     returning id`.execute(db);
   return rows.length > 0;
@@ -51,7 +53,9 @@ export async function markAsleep(db: Db, { project_id, environment_id, stack_id 
 /** It was asleep when it was lost, and nothing was started when it was brought back. */
 export const markRestoredAsleep = (tx: Tx, projectId: string, environmentId: string) =>
   sql`update environments set sleeping_since = clock_timestamp()
-    where project_id = ${projectId} and id = ${environmentId} and status = 'active' and type <> 'production'`.execute(tx);
+    where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production'`.execute(
+    tx,
+  );
 
 /** Whoever asks has it for themselves. */
 export const markWaking = (db: Db | Tx, projectId: string, environmentId: string) =>

@@ -10,7 +10,7 @@ import { allInstancesOf } from '../stack/containers.ts';
 import { deployEnvironment } from '../deploy/deploy.ts';
 import { whenLeftAlone } from './in-turn.ts';
 import { removeStackContainers } from '../deploy/instances.ts';
-import { changeStatus, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from '../queries.ts';
+import { changeState, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { removeStackVolumes } from '../deploy/stack-volumes.ts';
 import { startStack } from './start-stack.ts';
@@ -24,9 +24,9 @@ export async function pauseEnvironment(work: Work<unknown>, platform: Platform, 
   const deployed = await foundDeployed(work, platform, environment);
   await work.record(
     'pause',
-    (tx) => changeStatus(tx, project_id, environment, 'active', 'paused').then(() => {}),
+    (tx) => changeState(tx, project_id, environment, 'pause').then(() => {}),
     async () => {
-      await db.transaction().execute((tx) => changeStatus(tx, project_id, environment, 'paused', 'active'));
+      await db.transaction().execute((tx) => changeState(tx, project_id, environment, 'resume'));
     },
   );
   await work.step(

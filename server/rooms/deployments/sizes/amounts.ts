@@ -1,5 +1,7 @@
 /** Amounts of what a machine has to give: how they are counted, and said. */
 import { sql } from 'kysely';
+import { environmentLife } from '../../environments/life-cycle.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 /** CPUs, and MB of memory and disk. */
 export type Amounts = Record<Kind, number>;
@@ -21,8 +23,9 @@ export const eachOther = (projectId: string, environmentId: string) => sql<Amoun
     max(case when runs then memory else 0 end) + ${ofTasks('memory')} as memory, max(disk) as disk
   from (
     select deployments.project_id, environment_id, cpu, memory, disk,
-      deployments.status = 'preparing' or (environments.status = 'active' and sleeping_since is null) as runs
+      ${deploymentLife.sqlPossible('deployments.status', 'prepare')}
+        or (${environmentLife.sqlPossible('environments.status', 'serve')} and sleeping_since is null) as runs
     from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
-    where deployments.status in ('current', 'preparing')
+    where ${deploymentLife.sqlPossible('deployments.status', 'occupy')}
       and (deployments.project_id, environment_id) <> (${projectId}, ${environmentId})
   ) as each_deployment group by project_id, environment_id`;

@@ -20,6 +20,8 @@ import { refuseOverQuota } from './quotas.ts';
 import { limitsOf, profileOf } from './sizes.ts';
 import type { Sizes } from '../stack/stack.ts';
 import { workersIn } from '../stack/workers.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 const megabyte = 2 ** 20;
 /** Of each app and worker, and what the edge keeps of visits that led to none of them. */
@@ -66,9 +68,10 @@ export async function amountsOfOthers(db: Db | Tx, projectId: string, environmen
 /** Of the environment itself: what its deployment is given, and what of that it has now. One that is paused or asleep has its disks. */
 async function amountsOfOwn(db: Db | Tx, { project_id, environment_id }: Address): Promise<{ given: Amounts; has: Amounts }> {
   const { rows } = await sql<Amounts & { runs: boolean }>`
-    select cpu, memory, disk, environments.status = 'active' and sleeping_since is null as runs
+    select cpu, memory, disk, ${environmentLife.sqlPossible('environments.status', 'serve')} and sleeping_since is null as runs
     from deployments join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
-    where deployments.project_id = ${project_id} and environment_id = ${environment_id} and deployments.status = 'current'`.execute(db);
+    where deployments.project_id = ${project_id} and environment_id = ${environment_id}
+      and ${deploymentLife.sqlPossible('deployments.status', 'run')}`.execute(db);
   const { runs, ...given } = rows[0] ?? { runs: false, cpu: 0, memory: 0, disk: 0 };
   return { given, has: runs ? given : { cpu: 0, memory: 0, disk: given.disk } };
 }

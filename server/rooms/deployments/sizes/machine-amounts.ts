@@ -10,6 +10,7 @@ import type { Amounts } from './amounts.ts';
 import { amountsOf, amountsThere } from './capacity.ts';
 import { hasDeployments } from '../running/kept-stacks.ts';
 import type { Stack } from '../stack/stack.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 export const noteMachineAmounts: Reconciler = {
   name: 'note what the machine has',
@@ -53,7 +54,7 @@ const counts = stateOf<Db, { isDone: boolean }>(() => ({ isDone: false }));
 async function countAgain(db: Db) {
   if (counts(db).isDone) return;
   const { rows } = await sql<Pick<Stack, 'model' | 'sizes'> & { id: string }>`
-    select id, model, sizes from deployments where status in ('current', 'preparing')`.execute(db);
+    select id, model, sizes from deployments where ${deploymentLife.sqlPossible('status', 'occupy')}`.execute(db);
   for (const { id, model, sizes } of rows) {
     const { cpu, memory, disk } = amountsOf(model, sizes);
     await sql`update deployments set cpu = ${cpu}, memory = ${memory}, disk = ${disk} where id = ${id}`.execute(db);

@@ -8,6 +8,7 @@ import { amountsOfOthers } from './capacity.ts';
 import { notedAmounts } from './machine-amounts.ts';
 import { backupOfSnapshot, isPassing, stackOfVolume } from '../stack/names.ts';
 import { knownStacks } from '../running/kept-stacks.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 export interface MachineUse {
   given: Amounts;
@@ -18,8 +19,8 @@ export interface MachineUse {
 
 export async function machineUse(db: Db): Promise<MachineUse> {
   const { rows } = await sql<MachineUse['environments']>`
-    select count(*) filter (where status = 'active' and sleeping_since is null)::int as running,
-      count(*) filter (where status = 'paused')::int as paused, count(*) filter (where sleeping_since is not null)::int as sleeping
+    select count(*) filter (where ${environmentLife.sqlPossible('status', 'serve')} and sleeping_since is null)::int as running,
+      count(*) filter (where ${environmentLife.sqlPossible('status', 'resume')})::int as paused, count(*) filter (where sleeping_since is not null)::int as sleeping
     from environments where stack_id is not null`.execute(db);
   const [environments = { running: 0, paused: 0, sleeping: 0 }] = rows;
   return { given: await amountsOfOthers(db, '', ''), there: await notedAmounts(db), environments };

@@ -4,6 +4,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { eachOther, inWords, kinds, names, type Amounts, type Kind } from './amounts.ts';
 import type { Subject } from '../queries.ts';
+import { environmentLife } from '../../environments/life-cycle.ts';
 
 /** Null: no limit. Of projects, of builds at once and of activities that wait only organizations have one. */
 export type Limits = Record<Kind | 'environments' | 'projects' | 'builds' | 'activities', number | null>;
@@ -121,7 +122,8 @@ export async function refuseOverQuota(db: Db | Tx, subject: Subject, wanted: Amo
       const limit = `${inWords(kind, quota[kind] ?? 0)} are allowed`;
       return `${names[kind]}: ${inWords(kind, wanted[kind])} are needed, its other environments have ${inWords(kind, quota.used[kind])}, and ${limit}`;
     });
-    const isOneTooMany = subject.status === 'inactive' && quota.used.environments + 1 > (quota.environments ?? Infinity);
+    const isOneTooMany =
+      environmentLife.possible(subject.status, 'activate') && quota.used.environments + 1 > (quota.environments ?? Infinity);
     if (isOneTooMany) details.unshift(`environments: it has ${quota.used.environments}, and ${quota.environments} are allowed`);
     if (details.length > 0) throw overQuota(quota, details);
   }

@@ -9,6 +9,7 @@ import { holdCapacity, refuseMoreThanThereIs } from './capacity.ts';
 import { subjectOf } from '../queries.ts';
 import { taskLimits } from './sizes.ts';
 import type { Stack } from '../stack/stack.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 const megabyte = 2 ** 20;
 
@@ -57,6 +58,7 @@ async function amountsWithTasks(tx: Tx, activityId: string, projectId: string, e
       select sum(cpu) as cpu, sum(memory) as memory from running_tasks
       where (running_tasks.project_id, running_tasks.environment_id) = (deployments.project_id, deployments.environment_id)
         and activity_id <> ${activityId}) as tasks on true
-    where (deployments.project_id, deployments.environment_id) = (${projectId}, ${environmentId}) and status = 'current'`.execute(tx);
+    where (deployments.project_id, deployments.environment_id) = (${projectId}, ${environmentId})
+      and ${deploymentLife.sqlPossible('status', 'run')}`.execute(tx);
   return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
 }

@@ -26,6 +26,8 @@ import {
 import type { Size, Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
 import { appRoot } from './runtime-variables.ts';
+import type { EnvironmentState } from '../../environments/life-cycle.ts';
+import { deploymentLife } from '../life-cycle.ts';
 
 export type Deployment = ReturnType<typeof deploymentDocument>;
 
@@ -34,7 +36,7 @@ export interface Circumstances {
   /** `current`, or its own. */
   id: string;
   updated_at: string;
-  status: string;
+  status: EnvironmentState;
   access: { entity_id: string; role: 'admin' | 'contributor' | 'viewer' }[];
   namespace: string | null;
   settings: object;
@@ -194,12 +196,12 @@ export async function circumstancesOf(
 
 /** What has run, or does: not what is being prepared, nor what never came to run. */
 async function keptDeployment(db: Db | Tx, projectId: string, environmentId: string, id: string) {
-  const { rows } = await sql<{ id: string; updated_at: string; status: string }>`
+  const { rows } = await sql<{ id: string; updated_at: string; status: EnvironmentState }>`
     select deployments.id, deployments.updated_at, environments.status from deployments
     join environments on environments.project_id = deployments.project_id and environments.id = deployments.environment_id
     where deployments.project_id = ${projectId} and deployments.environment_id = ${environmentId}
-      and case when ${id} = 'current' then deployments.status = 'current'
-        else deployments.id = ${id} and deployments.status in ('current', 'replaced') end`.execute(db);
+      and case when ${id} = 'current' then ${deploymentLife.sqlPossible('deployments.status', 'run')}
+        else deployments.id = ${id} and ${deploymentLife.sqlPossible('deployments.status', 'show')} end`.execute(db);
   return rows[0];
 }
 

@@ -9,6 +9,7 @@ import type { Environment } from '../queries.ts';
 import { startBranch } from '../start-branch.ts';
 import { startInitialize } from '../start-initialize.ts';
 import { startMerge, startSynchronize } from '../start-merge.ts';
+import { environmentLife } from '../life-cycle.ts';
 
 const oneOf = <const Value extends string>(...values: Value[]) => Type.Unsafe<Value>({ type: 'string', enum: values });
 
@@ -19,8 +20,8 @@ export const branchEnvironment = operation({
   rel: '#branch',
   permission: 'environment:branch',
   // Also while something happens there: it is branched when that has ended.
-  allowedWhen: ({ has_code, status }) => has_code && status !== 'deleting',
-  otherwise: 'Only an environment with code, which is not being deleted, can be branched.',
+  allowedWhen: ({ has_code, status }) => has_code && environmentLife.possible(status, 'branch'),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'branch'),
   body: closed({
     name: Type.String({ minLength: 1, maxLength: 250, description: `The name of the branch; it ${branchNameRule}.` }),
     title: Type.Optional(Title),
@@ -38,6 +39,9 @@ const maySeeParent = ({ project_id, organization_id, parent_type }: Environment,
   parent_type !== null &&
   caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: parent_type });
 
+/** There is code on both sides, and nothing is happening here. */
+const canTakeIn = ({ has_code, parent_head, is_dirty }: Environment) => has_code && parent_head !== null && !is_dirty;
+
 /** Merging changes the parent, so it takes the right to change that, too. */
 const mayChangeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
   parent_type !== null &&
@@ -49,9 +53,8 @@ export const mergeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#merge',
   permission: 'environment:admin',
-  allowedWhen: (target, caller) =>
-    target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && mayChangeParent(target, caller),
-  otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you administer, can be merged.',
+  allowedWhen: (target, caller) => canTakeIn(target) && environmentLife.possible(target.status, 'merge') && mayChangeParent(target, caller),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'merge'),
   body: closed({
     resources: InitialResources('child', 'default', 'manual', 'minimum'),
     strategy: Type.Optional(oneOf('stopstart', 'rolling')),
@@ -69,8 +72,8 @@ export const synchronizeEnvironment = operation({
   rel: '#synchronize',
   permission: 'environment:admin',
   allowedWhen: (target, caller) =>
-    target.has_code && target.parent_head !== null && !target.is_dirty && target.status !== 'deleting' && maySeeParent(target, caller),
-  otherwise: 'Only an environment with code, to which nothing is happening, and whose parent you may see, can be synchronized.',
+    canTakeIn(target) && environmentLife.possible(target.status, 'synchronize') && maySeeParent(target, caller),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'synchronize'),
   body: closed({
     synchronize_code: Type.Optional(Type.Boolean()),
     synchronize_data: Type.Optional(Type.Boolean()),
@@ -91,8 +94,8 @@ export const initializeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#initialize',
   permission: 'environment:admin',
-  allowedWhen: ({ has_code, is_dirty, status }) => !has_code && !is_dirty && status !== 'deleting',
-  otherwise: 'The environment has code already; push to it instead.',
+  allowedWhen: ({ has_code, is_dirty, status }) => !has_code && !is_dirty && environmentLife.possible(status, 'initialize'),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'initialize'),
   body: closed({
     profile: Type.Optional(Title),
     repository: Type.Optional(

@@ -4,6 +4,7 @@ import { DeploymentEntity, loadDeployment, ResourcesChange, RouteEntity, routesO
 import { NextDeploymentEntity } from '../../deployments/work.ts';
 import { changeResources } from '../change-resources.ts';
 import { EnvironmentEntity } from '../environment.ts';
+import { environmentLife } from '../life-cycle.ts';
 
 export const listDeployments = operation({
   summary: "List an environment's deployments: the current one, if it was deployed",
@@ -34,7 +35,8 @@ export const updateNextDeployment = operation({
   on: NextDeploymentEntity,
   rel: '#edit',
   permission: 'environment:admin',
-  allowedWhen: ({ environment_info }) => environment_info.status !== 'deleting',
+  allowedWhen: ({ environment_info: { status } }) => environmentLife.possible(status, 'resize'),
+  otherwise: ({ environment_info: { status } }) => environmentLife.otherwise(status, 'resize'),
   body: ResourcesChange,
   example: { webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 2, disk: 1024 } } },
   returns: updated(NextDeploymentEntity),

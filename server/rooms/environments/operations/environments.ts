@@ -8,6 +8,7 @@ import { AddressRules, BasicAuth, changeEnvironment } from '../change-environmen
 import { EnvironmentEntity, Title } from '../environment.ts';
 import { environmentsOf } from '../queries.ts';
 import { startDelete } from '../record-push.ts';
+import { environmentLife } from '../life-cycle.ts';
 
 export const listProjectsEnvironments = operation({
   summary: "List a project's environments",
@@ -37,8 +38,8 @@ export const updateEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#edit',
   permission: 'environment:admin',
-  allowedWhen: ({ status }) => status !== 'deleting',
-  otherwise: 'The environment is being deleted.',
+  allowedWhen: ({ status }) => environmentLife.possible(status, 'edit'),
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'edit'),
   body: closed({
     name: Type.Optional(Type.String({ maxLength: 250 })),
     title: Type.Optional(Title),
@@ -63,11 +64,12 @@ export const deleteEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#delete',
   permission: 'environment:admin',
-  allowedWhen: ({ status, is_main, is_dirty }) => status === 'inactive' && !is_main && !is_dirty,
-  otherwise: 'Only an inactive environment that nothing is happening to can be deleted, and never that of the default branch.',
+  allowedWhen: ({ status, is_main, is_dirty }) => environmentLife.possible(status, 'delete') && !is_main && !is_dirty,
+  otherwise: ({ status }) => environmentLife.otherwise(status, 'delete'),
   returns: deleted,
   handle: async ({ target, caller }, { db }) => {
     const activity = await db.transaction().execute((tx) => startDelete(tx, { id: target.project_id }, target, actorOf(caller.user)));
-    return changed({ ...target, status: 'deleting', is_dirty: true }, target.organization_id, activity);
+    const status = environmentLife.after(target.status, 'delete') ?? target.status;
+    return changed({ ...target, status, is_dirty: true }, target.organization_id, activity);
   },
 });

@@ -1,0 +1,23 @@
+/** What ran before, and can be gone back to: an extension of the published API. */
+import { array, one, operation } from '../../../kernel/operation.ts';
+import { EarlierDeploymentEntity, earlierDeployments } from '../../deployments/public.ts';
+import { EnvironmentEntity } from '../environment.ts';
+
+export const listEarlierDeployments = operation({
+  summary: 'List what was deployed in an environment, newest first, and what it can be rolled back to',
+  endpoint: 'GET /projects/{projectId}/environments/{environmentId}/earlier-deployments',
+  on: EnvironmentEntity,
+  rel: 'earlier-deployments',
+  permission: 'environment:view',
+  returns: array(EarlierDeploymentEntity),
+  handle: ({ target: { project_id, id } }, { db }) => earlierDeployments(db, project_id, id),
+});
+
+export const getEarlierDeployment = operation({
+  summary: 'Get an earlier deployment of an environment, in short',
+  endpoint: 'GET /projects/{projectId}/environments/{environmentId}/earlier-deployments/{deploymentId}',
+  on: EarlierDeploymentEntity,
+  permission: 'environment:view',
+  returns: one(EarlierDeploymentEntity),
+  handle: async ({ target }) => target,
+});

@@ -1,0 +1,218 @@
+/**
+ * The verbs that change whether, and with what, an environment runs: one row each. Its operation, its link, the moment at which its activity is started and
+ * the test that walks the life cycle all follow from the row. In which states a verb is possible, and what is said otherwise, is the row of the same name in
+ * life-cycle.ts.
+ */
+import { Type, type Static, type TObject } from 'typebox';
+import type { ActivityDefinition } from '../../kernel/activity.ts';
+import type { Endpoint } from '../../kernel/operation.ts';
+import { closed } from '../../kernel/schema.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import { sentence, strong, type environment as named, type person } from '../activities/public.ts';
+import { rollbackTarget } from '../deployments/public.ts';
+import { noRolling } from './deploy-branch.ts';
+import { InitialResources } from './initial-resources.ts';
+import { environmentLife, type EnvironmentEvent } from './life-cycle.ts';
+import type { Environment } from './queries.ts';
+import {
+  activateActivity,
+  deactivateActivity,
+  deployActivity,
+  maintainActivity,
+  pauseActivity,
+  redeployActivity,
+  resumeActivity,
+  rollbackActivity,
+} from './running-activities.ts';
+
+/** What a verb deploys, and so what there must be room for before its activity is started. */
+export type Deploys =
+  | 'nothing'
+  /** The code of its branch. */
+  | 'code'
+  /** The code, or what runs where deployments are manual: nobody restarts an environment to get what is staged. */
+  | 'code unless manual'
+  /** What ran until it was paused. */
+  | 'what ran'
+  /** Whether there is room for it is for the activity to find out. */
+  | 'an earlier deployment';
+
+interface Asked<Body> {
+  tx: Tx;
+  target: Environment;
+  body: Body;
+  who: ReturnType<typeof person>;
+  where: ReturnType<typeof named>;
+}
+
+/** What an activity is started with. */
+interface Beginning {
+  input: unknown;
+  sentence: ReturnType<typeof sentence>;
+  /** Where containers that are new get their sizes from, if somebody says so. */
+  init?: 'default' | 'minimum' | 'parent' | undefined;
+  parameters?: Record<string, unknown>;
+  payload?: Record<string, unknown>;
+}
+
+export interface Verb<Body = unknown> {
+  /** As the published API calls it. */
+  operation: string;
+  endpoint: Endpoint;
+  summary: string;
+  permission: 'environment:admin' | 'environment:push';
+  /** What it takes beside the state. */
+  needs?: (environment: Environment) => boolean;
+  deploys: Deploys;
+  /** Of what makes itself impossible: what the environment is about to be. */
+  once?: string;
+  activity: ActivityDefinition;
+  body?: TObject;
+  example?: Record<string, unknown>;
+  begin(asked: Asked<Body>): Beginning | Promise<Beginning>;
+}
+
+/** With the type that the body has for `begin`. */
+const withBody = <Body extends TObject>(verb: Omit<Verb<Static<Body>>, 'body'> & { body: Body; example: Static<Body> }): Verb =>
+  verb as unknown as Verb;
+
+const Strategy = Type.Optional(Type.Unsafe<'stopstart' | 'rolling'>({ type: 'string', enum: ['stopstart', 'rolling'] }));
+
+function refuseRolling({ can_rolling_deploy }: Environment, strategy: 'stopstart' | 'rolling') {
+  if (strategy === 'rolling' && !can_rolling_deploy) throw noRolling();
+}
+
+export type VerbName = 'activate' | 'deactivate' | 'pause' | 'resume' | 'redeploy' | 'maintain' | 'deploy' | 'rollBack';
+
+export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
+  activate: withBody({
+    operation: 'activateEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/activate',
+    summary: "Activate an environment: build its code and run it, with a clone of its parent's data",
+    permission: 'environment:admin',
+    needs: ({ has_code, is_dirty }) => has_code && !is_dirty,
+    deploys: 'code',
+    once: 'activated',
+    activity: activateActivity,
+    body: closed({ resources: InitialResources('default', 'minimum', 'parent') }),
+    example: {},
+    begin: ({ target, body, who, where }) => {
+      const init = body.resources?.init ?? undefined;
+      const input = { environment: target.id, deploying: init === undefined ? {} : { init } };
+      return { input, init, sentence: sentence`${who} activated environment ${where}` };
+    },
+  }),
+  deactivate: {
+    operation: 'deactivateEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deactivate',
+    summary: 'Deactivate an environment: all that runs, and all its data, is destroyed; its code stays',
+    permission: 'environment:admin',
+    needs: ({ is_main }) => !is_main,
+    deploys: 'nothing',
+    once: 'deactivated',
+    activity: deactivateActivity,
+    begin: ({ target, who, where }) => ({
+      input: { environment: target.id },
+      sentence: sentence`${who} deactivated environment ${where}`,
+    }),
+  },
+  pause: {
+    operation: 'pauseEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/pause',
+    summary: 'Pause an environment: stop its containers, keep its data',
+    permission: 'environment:admin',
+    deploys: 'nothing',
+    once: 'paused',
+    activity: pauseActivity,
+    begin: ({ target, who, where }) => ({ input: { environment: target.id }, sentence: sentence`${who} paused environment ${where}` }),
+  },
+  resume: {
+    operation: 'resumeEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/resume',
+    summary: 'Resume a paused environment',
+    permission: 'environment:admin',
+    deploys: 'what ran',
+    once: 'resumed',
+    activity: resumeActivity,
+    begin: ({ target, who, where }) => ({ input: { environment: target.id }, sentence: sentence`${who} resumed environment ${where}` }),
+  },
+  redeploy: withBody({
+    operation: 'redeployEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/redeploy',
+    summary: 'Redeploy an environment: start its applications anew, from the builds that are there',
+    permission: 'environment:push',
+    deploys: 'code unless manual',
+    activity: redeployActivity,
+    body: closed({ strategy: Strategy }),
+    example: {},
+    begin: ({ target, body: { strategy }, who, where }) => ({
+      input: { environment: target.id, deploying: strategy === undefined ? {} : { strategy } },
+      sentence: sentence`${who} redeployed environment ${where}`,
+    }),
+  }),
+  maintain: {
+    operation: 'maintenanceRedeployEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/maintenance-redeploy',
+    summary: 'Redeploy an environment, on the newest images of its applications and services',
+    permission: 'environment:push',
+    deploys: 'code unless manual',
+    activity: maintainActivity,
+    begin: ({ target, who, where }) => ({
+      input: { environment: target.id },
+      sentence: sentence`${who} redeployed environment ${where} for maintenance`,
+    }),
+  },
+  deploy: withBody({
+    operation: 'deployEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deploy',
+    summary: 'Deploy all staged changes of an environment together',
+    permission: 'environment:push',
+    // Also with nothing staged: its link tells clients that what they push will be, and what changed in the project waits for it, too.
+    needs: ({ enable_manual_deployments }) => enable_manual_deployments,
+    deploys: 'code',
+    activity: deployActivity,
+    body: closed({ strategy: Strategy }),
+    example: { strategy: 'stopstart' },
+    begin: ({ target, body: { strategy = 'stopstart' }, who, where }) => {
+      refuseRolling(target, strategy);
+      const input = { environment: target.id, deploying: { strategy }, onlyStaged: false };
+      return { input, sentence: sentence`${who} deployed the staged changes of ${where}` };
+    },
+  }),
+  /** An extension of the published API. */
+  rollBack: withBody({
+    operation: 'rollBackEnvironment',
+    endpoint: 'POST /projects/{projectId}/environments/{environmentId}/rollback',
+    summary: 'Roll an environment back: an earlier deployment runs again, without a build, and with the data as it is now',
+    permission: 'environment:push',
+    needs: ({ can_rollback }) => can_rollback,
+    deploys: 'an earlier deployment',
+    activity: rollbackActivity,
+    body: closed({
+      deployment: Type.Optional(
+        Type.String({
+          pattern: '^[a-z0-9]{1,64}$',
+          description: 'Its id or its number; without it, what ran before the code that runs now.',
+        }),
+      ),
+      strategy: Strategy,
+    }),
+    example: {},
+    begin: async ({ tx, target, body: { deployment: wanted, strategy = 'stopstart' }, who, where }) => {
+      refuseRolling(target, strategy);
+      const { id, number, commit, created_at } = await rollbackTarget(tx, target.project_id, target.id, wanted);
+      return {
+        input: { environment: target.id, deployment: { id, number, commit, created_at }, strategy },
+        parameters: { deployment: id },
+        payload: { deployment: { id, number, commit } },
+        sentence: sentence`${who} rolled back environment ${where} to deployment ${strong(String(number))}`,
+      };
+    },
+  }),
+};
+
+/** For the link, the request, and the moment at which the activity is really started. */
+export const isPossible = (name: VerbName, environment: Environment): boolean =>
+  environmentLife.possible(environment.status, name) && (verbs[name].needs?.(environment) ?? true);
+
+export const notPossible = (name: VerbName, { status }: Environment): string => environmentLife.otherwise(status, name);
