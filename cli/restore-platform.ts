@@ -32,7 +32,6 @@ import {
   stateOfDatabase,
   type Outcome,
   type Settled,
-  type State,
 } from '../server/rooms/recovery/public.ts';
 import { placesOf } from './backup.ts';
 
@@ -228,21 +227,21 @@ async function volumesHere(config: Config): Promise<ReadonlySet<string>> {
 const gone = 'its data is gone with the machine';
 
 const lines: Record<Outcome, (settled: Settled) => string> = {
-  kept: ({ backup, state }) => `its volumes are on this machine, and are used as they are${then[state]}${beside(backup)}`,
+  kept: ({ backup, rest }) => `its volumes are on this machine, and are used as they are${then[rest ?? 'awake']}${beside(backup)}`,
   rebuilding: () => 'what was built for it is gone, and is built anew when the platform starts; all that it kept is on this machine',
   unbuilt: () =>
     'all that it kept is on this machine, and it stays paused; what was built for it is gone, so redeploy it instead of resuming it',
   incomplete: ({ missing, backup }) =>
     `some of its volumes are on this machine, but not ${missing.join(', ')}; nothing of it is touched, and it is paused. ` +
     `Put back what is missing and resume it, push what it runs now${backup ? `, or restore backup ${backup.id}, which replaces all of it` : ''}`,
-  restoring: ({ backup, state }) =>
-    `${gone}, and comes back from backup ${backup?.id} of ${timeOf(backup)} when the platform starts${then[state]}`,
+  restoring: ({ backup, rest }) =>
+    `${gone}, and comes back from backup ${backup?.id} of ${timeOf(backup)} when the platform starts${then[rest ?? 'awake']}`,
   empty: () => `${gone}, and there is no backup; it is inactive, and starts empty when somebody activates it`,
 };
 
 const beside = (backup: Settled['backup']) => (backup ? `; its newest backup is ${backup.id} of ${timeOf(backup)}` : '');
 const timeOf = (backup: Settled['backup']) => backup?.created_at.slice(0, 19) ?? '';
 
-const then: Record<State, string> = { active: '', asleep: '; it sleeps until it is visited', paused: '; it stays paused' };
+const then = { awake: '', asleep: '; it sleeps until it is visited', paused: '; it stays paused' };
 
 const lineOf = (settled: Settled): string => `${settled.project_id} ${settled.environment_id}: ${lines[settled.outcome](settled)}`;

@@ -43,6 +43,20 @@ test('a room is entered through the doors that are for others: public.ts, work.t
   expect(trespassing).toEqual([]);
 });
 
+/** Comparisons of a state with a literal, in SQL and in TypeScript, and literals that a state is set to. */
+const stateLiterals = [
+  /\b(environments|deployments|parents|earlier)\.status\s*(=|<>|in|not in)\s/,
+  /\bupdate (environments|deployments) set status = '/,
+  /\b(environment|environment_info|parent|child|existing|subject|kept|deployment)\??\.status\s*[=!]==\s*'/,
+];
+
+test('what follows from the state of an environment or a deployment is decided in its life cycle, by no literal elsewhere', () => {
+  const deciding = globSync('{server,cli}/**/*.ts', { cwd: root }).filter(
+    (file) => !isTest(file) && stateLiterals.some((literal) => literal.test(readFileSync(join(root, file), 'utf8'))),
+  );
+  expect(deciding).toEqual([]);
+});
+
 test('a life cycle needs nothing but the kernel, so that whoever reads it loads no room', () => {
   expect(imports.filter(({ file, to }) => isLifeCycle(file) && to !== 'kernel/life-cycle.ts')).toEqual([]);
 });

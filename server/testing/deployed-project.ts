@@ -10,7 +10,15 @@ import { openTestPlatform } from './platform.ts';
 import { commitFiles } from './repository.ts';
 import { sampleProject } from './samples.ts';
 import { machineName } from '../rooms/environments/public.ts';
-import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment, type DeployRequest } from '../rooms/deployments/work.ts';
+import {
+  deployStack,
+  pauseStack,
+  removeStack,
+  resumeStack,
+  type CodeDeployment,
+  type DeployRequest,
+  type RollbackDeployment,
+} from '../rooms/deployments/work.ts';
 import { openMemoryEdge, rememberingEdge } from './memory-edge.ts';
 
 const Environment = Type.Object({ environment: Type.String() });
@@ -19,21 +27,21 @@ const deploy = activity({
   type: 'test.deploy',
   queue: 'default',
   input: Type.Unsafe<DeployRequest>({ type: 'object' }),
-  run: (work, platform) => deployEnvironment(work, platform, work.input),
+  run: (work, platform) => deployStack(work, platform, work.input),
 });
 
-const doing = (type: string, work: typeof pauseEnvironment) =>
+const doing = (type: string, work: typeof pauseStack) =>
   activity({ type, queue: 'default', input: Environment, run: (its, platform) => work(its, platform, its.input.environment) });
 const others = {
-  pause: doing('test.pause', pauseEnvironment),
-  resume: doing('test.resume', resumeEnvironment),
+  pause: doing('test.pause', pauseStack),
+  resume: doing('test.resume', resumeStack),
   remove: doing('test.remove', removeStack),
 };
 
 export const definitions: ActivityDefinition[] = [deploy, ...Object.values(others)];
 
 export type Content = Record<string, string>;
-type Changes = Partial<DeployRequest>;
+type Changes = Partial<CodeDeployment> | Partial<RollbackDeployment>;
 
 export interface Ended {
   result: string | null;
@@ -99,7 +107,15 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
     };
     const beginDeploy = (content: Content, changes: Changes = {}) => {
       const commit = commitFiles(platform.git.path(projectId), undefined, content);
-      const usual = { environment: 'main', commit, strategy: 'stopstart', init: 'minimum', restart: false } as const;
+      const usual = {
+        kind: 'code',
+        environment: 'main',
+        commit,
+        strategy: 'stopstart',
+        init: 'minimum',
+        restart: 'nothing',
+        isPinned: false,
+      } as const;
       return begin(deploy, { ...usual, ...changes }, changes.environment ?? 'main');
     };
     const row = (environment = 'main') =>

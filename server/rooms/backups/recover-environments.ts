@@ -18,6 +18,7 @@ import { sizesOf } from './parts.ts';
 import { openedStack } from './queries.ts';
 import { startRestoring } from './restore-backup.ts';
 import { Unfit } from './unfit.ts';
+import type { Rest } from '../deployments/work.ts';
 
 export interface Adopted {
   found: string[];
@@ -128,15 +129,15 @@ export interface Recovery {
   project_id: string;
   environment_id: string;
   backup: NewestBackup;
-  /** What it was, and is to be afterwards. */
-  state: 'active' | 'paused' | 'asleep';
+  /** How it rested, and is to rest afterwards; null: it is to run. */
+  rest: Rest | null;
 }
 
 /** As if somebody had asked for it. */
-export async function startRecovery(tx: Tx, domain: string, { project_id, environment_id, backup, state }: Recovery): Promise<Activity> {
+export async function startRecovery(tx: Tx, domain: string, { project_id, environment_id, backup, rest }: Recovery): Promise<Activity> {
   const target = await environmentById(tx, domain, project_id, environment_id);
   if (!target) throw new Problem('not-found', `There is no environment ${environment_id} to restore.`);
   const actor = await actorById(tx, null);
-  const wanted = { restoresCode: true, restoresSizes: true, init: 'backup', ...(state !== 'active' && { rest: state }) } as const;
+  const wanted = { restoresCode: true, restoresSizes: true, init: 'backup', ...(rest !== null && { rest }) } as const;
   return startRestoring(tx, { ...backup, environment: environment_id }, target, wanted, actor);
 }

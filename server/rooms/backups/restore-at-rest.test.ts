@@ -50,7 +50,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
     const { db, config } = all.home.platform;
     const backup = await newestBackup(db, project.projectId, 'main');
     if (!backup) throw new Error('There is no backup');
-    const recovery = { project_id: project.projectId, environment_id: 'main', backup, state };
+    const recovery = { project_id: project.projectId, environment_id: 'main', backup, rest: state };
     return db.transaction().execute((tx) => startRecovery(tx, config.domain, recovery));
   };
   /** What does not run takes nothing of a machine that has nothing to give. */

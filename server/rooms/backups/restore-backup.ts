@@ -11,7 +11,7 @@ import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
 import { currentStack } from '../deployments/public.ts';
-import { deployEnvironment, restoreAtRest, type DeployRequest, type Restoring } from '../deployments/work.ts';
+import { deployStack, type DeployRequest, type Restoring } from '../deployments/work.ts';
 import { environmentById, type Environment } from '../environments/public.ts';
 import { makeBranch } from '../environments/work.ts';
 import { noteUnrestorable } from './damage.ts';
@@ -41,12 +41,9 @@ export const restoreActivity = activity({
   usesMachine: true,
   input: Input,
   run: async (work, platform) => {
-    const { environment, branchFrom, rest } = work.input;
+    const { environment, branchFrom } = work.input;
     if (branchFrom !== undefined) await makeBranch(work, platform, environment, branchFrom);
-    const restoring = await findBackup(work, platform);
-    const request = await requestFor(work, platform, restoring);
-    if (rest === undefined) await deployEnvironment(work, platform, request);
-    else await restoreAtRest(work, platform, { ...request, restoring }, rest);
+    await deployStack(work, platform, await requestFor(work, platform, await findBackup(work, platform)));
   },
 });
 
@@ -117,12 +114,14 @@ export function bytesWithoutHoles({ bytes }: Stored, parts: readonly BackupPart[
 }
 
 async function requestFor({ input, activity, step }: Work<Input>, platform: Platform, restoring: Restoring): Promise<DeployRequest> {
-  const { environment, init } = input;
-  // Every app starts anew, so that none of them has requests under way when its data goes.
-  const usual = { environment, strategy: 'stopstart', init, restart: true, restoring } as const;
-  if (restoring.restoresCode) return { ...usual, commit: restoring.stack.commit_id, pin: null, keepsVolumes: true };
-  const { deployment, commit } = await step('choose deployment', () => deploymentNow(platform, activity.project_id, environment));
-  return deployment === null ? { ...usual, commit } : { ...usual, commit, again: { deployment, settings: 'then' }, keepsVolumes: true };
+  const { environment, rest } = input;
+  const { restoresCode } = restoring;
+  if (restoresCode) {
+    const whole = { environment, commit: restoring.stack.commit_id, restoring: { ...restoring, restoresCode } };
+    return rest === undefined ? { ...whole, kind: 'backup' } : { ...whole, kind: 'at rest', rest };
+  }
+  const now = await step('choose deployment', () => deploymentNow(platform, activity.project_id, environment));
+  return { ...now, kind: 'backup data', environment, restoring: { ...restoring, restoresCode } };
 }
 
 /** What runs goes on running; where nothing does, what the branch has. */

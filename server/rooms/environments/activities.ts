@@ -6,7 +6,7 @@ import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
-import { deployBranch, Deploying } from './deploy-branch.ts';
+import { deployBranch, DeployOptions } from './deploy-branch.ts';
 import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
 import { deleteEnvironment, isServing, keepEnvironment, updateEnvironment } from './queries.ts';
 import { tellCommits } from './tell-commits.ts';
@@ -21,7 +21,7 @@ export const pushActivity = activity({
     from: Type.Union([Type.String(), Type.Null()]),
     to: Type.String(),
     activate: Type.Boolean(),
-    deploying: Deploying,
+    deploying: DeployOptions,
   }),
   run: async (work, platform) => {
     const { activity: self, input, step } = work;
@@ -51,7 +51,7 @@ export const branchActivity = activity({
   type: 'environment.branch',
   queue: 'default',
   usesMachine: true,
-  input: Type.Object({ parent: Type.String(), environment: Type.String(), activate: Type.Boolean(), deploying: Deploying }),
+  input: Type.Object({ parent: Type.String(), environment: Type.String(), activate: Type.Boolean(), deploying: DeployOptions }),
   run: async (work, platform) => {
     const { parent, environment, deploying } = work.input;
     await makeBranch(work, platform, environment, parent);
@@ -69,7 +69,7 @@ export const mergeActivity = activity({
   type: 'environment.merge',
   queue: 'default',
   usesMachine: true,
-  input: Type.Object({ code: Intake, deploying: Deploying }),
+  input: Type.Object({ code: Intake, deploying: DeployOptions }),
   run: async (work, platform) => {
     const { code, deploying } = work.input;
     if (await takeIn(work, platform, code)) await deployBranch(work, platform, code.into, { ...deploying, occasion: 'code' });
@@ -83,7 +83,7 @@ export const synchronizeActivity = activity({
   input: Type.Object({
     environment: Type.String(),
     code: Type.Optional(Intake),
-    deploying: Deploying,
+    deploying: DeployOptions,
     replaceData: Type.Optional(Type.String()),
   }),
   run: async (work, platform) => {
@@ -196,7 +196,7 @@ export const initializeActivity = activity({
     config: Type.Optional(Type.String()),
     files: Type.Array(Type.Object({ path: Type.String(), mode: Type.Integer(), contents: Type.String() })),
     by: Signature,
-    deploying: Type.Optional(Deploying),
+    deploying: Type.Optional(DeployOptions),
   }),
   run: async (work, platform) => {
     const { activity: self, input, step, record, log } = work;

@@ -6,13 +6,13 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { stagesCode, usualInit } from '../deployments/public.ts';
-import { deployEnvironment, stageDeployment, type DeployRequest } from '../deployments/work.ts';
+import { deployStack, stageDeployment, type CodeDeployment, type RepeatedDeployment, type Restart } from '../deployments/work.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
 import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 import type { Environment } from './queries.ts';
 
 /** How whoever set off a change wants it deployed. */
-export const Deploying = Type.Object({
+export const DeployOptions = Type.Object({
   strategy: Type.Optional(Type.Union([Type.Literal('stopstart'), Type.Literal('rolling')])),
   init: Type.Optional(
     Type.Union([Type.Literal('default'), Type.Literal('minimum'), Type.Literal('parent'), Type.Literal('manual'), Type.Literal('child')]),
@@ -22,7 +22,7 @@ export const Deploying = Type.Object({
   /** An environment whose sizes are taken over, for what both have. */
   sizesFrom: Type.Optional(Type.String()),
 });
-export type Deploying = Static<typeof Deploying>;
+export type DeployOptions = Static<typeof DeployOptions>;
 
 /** What a deployment follows from: it decides what is deployed, and whether it waits where deployments are manual. */
 type Occasion =
@@ -35,8 +35,11 @@ type Occasion =
   /** Nothing changed. */
   | 'restart';
 
-interface How extends Deploying, Partial<Pick<DeployRequest, 'restart' | 'replaceData' | 'renewsImages'>> {
+interface How extends DeployOptions {
   occasion: Occasion;
+  restart?: Restart;
+  /** The environment whose data takes the place of its own. */
+  replaceData?: string;
   activate?: boolean;
   /** Does not wait for anybody to say go. */
   atOnce?: boolean;
@@ -86,17 +89,16 @@ export async function deployBranch(
   if (found.head_commit === null) throw new Problem('conflict', `There are no commits in ${id} yet; push some first.`);
   if (how.strategy === 'rolling' && found.has_failed) throw noRolling();
   const cloneFrom = isNew && found.clone_parent_on_create && hasData(found.parent_status) ? found.parent : null;
-  const request: DeployRequest = {
+  const request = requestFor(found, found.head_commit, occasion, {
     environment: id,
     strategy: 'stopstart',
     init: usualInit(platform.config, found),
-    restart: false,
-    ...whatToDeploy(found, found.head_commit, occasion),
+    restart: 'nothing',
     ...how,
     ...(cloneFrom !== null && { cloneFrom }),
-  };
+  });
   const waits = found.enable_manual_deployments && !isNew && !atOnce && (occasion === 'code' || occasion === 'settings');
-  if (!waits) return deployEnvironment(work, platform, request);
+  if (!waits || request.kind !== 'code') return deployStack(work, platform, request);
   work.stage(id);
   await stageDeployment(work, platform, request);
   work.log(`The changes are staged: ${id} runs what it ran until they are deployed (environment:deploy)`);
@@ -110,18 +112,19 @@ export const noRolling = () =>
   );
 
 /** After a rollback its code stays until there is new code. Nobody restarts an environment to get what is staged. */
-function whatToDeploy(
+function requestFor(
   { pinned_commit, earlier_head, enable_manual_deployments, has_staged_code, deployment }: Situation,
   head: string,
   occasion: Occasion,
-): Pick<DeployRequest, 'commit' | 'pin' | 'keepsVolumes' | 'again'> {
-  if (occasion === 'code' || (occasion === 'release' && has_staged_code)) return { commit: head, pin: null };
-  const isPinned = pinned_commit !== null;
+  wanted: Omit<CodeDeployment, 'kind' | 'commit' | 'isPinned'>,
+): CodeDeployment | RepeatedDeployment {
+  if (occasion === 'code' || (occasion === 'release' && has_staged_code)) return { ...wanted, kind: 'code', commit: head, isPinned: false };
   // What was asked for before a push does not deploy it.
-  const base = { commit: pinned_commit ?? earlier_head ?? head, keepsVolumes: isPinned };
-  return occasion === 'restart' && enable_manual_deployments && deployment !== null
-    ? { ...base, again: { deployment, settings: 'then', rebuilds: true } }
-    : base;
+  const commit = pinned_commit ?? earlier_head ?? head;
+  if (occasion !== 'restart' || !enable_manual_deployments || deployment === null)
+    return { ...wanted, kind: 'code', commit, isPinned: pinned_commit !== null };
+  const { init: _init, child: _child, cloneFrom: _cloneFrom, ...rest } = wanted;
+  return { ...rest, kind: 'again', commit, deployment, rebuilds: true };
 }
 
 const hasData = (status: EnvironmentState | null) => status !== null && environmentLife.possible(status, 'holdData');

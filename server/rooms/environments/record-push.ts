@@ -15,7 +15,7 @@ import { actorById, environment as named, person, sentence, type Actor } from '.
 import { projectById, type Project } from '../projects/public.ts';
 import { deleteEnvironmentActivity, pushActivity } from './activities.ts';
 import { createEnvironment, refuseNewNames } from './create-environment.ts';
-import { concernedBy, Deploying } from './deploy-branch.ts';
+import { concernedBy, DeployOptions } from './deploy-branch.ts';
 import { EnvironmentEntity } from './environment.ts';
 import { isBranchName } from './names.ts';
 import { parsePushOptions, type PushOptions } from './push-options.ts';
@@ -198,7 +198,7 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
       from,
       to,
       activate,
-      deploying: Value.Parse(Deploying, { strategy: options.strategy, init: options.resources_init }),
+      deploying: Value.Parse(DeployOptions, { strategy: options.strategy, init: options.resources_init }),
     },
     parameters: { user: actor.id, environment: branch, old_commit: from, new_commit: to },
     payload: { user: actor, environment: environmentSummary(environment), commits: [], commits_count: 0 },

@@ -1,14 +1,14 @@
 /** The durable work on what runs for environments. */
 import { Type } from 'typebox';
 import { activity } from '../../kernel/activity.ts';
-import { deployEnvironment, pauseEnvironment, removeStack, resumeEnvironment } from '../deployments/work.ts';
-import { deployBranch, Deploying } from './deploy-branch.ts';
+import { deployStack, pauseStack, removeStack, resumeStack } from '../deployments/work.ts';
+import { deployBranch, DeployOptions } from './deploy-branch.ts';
 import { stagedTexts } from './queries.ts';
 
 /** All of them touch the machine, one environment at a time. */
 const shared = { queue: 'default', usesMachine: true } as const;
 const Input = Type.Object({ environment: Type.String() });
-const DeployingInput = Type.Object({ environment: Type.String(), deploying: Deploying });
+const DeployingInput = Type.Object({ environment: Type.String(), deploying: DeployOptions });
 
 export const activateActivity = activity({
   ...shared,
@@ -23,7 +23,7 @@ export const redeployActivity = activity({
   type: 'environment.redeploy',
   input: DeployingInput,
   run: (work, platform) =>
-    deployBranch(work, platform, work.input.environment, { ...work.input.deploying, occasion: 'restart', restart: true }),
+    deployBranch(work, platform, work.input.environment, { ...work.input.deploying, occasion: 'restart', restart: 'apps' }),
 });
 
 /** A redeployment after which nothing runs on an image of which there is a newer one: services are started anew for it, too. */
@@ -31,7 +31,8 @@ export const maintainActivity = activity({
   ...shared,
   type: 'maintenance.upgrade',
   input: Input,
-  run: (work, platform) => deployBranch(work, platform, work.input.environment, { occasion: 'restart', restart: true, renewsImages: true }),
+  run: (work, platform) =>
+    deployBranch(work, platform, work.input.environment, { occasion: 'restart', restart: 'apps and outdated services' }),
 });
 
 /** Applies all that is staged together, and with it ends the activities that staged it. */
@@ -40,7 +41,7 @@ export const deployActivity = activity({
   type: 'environment.deploy',
   input: Type.Object({
     environment: Type.String(),
-    deploying: Deploying,
+    deploying: DeployOptions,
     /** Nothing happens where nothing is staged. */
     onlyStaged: Type.Boolean(),
   }),
@@ -73,16 +74,7 @@ export const rollbackActivity = activity({
     await work.step('announce', async () =>
       work.log(`Rolling back to deployment ${number} of ${created_at} (commit ${commit.slice(0, 7)})`),
     );
-    await deployEnvironment(work, platform, {
-      environment,
-      commit,
-      strategy,
-      init: 'parent',
-      restart: false,
-      again: { deployment: id, settings: 'now' },
-      pin: commit,
-      keepsVolumes: true,
-    });
+    await deployStack(work, platform, { kind: 'rollback', environment, commit, strategy, deployment: id });
   },
 });
 
@@ -90,14 +82,14 @@ export const pauseActivity = activity({
   ...shared,
   type: 'environment.pause',
   input: Input,
-  run: (work, platform) => pauseEnvironment(work, platform, work.input.environment),
+  run: (work, platform) => pauseStack(work, platform, work.input.environment),
 });
 
 export const resumeActivity = activity({
   ...shared,
   type: 'environment.resume',
   input: Input,
-  run: (work, platform) => resumeEnvironment(work, platform, work.input.environment),
+  run: (work, platform) => resumeStack(work, platform, work.input.environment),
 });
 
 /** What it destroys does not come back, so it is not stopped half way. */

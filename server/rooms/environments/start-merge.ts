@@ -5,7 +5,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
 import { displayName } from '../users/public.ts';
 import { mergeActivity, synchronizeActivity } from './activities.ts';
-import type { Deploying } from './deploy-branch.ts';
+import type { DeployOptions } from './deploy-branch.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { environmentLife } from './life-cycle.ts';
@@ -21,7 +21,7 @@ async function parentOf({ db, config }: Platform, { project_id, parent }: Enviro
 export async function startMerge(
   platform: Platform,
   child: Environment,
-  deploying: Deploying,
+  deploying: DeployOptions,
   caller: Caller,
 ): Promise<Changed<Environment>> {
   const parent = await parentOf(platform, child);

@@ -14,4 +14,4 @@ export {
 } from './platform-backup.ts';
 export { beginRestoring, endRestoring, stateOfDatabase } from './restoring-database.ts';
 export { inScratch, noteStoring, removeLeftScratch, scratchFolder } from './scratch.ts';
-export { settleRestored, type Outcome, type Settled, type State } from './settle-restored.ts';
+export { settleRestored, type Outcome, type Settled } from './settle-restored.ts';

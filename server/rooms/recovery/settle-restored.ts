@@ -13,7 +13,7 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import { newestBackup, type NewestBackup } from '../backups/public.ts';
 import { adoptBackups, startRecovery, type Adopted } from '../backups/work.ts';
 import { currentlyDeployed, stackOfVolume } from '../deployments/public.ts';
-import { adoptHosts, changeState, forgetStack, partsOfStack, releaseHosts } from '../deployments/work.ts';
+import { adoptHosts, changeState, forgetStack, partsOfStack, releaseHosts, type Rest } from '../deployments/work.ts';
 import { isBeingMade } from '../environments/public.ts';
 import { startRebuild } from '../environments/work.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
@@ -47,14 +47,12 @@ export interface Settled {
   project_id: string;
   environment_id: string;
   outcome: Outcome;
-  /** What it was, and will be again. */
-  state: State;
+  /** How it rested, and will rest again; null: it serves. */
+  rest: Rest | null;
   backup: NewestBackup | undefined;
   /** Volumes. */
   missing: string[];
 }
-
-export type State = 'active' | 'asleep' | 'paused';
 
 export async function settleRestored(restored: Restored): Promise<Settled[]> {
   const { db, say } = restored;
@@ -113,13 +111,14 @@ interface Environment {
   project_id: string;
   id: string;
   stack_id: string;
-  state: State;
+  rest: Rest | null;
 }
 
 async function deployedEnvironments(db: Db): Promise<Environment[]> {
   const { rows } = await sql<Environment>`
     select project_id, id, stack_id,
-      case when ${environmentLife.sqlPossible('status', 'sleep')} and sleeping_since is not null and type <> 'production' then 'asleep' else status end as state
+      case when ${environmentLife.sqlPossible('status', 'resume')} then 'paused'
+        when ${environmentLife.sqlPossible('status', 'sleep')} and sleeping_since is not null and type <> 'production' then 'asleep' end as rest
     from environments where stack_id is not null and ${environmentLife.sqlPossible('status', 'holdData')} order by project_id, id`.execute(
     db,
   );
@@ -128,14 +127,14 @@ async function deployedEnvironments(db: Db): Promise<Environment[]> {
 
 async function settle(restored: Restored, environment: Environment): Promise<Settled> {
   const { db } = restored;
-  const { project_id, id, state } = environment;
+  const { project_id, id, rest } = environment;
   const backup = await newestBackup(db, project_id, id);
   const { outcome, missing } = await lookAt(restored, environment, backup);
   await db.transaction().execute((tx) => makeSo[outcome](tx, environment, { domain: restored.config.domain, backup }));
-  return { project_id, environment_id: id, outcome, state, backup, missing };
+  return { project_id, environment_id: id, outcome, rest, backup, missing };
 }
 
-async function lookAt({ db, secrets, volumes }: Restored, { project_id, id, stack_id, state }: Environment, backup?: NewestBackup) {
+async function lookAt({ db, secrets, volumes }: Restored, { project_id, id, stack_id, rest }: Environment, backup?: NewestBackup) {
   const deployed = await currentlyDeployed(db, secrets, project_id, id);
   const parts = deployed ? partsOfStack(deployed.stack) : [];
   const [data, slugs] = [parts.filter(({ kind }) => kind !== 'slug'), parts.filter(({ kind }) => kind === 'slug')];
@@ -148,8 +147,8 @@ async function lookAt({ db, secrets, volumes }: Restored, { project_id, id, stac
     if (isLeft && missing.length > 0) return 'incomplete';
     const hasNoData = slugs.length > 0 && data.length === 0;
     // Of what has no data, all is in the repository; but what is not to run is not built.
-    if (!isLeft && backup && !(hasNoData && state === 'active')) return 'restoring';
-    if (isLeft || hasNoData) return state === 'paused' ? 'unbuilt' : 'rebuilding';
+    if (!isLeft && backup && !(hasNoData && rest === null)) return 'restoring';
+    if (isLeft || hasNoData) return rest === 'paused' ? 'unbuilt' : 'rebuilding';
     return 'empty';
   };
   return { outcome: outcome(), missing };
@@ -166,9 +165,9 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
   incomplete: async (tx, { project_id, id }) => void (await changeState(tx, project_id, id, 'pause')),
   // Its hosts stay its own meanwhile.
-  restoring: async (tx, { project_id, id, state }, { domain, backup }) => {
+  restoring: async (tx, { project_id, id, rest }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
-    if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup, state });
+    if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup, rest });
   },
   empty: async (tx, { project_id, id }) => {
     await forgetStack(tx, project_id, id);

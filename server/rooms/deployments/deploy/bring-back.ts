@@ -1,5 +1,6 @@
 /** Makes the machine what the current deployment says, whatever a deployment that failed has done so far. */
-import { replacesData, type Deploying } from './deploying.ts';
+import { replacesData } from './deploy-request.ts';
+import type { OngoingDeployment } from './ongoing-deployment.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
 import { placesOf } from '../stack/stack-places.ts';
 import { changedServices } from '../stack/plan.ts';
@@ -9,7 +10,7 @@ import { startServices } from './services.ts';
 import { bringBackBefore, forgetBefore } from './stack-volumes.ts';
 import { forgetAtEdge, tellEdge } from './traffic.ts';
 
-export async function bringBack(deploying: Deploying): Promise<void> {
+export async function bringBack(deploying: OngoingDeployment): Promise<void> {
   const { machine, wanted, current, wasPaused, request } = deploying;
   if (!current) {
     await forgetAtEdge(machine, clusterOf(wanted.stack));
@@ -21,12 +22,12 @@ export async function bringBack(deploying: Deploying): Promise<void> {
   await restart(deploying, current);
 }
 
-async function bringBackData({ machine, clonings }: Deploying) {
+async function bringBackData({ machine, clonings }: OngoingDeployment) {
   await bringBackBefore(machine, clonings);
   await forgetBefore(machine, clonings);
 }
 
-async function restart({ machine, plan }: Deploying, current: NonNullable<Deploying['current']>) {
+async function restart({ machine, plan }: OngoingDeployment, current: NonNullable<OngoingDeployment['current']>) {
   const places = await placesOf(machine, current.stack);
   await removeContainers(machine, plan.containers.start);
   await removeContainers(machine, newServices(plan, current.stack.id));
@@ -40,5 +41,5 @@ async function restart({ machine, plan }: Deploying, current: NonNullable<Deploy
   await tellEdge(machine, current, 'open');
 }
 
-const newServices = ({ services }: Deploying['plan'], stackId: string) =>
+const newServices = ({ services }: OngoingDeployment['plan'], stackId: string) =>
   services.filter(({ action }) => action === 'start').map(({ name }) => serviceContainer(stackId, name));

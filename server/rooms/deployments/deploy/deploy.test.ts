@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachStepTwice, failAtEachStep } from '../../../testing/activities.ts';
 import { canRunContainers, whyNoContainers } from '../../../testing/images.ts';
-import type { DeployRequest } from './deploy.ts';
+import type { CodeDeployment } from './deploy-request.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning } from '../running/reconcilers.ts';
 import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../../testing/deployed-project.ts';
 
@@ -170,7 +170,7 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
     await project.inside('echo kept >/app/data/file');
     await project.addEnvironment('branch');
     // Also here whatever is done may be done again.
-    const twice = (changes: Partial<DeployRequest>) =>
+    const twice = (changes: Partial<CodeDeployment>) =>
       eachStepTwice(all.home.platform, () => project.beginDeploy(content, { environment: 'branch', ...changes }), definitions);
     expect(await twice({ cloneFrom: 'main' })).toContain('sanitize data');
     expect(await project.inside('cat /app/data/file /app/data/sanitized', 'branch')).toBe('kept\nclean\nclean');

@@ -14,6 +14,16 @@ import { refuseOverCapacity } from '../sizes/capacity.ts';
 import { chooseSizes, noteSizesByHand } from '../sizes/chosen-sizes.ts';
 import { refuseForeignHosts } from './claim-hosts.ts';
 import { refuseNamesAlike } from '../stack/distinct-names.ts';
+import {
+  cloneSource,
+  replacedBy,
+  restoringOf,
+  sizesRequestOf,
+  type BackupDataDeployment,
+  type CodeDeployment,
+  type DeploymentAtRest,
+  type DeployRequest,
+} from './deploy-request.ts';
 import { resourceLines } from './deployment-log.ts';
 import { withProgress } from './deployment-progress.ts';
 import {
@@ -31,59 +41,25 @@ import {
   sanitizeData,
   settle,
 } from './deployment-steps.ts';
-import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './deploying.ts';
+import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './ongoing-deployment.ts';
 import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from '../queries.ts';
-import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
-import type { SizesInit } from '../sizes/sizes.ts';
+import { restoreAtRest } from './restore-at-rest.ts';
+import { checkRestoring, findBackedUp } from './restoring.ts';
 import type { SizeGroup } from '../stack/stack.ts';
 import { wakeForWork } from '../running/wake.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-export interface DeployRequest {
-  environment: string;
-  commit: string;
-  /** Requests are held while apps are replaced, or new instances stand beside the old ones until they are ready. */
-  strategy: 'stopstart' | 'rolling';
-  /** Where containers that are new get their sizes from. */
-  init: SizesInit;
-  /** Of a merge: the environment that was merged, for `init: 'child'`. */
-  child?: string;
-  /** The environment whose sizes take the place of its own, for what both have. */
-  sizesFrom?: string;
-  /** Apps start anew also where nothing changed. */
-  restart: boolean;
-  /** At first activation only: the environment whose data it starts with. */
-  cloneFrom?: string;
-  /** The environment whose data takes the place of its own. */
-  replaceData?: string;
-  /** A backup whose data takes the place of its own, or that it starts with; its code as well, where it says so. */
-  restoring?: Restoring;
-  /** What a deployment that was is made of, instead of what the commit says: nothing is built that is kept. Staged changes stay staged. */
-  again?: Again;
-  /** What is deployed from now on in the place of the branch's head; null: the head. Absent: as before. */
-  pin?: string | null;
-  /** Volumes that it has no use for stay, for the code that has and will come back. */
-  keepsVolumes?: boolean;
-  /** Also services start anew, where their images are newer than what they run on. */
-  renewsImages?: boolean;
-  /** Nothing of it runs for now: whether there is room for that is asked when somebody wants it to. */
-  startsNothing?: boolean;
-}
+/** What is built from the commit. */
+type FromCommit = CodeDeployment | BackupDataDeployment;
 
-export interface Again {
-  deployment: string;
-  /** The variables and settings that it had then, or those of now. */
-  settings: 'then' | 'now';
-  /** What is not kept any more, as after the machine was lost, is built as it was; otherwise it cannot be deployed. */
-  rebuilds?: true;
-}
-
-/** Makes the environment run what the commit says, or leaves it as it was. Call it as the last thing of an activity. */
-export async function deployEnvironment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+/** Makes the environment run what is asked for, or leaves it as it was. Call it as the last thing of an activity. */
+export async function deployStack(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+  if (request.kind === 'at rest') return restoreAtRest(given, platform, request);
   const work = withProgress(given);
   const onFailure = () => noteFailure(work, platform, request);
-  if (request.restoring) await checkRestoring(work, platform, request.environment, request.restoring);
-  await wakeForWork(work, platform, [request.environment, request.cloneFrom ?? [], request.replaceData ?? []].flat());
+  const restoring = restoringOf(request);
+  if (restoring) await checkRestoring(work, platform, request.environment, restoring);
+  await wakeForWork(work, platform, [request.environment, cloneSource(request) ?? [], replacedBy(request) ?? []].flat());
   const built = await findOrBuild(work, platform, request, onFailure);
   if (!built) return;
   const deploying = await prepareDeployment(work, platform, request, built);
@@ -102,7 +78,7 @@ export async function deployEnvironment(given: Work<unknown>, platform: Platform
 }
 
 /** Goes as far as it can without changing what runs, so that what is wrong with a change shows before anybody deploys it. */
-export async function stageDeployment(given: Work<unknown>, platform: Platform, request: DeployRequest): Promise<void> {
+export async function stageDeployment(given: Work<unknown>, platform: Platform, request: CodeDeployment): Promise<void> {
   const work = withProgress(given);
   await wakeForWork(work, platform, [request.environment]);
   const built = await buildCommit(work, platform, request);
@@ -110,7 +86,7 @@ export async function stageDeployment(given: Work<unknown>, platform: Platform, 
 }
 
 /** What is new gets the sizes that this change says, whatever else is staged before somebody deploys it. */
-async function keepSizes(tx: Tx, projectId: string, request: DeployRequest, model: ProjectModel): Promise<void> {
+async function keepSizes(tx: Tx, projectId: string, request: CodeDeployment, model: ProjectModel): Promise<void> {
   const subject = await environmentFor(tx, projectId, request.environment);
   const [sizes, before] = [await sizesOf(tx, subject, model, request), await currentSizes(tx, projectId, request.environment)];
   const fresh = (group: SizeGroup) =>
@@ -120,22 +96,32 @@ async function keepSizes(tx: Tx, projectId: string, request: DeployRequest, mode
 }
 
 /** Undefined: there is nothing to deploy. */
-function findOrBuild(
+async function findOrBuild(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: Exclude<DeployRequest, DeploymentAtRest>,
   onFailure: () => Promise<void>,
 ): Promise<Built | undefined> {
-  const { again, restoring } = request;
-  if (restoring?.restoresCode) return findBackedUp(work, platform, restoring, onFailure);
-  return again ? findBuilt(work, platform, request, again, onFailure) : buildCommit(work, platform, request, onFailure);
+  switch (request.kind) {
+    case 'code':
+      return buildCommit(work, platform, request, onFailure);
+    case 'again':
+    case 'rollback':
+      return findBuilt(work, platform, request, request.deployment, onFailure);
+    case 'backup':
+      return findBackedUp(work, platform, request.restoring, onFailure);
+    case 'backup data':
+      return request.deployment === null
+        ? buildCommit(work, platform, request, onFailure)
+        : findBuilt(work, platform, request, request.deployment, onFailure);
+  }
 }
 
-/** The same. */
+/** Undefined: there is no configuration in the commit, so there is nothing to build. */
 async function buildCommit(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: FromCommit,
   onFailure?: () => Promise<void>,
 ): Promise<Built | undefined> {
   const model = await validateConfiguration(work, platform, request, onFailure);
@@ -149,10 +135,11 @@ async function findBuilt(
   work: Work<unknown>,
   platform: Platform,
   request: DeployRequest,
-  { deployment, rebuilds }: Again,
+  deployment: string,
   onFailure: () => Promise<void>,
 ): Promise<Built> {
   const { db, secrets } = platform;
+  const rebuilds = request.kind === 'again' && request.rebuilds;
   const base = (await deployedById(db, secrets, deployment))?.stack;
   const { volumes } = await platform.machine();
   const hasGaps = await work.step(
@@ -172,7 +159,9 @@ async function findBuilt(
   );
   if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
   const { model, commit_id: commit } = base;
-  const slugs = hasGaps ? await build(work, platform, { ...request, commit }, model, base.secrets.variables) : base.slugs;
+  const slugs = hasGaps
+    ? await build(work, platform, { environment: request.environment, commit }, model, base.secrets.variables)
+    : base.slugs;
   return { model, slugs, base };
 }
 
@@ -180,7 +169,7 @@ async function findBuilt(
 async function validateConfiguration(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: FromCommit,
   onFailure?: () => Promise<void>,
 ): Promise<ProjectModel | undefined> {
   const { project_id } = work.activity;
@@ -211,11 +200,12 @@ async function refuseNames({ activity }: Work<unknown>, platform: Platform, { en
 }
 
 /** Also data that was to be restored is not given up in silence. */
-async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, { environment, restoring }: DeployRequest) {
-  const { status } = await environmentFor(db, activity.project_id, environment);
+async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, request: FromCommit) {
+  const { status } = await environmentFor(db, activity.project_id, request.environment);
   const missing =
     'No configuration was found, and nothing in the files tells what to run: add .upsun/config.yaml with at least one application.';
-  if (environmentLife.possible(status, 'holdData') || restoring) throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
+  if (environmentLife.possible(status, 'holdData') || restoringOf(request))
+    throw new Problem('invalid-request', `Invalid deployment: ${missing}`);
   log(`  ${missing}\n  Nothing is built or deployed.`);
 }
 
@@ -228,13 +218,13 @@ async function noteFailure({ activity, log }: Work<unknown>, platform: Platform,
 }
 
 /** Before the build, which may take long: whoever has to set sizes by hand is told at once. */
-const configureResources = ({ step, log, activity }: Work<unknown>, platform: Platform, request: DeployRequest, model: ProjectModel) =>
+const configureResources = ({ step, log, activity }: Work<unknown>, platform: Platform, request: FromCommit, model: ProjectModel) =>
   step('configure resources', async () => {
     const { db } = platform;
     const subject = await environmentFor(db, activity.project_id, request.environment);
     const before = await currentSizes(db, activity.project_id, request.environment);
-    await noteSizesByHand(db, activity.project_id, request.environment, request.init === 'manual');
-    const sizes = await sizesOf(db, subject, model, request);
+    await noteSizesByHand(db, activity.project_id, request.environment, sizesRequestOf(request).init === 'manual');
+    const sizes = await sizesOf(db, subject, model, sizesRequestOf(request));
     for (const line of resourceLines(model, sizes, before)) log(line);
     await refuseOverCapacity(db, platform, subject, model, sizes);
   });
@@ -242,7 +232,7 @@ const configureResources = ({ step, log, activity }: Work<unknown>, platform: Pl
 async function build(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: Pick<DeployRequest, 'environment' | 'commit'>,
   model: ProjectModel,
   then?: readonly EffectiveVariable[],
 ): Promise<Record<string, Slug>> {

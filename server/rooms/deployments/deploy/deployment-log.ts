@@ -2,7 +2,8 @@
 import { isStorage } from '../../../catalogue/catalogue.ts';
 import type { ProjectModel } from '../../builds/public.ts';
 import { runnablesOf } from '../stack/containers.ts';
-import type { Deploying } from './deploying.ts';
+import { isRollingWanted, repeatedOf, restoringOf } from './deploy-request.ts';
+import type { OngoingDeployment } from './ongoing-deployment.ts';
 import type { DomainAddresses } from '../stack/outbound.ts';
 import { limitsOf, profileOf, taskLimits } from '../sizes/sizes.ts';
 import type { Size, Sizes } from '../stack/stack.ts';
@@ -54,17 +55,17 @@ export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes |
   return lines.length === 0 ? [] : ['Configuring resources', ...lines];
 }
 
-export function openingLines({ wanted: { stack }, current, source, request, isRolling }: Deploying): string[] {
-  const { restoring } = request;
+export function openingLines({ wanted: { stack }, current, source, request, isRolling }: OngoingDeployment): string[] {
+  const restoring = restoringOf(request);
   const { id } = stack.environment;
-  const held = request.strategy === 'rolling' && !isRolling && current !== undefined;
+  const held = isRollingWanted(request) && !isRolling && current !== undefined;
   const clone = source ? `, as a clone of ${source.stack.environment.id}` : restoring ? `, from ${restoring.title}` : '';
   return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
 }
 
 /** Of a deployment that is made again, for what it had and the one before it had not. */
-export const emptyLines = ({ plan, request }: Deploying, kept: ReadonlySet<string>): string[] =>
-  request.again
+export const emptyLines = ({ plan, request }: OngoingDeployment, kept: ReadonlySet<string>): string[] =>
+  repeatedOf(request) !== undefined
     ? plan.volumes.make
         .filter(({ name, isData }) => isData && !kept.has(name))
         .map(({ name }) => `  W: The data of ${name.replace(/^stack-[^-]+-/, '')} was removed meanwhile; it starts empty.`)
@@ -80,7 +81,7 @@ export const unknownDomainLines = (addresses: DomainAddresses): string[] =>
       : `  W: No address was found for ${domain}, which the firewall lets out to; it is looked up again every few minutes.`,
   );
 
-export function closingLines({ wanted: { stack } }: Deploying): string[] {
+export function closingLines({ wanted: { stack } }: OngoingDeployment): string[] {
   const containers = sizedOf(stack.model, stack.sizes).map(
     ({ name, type, cpu, memory, size: { disk } }) =>
       `    ${name} (type: ${type}${isStorage(type) ? '' : `, cpu: ${cpu}, memory: ${memory}`}${disk === null ? '' : `, disk: ${disk}`})`,

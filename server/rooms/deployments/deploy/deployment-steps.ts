@@ -1,7 +1,8 @@
 /** The steps of a deployment, in their order. What has nothing to do is no step. */
 import { bringBack } from './bring-back.ts';
 import { servicesOf, volumesOf, type WantedVolume } from '../stack/containers.ts';
-import { leavesStaged, replacesData, unlessSettled, type Deploying } from './deploying.ts';
+import { unlessSettled, type OngoingDeployment } from './ongoing-deployment.ts';
+import { keepsVolumes, leavesStaged, pinAfter, renewsImages, replacesData, restoringOf } from './deploy-request.ts';
 import { releaseStaged } from '../../../kernel/activity-queries.ts';
 import { claimOf } from './claim-hosts.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
@@ -33,7 +34,7 @@ import { waitUntilAllRun } from './all-run.ts';
 type Commands = LastDeployment['commands'];
 
 /** Of the volumes that it has and the current deployment has not, those that are there: what was rolled back left them. */
-export async function keptVolumes({ work, machine, current, plan }: Deploying): Promise<ReadonlySet<string>> {
+export async function keptVolumes({ work, machine, current, plan }: OngoingDeployment): Promise<ReadonlySet<string>> {
   const names = plan.volumes.make.map(({ name }) => name);
   if (!current || names.length === 0) return new Set();
   const there = await work.step('find volumes', async () => {
@@ -44,7 +45,8 @@ export async function keptVolumes({ work, machine, current, plan }: Deploying): 
 }
 
 /** What takes the place of its data comes from elsewhere, while what ran so far serves. */
-export async function fetchData({ work, machine, request: { restoring }, clonings }: Deploying): Promise<void> {
+export async function fetchData({ work, machine, request, clonings }: OngoingDeployment): Promise<void> {
+  const restoring = restoringOf(request);
   if (!restoring || clonings.length === 0) return;
   await work.step(
     'fetch data',
@@ -53,7 +55,7 @@ export async function fetchData({ work, machine, request: { restoring }, cloning
   );
 }
 
-export const makeData = (deploying: Deploying, kept: ReadonlySet<string>): Promise<void> =>
+export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>): Promise<void> =>
   deploying.work.step(
     'make volumes',
     async (signal) => {
@@ -81,7 +83,7 @@ const larger = (before: readonly WantedVolume[], resized: readonly WantedVolume[
  * Requests wait from here on, where they have to, and what is to be replaced stops once nothing is under way there. Its undo is that of all that
  * follows: it makes the machine what the current deployment says, whatever was done.
  */
-export const closeEnvironment = (deploying: Deploying): Promise<void> =>
+export const closeEnvironment = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step(
     'close environment',
     async () => {
@@ -96,34 +98,36 @@ export const closeEnvironment = (deploying: Deploying): Promise<void> =>
     unlessSettled(deploying, () => bringBack(deploying)),
   );
 
-const interrupts = ({ plan, wasPaused, request, current }: Deploying) => plan.interrupts || wasPaused || replacesData(request) || !current;
+const interrupts = ({ plan, wasPaused, request, current }: OngoingDeployment) =>
+  plan.interrupts || wasPaused || replacesData(request) || !current;
 
-function logClosing({ work, plan }: Deploying) {
+function logClosing({ work, plan }: OngoingDeployment) {
   const gone = [...plan.instances, ...plan.services].filter(({ action }) => action === 'replace' || action === 'remove');
   for (const { name } of gone) work.log(`  Closing service ${name}`);
 }
 
 /** Nothing may have the volumes mounted meanwhile. */
-export async function replaceData(deploying: Deploying): Promise<void> {
+export async function replaceData(deploying: OngoingDeployment): Promise<void> {
   const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
-  if (!replacesData(request) || !(source ? current : request.restoring)) return;
+  const restoring = restoringOf(request);
+  if (!replacesData(request) || !(source ? current : restoring)) return;
   if (current)
     await work.step('keep data', async () => {
       await removeStackContainers(machine, wanted.stack.id);
       await keepBefore(machine, clonings);
     });
   await work.step('replace data', async () => {
-    work.log(`  Replacing data with that of ${source?.stack.environment.id ?? request.restoring?.title}`);
+    work.log(`  Replacing data with that of ${source?.stack.environment.id ?? restoring?.title}`);
     if (source) await overwriteVolumes(platform, machine, source, clonings);
     else await takeIn(machine, clonings);
   });
 }
 
-export const openServices = (deploying: Deploying): Promise<void> =>
+export const openServices = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('open services', async (signal) => {
     const { machine, wanted, current, plan, clonings, request } = deploying;
     // Of all of them only those are replaced that are described otherwise than they run.
-    const changed = request.renewsImages ? new Set(Object.keys(wanted.stack.model.services)) : changedServices(plan);
+    const changed = renewsImages(request) ? new Set(Object.keys(wanted.stack.model.services)) : changedServices(plan);
     const told = clonings.length > 0 ? servicesOf(wanted.stack).map(({ name }) => name) : newlyTold(deploying);
     const places = await placesOf(machine, wanted.stack);
     const resized = new Set(plan.containers.resize);
@@ -131,15 +135,15 @@ export const openServices = (deploying: Deploying): Promise<void> =>
   });
 
 /** Those whose databases or accounts are not what they were. */
-const newlyTold = ({ wanted: { stack }, current }: Deploying): string[] =>
+const newlyTold = ({ wanted: { stack }, current }: OngoingDeployment): string[] =>
   Object.keys(stack.model.services).filter((name) => toldText(stack, name) !== (current && toldText(current.stack, name)));
 
-const toldText = ({ model, secrets }: Deploying['wanted']['stack'], name: string) => {
+const toldText = ({ model, secrets }: OngoingDeployment['wanted']['stack'], name: string) => {
   const { databases, extensions } = model.services[name] ?? {};
   return JSON.stringify([databases, extensions, secrets.accounts[name]]);
 };
 
-const hookRun = async ({ work, machine, wanted }: Deploying, signal: AbortSignal): Promise<HookRun> => ({
+const hookRun = async ({ work, machine, wanted }: OngoingDeployment, signal: AbortSignal): Promise<HookRun> => ({
   work,
   machine,
   places: await placesOf(machine, wanted.stack),
@@ -147,9 +151,9 @@ const hookRun = async ({ work, machine, wanted }: Deploying, signal: AbortSignal
   signal,
 });
 
-export async function sanitizeData(deploying: Deploying): Promise<void> {
+export async function sanitizeData(deploying: OngoingDeployment): Promise<void> {
   const { clonings, wanted, request } = deploying;
-  const isOwnData = clonings.length === 0 || request.restoring?.isElsewhere === false;
+  const isOwnData = clonings.length === 0 || restoringOf(request)?.isElsewhere === false;
   if (isOwnData || appsWith(wanted, 'sanitize').length === 0) return;
   await deploying.work.step('sanitize data', async (signal) => {
     await startEndedServices(deploying, signal);
@@ -157,7 +161,7 @@ export async function sanitizeData(deploying: Deploying): Promise<void> {
   });
 }
 
-export const openApplications = (deploying: Deploying): Promise<void> =>
+export const openApplications = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('open applications', async (signal) => {
     const { work, machine, wanted, plan, wasPaused } = deploying;
     const { start, resize } = plan.containers;
@@ -171,7 +175,7 @@ export const openApplications = (deploying: Deploying): Promise<void> =>
   });
 
 /** How they ended is kept with the step: also after a kill it goes into the outcome. */
-async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_deploy', signal: AbortSignal): Promise<Commands> {
+async function runKeepingOutcome(deploying: OngoingDeployment, hook: 'deploy' | 'post_deploy', signal: AbortSignal): Promise<Commands> {
   const commands: Commands = [];
   const run = await hookRun(deploying, signal);
   const { work } = deploying;
@@ -183,10 +187,10 @@ async function runKeepingOutcome(deploying: Deploying, hook: 'deploy' | 'post_de
   return commands;
 }
 
-/** Also what is as it was has to do with data that is not. */
-export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
+/** After a restore they run also where no app changed: the data that they work on did. */
+export async function runDeployHooks(deploying: OngoingDeployment): Promise<Commands> {
   const { plan, request, wanted } = deploying;
-  if (!(plan.isChange || request.restoring) || appsWith(wanted, 'deploy').length === 0) return [];
+  if (!(plan.isChange || restoringOf(request)) || appsWith(wanted, 'deploy').length === 0) return [];
   return deploying.work.step('run deploy hooks', async (signal) => {
     await startEnded(deploying, signal);
     await serveAsBefore(deploying, signal);
@@ -194,7 +198,7 @@ export async function runDeployHooks(deploying: Deploying): Promise<Commands> {
   });
 }
 
-export const openEnvironment = (deploying: Deploying): Promise<void> =>
+export const openEnvironment = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('open environment', async (signal) => {
     const { work, machine, wanted } = deploying;
     await startEnded(deploying, signal);
@@ -204,12 +208,13 @@ export const openEnvironment = (deploying: Deploying): Promise<void> =>
   });
 
 /** From here on nothing is taken back. What was staged is in it, unless it is what was deployed before. */
-export const settle = ({ work, wanted: { stack }, request }: Deploying, commands: Commands): Promise<void> =>
+export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, commands: Commands): Promise<void> =>
   work.record('make current', async (tx) => {
     const [project, environment] = [stack.project.id, stack.environment.id];
     await makeCurrent(tx, stack);
-    if (request.pin !== undefined) await pinCommit(tx, project, environment, request.pin);
-    if (request.renewsImages) await noteMaintenance(tx, project, environment);
+    const pin = pinAfter(request);
+    if (pin !== undefined) await pinCommit(tx, project, environment, pin);
+    if (renewsImages(request)) await noteMaintenance(tx, project, environment);
     if (!leavesStaged(request)) await releaseStaged(tx, project, environment);
     await noteOutcome(tx, project, environment, outcomeOf(commands));
   });
@@ -217,7 +222,7 @@ export const settle = ({ work, wanted: { stack }, request }: Deploying, commands
 const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
 
 /** What nobody needs any more: the data last. */
-export const cleanUp = (deploying: Deploying): Promise<void> =>
+export const cleanUp = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('clean up', async (signal) => {
     const { work, machine, wanted, plan, clonings } = deploying;
     await serveAgain(deploying, signal);
@@ -226,25 +231,25 @@ export const cleanUp = (deploying: Deploying): Promise<void> =>
     await drainInstances(machine, clusterOf(wanted.stack), plan.containers.stop);
     await removeContainers(machine, [...plan.containers.stop, ...plan.containers.drop]);
     if (deploying.current) await dropOldAccess(machine, wanted.stack, newlyTold(deploying));
-    if (!deploying.request.keepsVolumes) await removeVolumes(machine, [...plan.volumes.drop, ...(await leftByRollbacks(deploying))]);
+    if (!keepsVolumes(deploying.request)) await removeVolumes(machine, [...plan.volumes.drop, ...(await leftByRollbacks(deploying))]);
     await forgetBefore(machine, clonings);
   });
 
 /** Hosts that were another environment's until this one was current: the edge could not be told before. */
-async function openTakenOver({ platform: { db, secrets }, machine, wanted }: Deploying) {
+async function openTakenOver({ platform: { db, secrets }, machine, wanted }: OngoingDeployment) {
   if (wantedHosts(wanted.stack.routes).every(({ host }) => claimOf(wanted.hosts, host) !== undefined)) return;
   const now = await deployedById(db, secrets, wanted.stack.deployment.id);
   if (now) await tellEdge(machine, now, 'open');
 }
 
 /** What the machine has beyond what is wanted: the code that it was kept for came back without a use for it. */
-async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Deploying): Promise<string[]> {
+async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: OngoingDeployment): Promise<string[]> {
   const wanted = new Set(volumesOf(stack).map(({ name }) => name));
   const names = (await volumes.list()).map(({ name }) => name);
   return names.filter((name) => stackOfVolume(name) === stack.id && !isPassing(name) && !wanted.has(name));
 }
 
-export async function runPostDeployHooks(deploying: Deploying, before: Commands): Promise<void> {
+export async function runPostDeployHooks(deploying: OngoingDeployment, before: Commands): Promise<void> {
   const { work, platform, wanted } = deploying;
   if (appsWith(wanted, 'post_deploy').length === 0) return;
   const commands = await work.step('run post_deploy hooks', async (signal) => {

@@ -146,7 +146,7 @@ describe.runIf(canRunContainers)(`hosts${whyNoContainers}`, () => {
     await twice(() => project.beginDeploy(site('x.twice.example')));
     expect([await claims(project), await served(project)]).toEqual([['x.twice.example'], ['x.twice.example']]);
     await other.push(site('y.twice.example'));
-    const again = { again: { deployment: earlier?.id ?? '', settings: 'now' as const } };
+    const again = { kind: 'rollback', deployment: earlier?.id ?? '' } as const;
     const { result, log } = await project.attempt({}, again);
     expect([result, log]).toEqual([
       'failure',

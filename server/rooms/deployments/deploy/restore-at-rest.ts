@@ -5,30 +5,23 @@
 import type { Work } from '../../../kernel/activity.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
-import type { DeployRequest } from './deploy.ts';
-import { prepareDeployment } from './deploying.ts';
+import type { DeploymentAtRest, Rest } from './deploy-request.ts';
+import { prepareDeployment } from './ongoing-deployment.ts';
 import { withProgress } from './deployment-progress.ts';
 import { fetchData, makeData, replaceData } from './deployment-steps.ts';
 import { changeState, makeCurrent } from '../queries.ts';
-import { checkRestoring, findBackedUp, type Restoring } from './restoring.ts';
+import { checkRestoring, findBackedUp } from './restoring.ts';
 import { markRestoredAsleep } from '../running/sleep-queries.ts';
 import type { Stack } from '../stack/stack.ts';
 import { tellEdge } from './traffic.ts';
 
-export type Rest = 'paused' | 'asleep';
-
 /** Of an environment that has nothing on the machine. */
-export async function restoreAtRest(
-  given: Work<unknown>,
-  platform: Platform,
-  request: DeployRequest & { restoring: Restoring },
-  rest: Rest,
-): Promise<void> {
+export async function restoreAtRest(given: Work<unknown>, platform: Platform, request: DeploymentAtRest): Promise<void> {
   const work = withProgress(given);
-  const { environment, restoring } = request;
+  const { environment, restoring, rest } = request;
   await checkRestoring(work, platform, environment, restoring);
   const built = await findBackedUp(work, platform, restoring, async () => {});
-  const deploying = await prepareDeployment(work, platform, { ...request, startsNothing: true }, built);
+  const deploying = await prepareDeployment(work, platform, request, built);
   await fetchData(deploying);
   await makeData(deploying, new Set());
   await replaceData(deploying);
@@ -37,8 +30,11 @@ export async function restoreAtRest(
     await makeCurrent(tx, wanted.stack);
     await putToRest[rest](tx, wanted.stack);
   });
-  await work.step('tell edge', () => tellEdge(machine, wanted, rest === 'paused' ? 'paused' : 'sleeping'));
+  await work.step('tell edge', () => tellEdge(machine, wanted, edgeTold[rest]));
 }
+
+/** In the edge's words. */
+const edgeTold = { paused: 'paused', asleep: 'sleeping' } as const;
 
 const putToRest: Record<Rest, (tx: Tx, stack: Stack) => Promise<unknown>> = {
   paused: (tx, { project, environment }) => changeState(tx, project.id, environment.id, 'pause'),

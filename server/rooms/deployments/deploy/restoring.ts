@@ -9,7 +9,7 @@ import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { slugIn, type ProjectModel, type Slug } from '../../builds/public.ts';
 import { adoptSlug, useSlug } from '../../builds/work.ts';
-import type { Built } from './deploying.ts';
+import type { Built } from './ongoing-deployment.ts';
 import { labelOf, nameInStack } from '../stack/names.ts';
 import { majorOf } from '../stack/plan.ts';
 import { currentStack } from '../queries.ts';

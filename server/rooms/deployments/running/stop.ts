@@ -7,7 +7,7 @@ import type { Platform } from '../../../platform.ts';
 import { removeEnvironmentLogs } from '../inside/app-logs.ts';
 import { releaseHosts } from '../deploy/claim-hosts.ts';
 import { allInstancesOf } from '../stack/containers.ts';
-import { deployEnvironment } from '../deploy/deploy.ts';
+import { deployStack } from '../deploy/deploy.ts';
 import { whenLeftAlone } from './in-turn.ts';
 import { removeStackContainers } from '../deploy/instances.ts';
 import { changeState, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from '../queries.ts';
@@ -17,7 +17,7 @@ import { startStack } from './start-stack.ts';
 import { drainInstances, forgetAtEdge, tellEdge } from '../deploy/traffic.ts';
 
 /** Stops its containers and keeps its data; its status becomes `paused`. */
-export async function pauseEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+export async function pauseStack(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { db } = platform;
   const { project_id } = work.activity;
   const machine = await platform.machine();
@@ -56,20 +56,20 @@ async function runAgain(machine: Machine, deployed: Deployed) {
 }
 
 /** Runs its current deployment again; its status becomes `active`. */
-export async function resumeEnvironment(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+export async function resumeStack(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { stack } = await foundDeployed(work, platform, environment);
   const { deployment, commit } = await work.step('choose deployment', async () => ({
     deployment: stack.deployment.id,
     commit: stack.commit_id,
   }));
-  await deployEnvironment(work, platform, {
+  await deployStack(work, platform, {
+    kind: 'again',
     environment,
     commit,
+    deployment,
     strategy: 'stopstart',
-    init: 'default',
-    restart: false,
-    again: { deployment, settings: 'then' },
-    keepsVolumes: true,
+    restart: 'nothing',
+    rebuilds: false,
   });
 }
 

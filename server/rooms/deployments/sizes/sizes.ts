@@ -73,7 +73,7 @@ export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child' | 
 export const usualInit = (
   { developmentSizes }: Pick<Config, 'developmentSizes'>,
   { type, sizes_by_hand }: { type: string; sizes_by_hand: boolean },
-): SizesInit => (sizes_by_hand ? 'manual' : type === 'development' ? developmentSizes : 'parent');
+): Exclude<SizesInit, 'backup'> => (sizes_by_hand ? 'manual' : type === 'development' ? developmentSizes : 'parent');
 
 export interface SizesFrom {
   /** What people chose since the last deployment: it goes before everything else. */

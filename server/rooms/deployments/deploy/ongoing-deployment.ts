@@ -14,7 +14,19 @@ import { accountsFor } from './accounts.ts';
 import { holdCapacity, refuseOverCapacity } from '../sizes/capacity.ts';
 import { chosenSizes } from '../sizes/chosen-sizes.ts';
 import { claimHosts, giveBackHosts } from './claim-hosts.ts';
-import type { DeployRequest } from './deploy.ts';
+import {
+  cloneSource,
+  isRollingWanted,
+  leavesStaged,
+  renewsImages,
+  replacedBy,
+  replacesData,
+  restartsApps,
+  restoringOf,
+  sizesRequestOf,
+  type DeployRequest,
+  type SizesRequest,
+} from './deploy-request.ts';
 import { generatedHost } from '../stack/host-names.ts';
 import { checkVersions, planDeployment, type Plan } from '../stack/plan.ts';
 import {
@@ -31,13 +43,13 @@ import {
   type Deployed,
   type Subject,
 } from '../queries.ts';
-import { refuseUnfit, restoredVolumes, sizesBefore, type RestorePlan } from './restoring.ts';
+import { refuseUnfit, restoredVolumes, sizesBefore } from './restoring.ts';
 import { sizesFor, type SizesFrom } from '../sizes/sizes.ts';
 import { cloningsOf, type Cloning } from './stack-volumes.ts';
 import type { Sizes, Stack } from '../stack/stack.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-export interface Deploying {
+export interface OngoingDeployment {
   work: Work<unknown>;
   platform: Platform;
   machine: Machine;
@@ -70,7 +82,12 @@ export interface Built {
   base?: Stack;
 }
 
-export async function prepareDeployment(work: Work<unknown>, platform: Platform, request: DeployRequest, built: Built): Promise<Deploying> {
+export async function prepareDeployment(
+  work: Work<unknown>,
+  platform: Platform,
+  request: DeployRequest,
+  built: Built,
+): Promise<OngoingDeployment> {
   const { db } = platform;
   const prepared = await work.record(
     'prepare deployment',
@@ -99,13 +116,14 @@ async function prepare(
   { model, slugs, base }: Built,
 ): Promise<Prepared> {
   const { secrets } = platform;
-  const { restoring, environment } = request;
+  const { environment } = request;
+  const restoring = restoringOf(request);
   const subject = await environmentFor(tx, project_id, environment);
   const current = await currentlyDeployed(tx, secrets, project_id, environment);
-  const donor = request.replaceData ?? (current ? undefined : request.cloneFrom);
+  const taken = replacedBy(request);
+  const donor = taken ?? (current ? undefined : cloneSource(request));
   const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
-  if (request.replaceData !== undefined && !source)
-    throw new Problem('conflict', `${request.replaceData} has no data to take over: it is not deployed.`);
+  if (taken !== undefined && !source) throw new Problem('conflict', `${taken} has no data to take over: it is not deployed.`);
   const standing = standingStack(subject, current, request);
   const { http_access, enable_smtp, restrict_robots } = settingsThen(base, request) ?? standing?.settings ?? subject;
   const wanted: Stack = {
@@ -121,7 +139,7 @@ async function prepare(
     commit_id: request.commit,
     model,
     slugs,
-    sizes: base && !restoring ? await sizesAgain(tx, base, request) : await sizesOf(tx, subject, model, request),
+    sizes: await wantedSizes(tx, subject, model, base, request),
     routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
     settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
@@ -133,9 +151,9 @@ async function prepare(
   await claimHosts(tx, platform.config, subject, wanted.routes);
   if (source) checkVersions(wanted, source.stack);
   if (restoring) refuseUnfit(restoring, model, current?.stack);
-  const { generations } = planDeployment(wanted, current, request);
+  const { generations } = planDeployment(wanted, current, { restart: restartsApps(request) });
   await holdCapacity(tx);
-  if (!request.startsNothing) await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
+  if (request.kind !== 'at rest') await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
   await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
   return {
     deployment: wanted.deployment.id,
@@ -145,23 +163,30 @@ async function prepare(
   };
 }
 
-/** What is staged is neither deployed nor lost by it. */
-export const leavesStaged = ({ again, restoring }: DeployRequest): boolean => again !== undefined || restoring !== undefined;
-
 /** Where changes wait for somebody to deploy them, whatever leaves them staged has the variables and settings of what runs. */
 const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
   enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
 
-const settingsThen = (base: Stack | undefined, { again }: DeployRequest) => (again?.settings === 'then' ? base?.settings : undefined);
+/** What runs goes on as it is, also with other data. */
+const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'backup data';
+
+const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsItWas(request) ? base?.settings : undefined);
 
 /** What is lost and comes back where it was keeps its passwords: what it is restored from knows them. */
-const cameBack = (projectId: string, base: Stack | undefined, { restoring }: DeployRequest): Stack | undefined =>
-  restoring?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
+const cameBack = (projectId: string, base: Stack | undefined, request: DeployRequest): Stack | undefined =>
+  restoringOf(request)?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
 
 /** Those of a deployment that is made again as it was. Secrets of an environment are not for another, whatever it restores. */
-function variablesThen(base: Stack | undefined, { again, restoring }: DeployRequest): Stack['secrets']['variables'] | undefined {
-  const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : again?.settings === 'then';
+function variablesThen(base: Stack | undefined, request: DeployRequest): Stack['secrets']['variables'] | undefined {
+  const restoring = restoringOf(request);
+  const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : isAsItWas(request);
   return isOwn ? base?.secrets.variables : undefined;
+}
+
+function wantedSizes(tx: Tx, subject: Subject, model: ProjectModel, base: Stack | undefined, request: DeployRequest): Promise<Sizes> {
+  if (request.kind !== 'again' && request.kind !== 'rollback') return sizesOf(tx, subject, model, sizesRequestOf(request));
+  if (!base) throw new Error('What is deployed again was never deployed');
+  return sizesAgain(tx, base, request.environment, 'sizesFrom' in request ? request.sizesFrom : undefined);
 }
 
 /** What is there keeps its size; what is new gets one as `init` says. */
@@ -173,10 +198,6 @@ export async function sizesOf(
 ): Promise<Sizes> {
   const sizes = sizesFor(model, await sizesFrom(tx, subject, request));
   return request.restoring ? withDisksOf(await currentSizes(tx, subject.project_id, subject.environment_id), sizes) : sizes;
-}
-
-export interface SizesRequest extends Pick<DeployRequest, 'init' | 'replaceData' | 'cloneFrom' | 'child' | 'sizesFrom'> {
-  restoring?: RestorePlan;
 }
 
 export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Subject, request: SizesRequest): Promise<SizesFrom> {
@@ -196,9 +217,9 @@ export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Su
 }
 
 /** As they were; disks are at least as large as they are now, for what is on them. */
-async function sizesAgain(tx: Tx, { sizes, project }: Stack, { environment, sizesFrom }: DeployRequest): Promise<Sizes> {
+async function sizesAgain(tx: Tx, { sizes, project }: Stack, environment: string, donor: string | undefined): Promise<Sizes> {
   const now = await currentSizes(tx, project.id, environment);
-  const others = sizesFrom === undefined ? undefined : await currentSizes(tx, project.id, sizesFrom);
+  const others = donor === undefined ? undefined : await currentSizes(tx, project.id, donor);
   const then = withDisksOf(now, sizes);
   return takenOver(then, others) ?? then;
 }
@@ -240,12 +261,12 @@ export const routesOf = ({ config }: Platform, subject: Subject, { routes }: Pro
     { restrict_robots: subject.restrict_robots, http_access: subject.http_access },
   );
 
-async function opened(work: Work<unknown>, platform: Platform, request: DeployRequest, prepared: Prepared): Promise<Deploying> {
+async function opened(work: Work<unknown>, platform: Platform, request: DeployRequest, prepared: Prepared): Promise<OngoingDeployment> {
   const { db, secrets } = platform;
   const find = async (id: string | null) => (id === null ? undefined : deployedById(db, secrets, id));
   const [wanted, current, source] = await Promise.all([find(prepared.deployment), find(prepared.previous), find(prepared.source)]);
   if (!wanted) throw new Problem('conflict', `The environment ${request.environment} is gone.`);
-  const plan = planDeployment(wanted.stack, current, request);
+  const plan = planDeployment(wanted.stack, current, { restart: restartsApps(request) });
   const { wasPaused } = prepared;
   return {
     work,
@@ -258,21 +279,20 @@ async function opened(work: Work<unknown>, platform: Platform, request: DeployRe
     source,
     machine: await platform.machine(),
     clonings: clonedFrom(wanted.stack, source, request),
-    isRolling: request.strategy === 'rolling' && !plan.forbidsRolling && !wasPaused && !touchesServices(request),
+    isRolling: isRollingWanted(request) && !plan.forbidsRolling && !wasPaused && !touchesServices(request),
   };
 }
 
-const clonedFrom = (wanted: Stack, source: Deployed | undefined, { restoring }: DeployRequest): Cloning[] =>
-  restoring ? restoredVolumes(wanted, restoring) : source ? cloningsOf(wanted, source.stack) : [];
+function clonedFrom(wanted: Stack, source: Deployed | undefined, request: DeployRequest): Cloning[] {
+  const restoring = restoringOf(request);
+  return restoring ? restoredVolumes(wanted, restoring) : source ? cloningsOf(wanted, source.stack) : [];
+}
 
-/** Data that is there makes room for other data. */
-export const replacesData = ({ replaceData, restoring }: DeployRequest): boolean => replaceData !== undefined || restoring !== undefined;
-
-const touchesServices = (request: DeployRequest) => replacesData(request) || (request.renewsImages ?? false);
+const touchesServices = (request: DeployRequest) => replacesData(request) || renewsImages(request);
 
 /** For `undo`: does nothing once the deployment is what the environment runs. */
 export const unlessSettled =
-  ({ platform: { db }, work: { activity } }: Pick<Deploying, 'platform' | 'work'>, undo: () => Promise<void>) =>
+  ({ platform: { db }, work: { activity } }: Pick<OngoingDeployment, 'platform' | 'work'>, undo: () => Promise<void>) =>
   async (): Promise<void> => {
     if (!(await isSettled(db, activity.id))) await undo();
   };

@@ -1,0 +1,137 @@
+/**
+ * What a deployment can be: one kind for each, with the fields that it needs and no others. What follows from the kind is said here once; the steps of a
+ * deployment ask for it.
+ */
+import type { SizesInit } from '../sizes/sizes.ts';
+import type { RestorePlan, Restoring } from './restoring.ts';
+
+interface Every {
+  environment: string;
+  /** Whose code runs afterwards. */
+  commit: string;
+}
+
+/** Requests are held while apps are replaced, or new instances stand beside the old ones until they are ready. */
+export type Strategy = 'stopstart' | 'rolling';
+
+/** What starts anew although nothing of it changed. Services do where their images are newer than what they run on. */
+export type Restart = 'nothing' | 'apps' | 'apps and outdated services';
+
+/** An environment whose data takes the place of its own. */
+interface TakesData {
+  replaceData?: string;
+  /** An environment whose sizes take the place of its own, for what both have. */
+  sizesFrom?: string;
+}
+
+/** What the commit says, built where it is not built yet. */
+export interface CodeDeployment extends Every, TakesData {
+  kind: 'code';
+  strategy: Strategy;
+  restart: Restart;
+  /** Where containers that are new get their sizes from. */
+  init: Exclude<SizesInit, 'backup'>;
+  /** Of a merge: the environment that was merged, for `init: 'child'`. */
+  child?: string;
+  /** At first activation only: the environment whose data it starts with. */
+  cloneFrom?: string;
+  /** The commit is the one that a rollback went to, and stays so. Otherwise it is the branch's, which ends a rollback. */
+  isPinned: boolean;
+}
+
+/** What runs, once more, with the variables and settings that it has. */
+export interface RepeatedDeployment extends Every, TakesData {
+  kind: 'again';
+  strategy: Strategy;
+  restart: Restart;
+  deployment: string;
+  /** What is not kept any more, as after the machine was lost, is built as it was; otherwise it cannot be deployed. */
+  rebuilds: boolean;
+}
+
+/** What ran before, with the variables and settings of now. It stays until there is new code. */
+export interface RollbackDeployment extends Every {
+  kind: 'rollback';
+  strategy: Strategy;
+  deployment: string;
+}
+
+/** What a backup was made of, with its data. */
+export interface BackupDeployment extends Every {
+  kind: 'backup';
+  restoring: Restoring & { restoresCode: true };
+}
+
+/** The data of a backup, for the deployment that runs or, where nothing runs, for what the commit says. */
+export interface BackupDataDeployment extends Every {
+  kind: 'backup data';
+  restoring: Restoring & { restoresCode: false };
+  deployment: string | null;
+}
+
+/** How an environment that did not run when its machine was lost is put back. */
+export type Rest = 'paused' | 'asleep';
+
+/** What a backup was made of, of which nothing runs for now: whether there is room for that is asked when somebody wants it to. */
+export interface DeploymentAtRest extends Every {
+  kind: 'at rest';
+  restoring: Restoring & { restoresCode: true };
+  rest: Rest;
+}
+
+export type DeployRequest =
+  | CodeDeployment
+  | RepeatedDeployment
+  | RollbackDeployment
+  | BackupDeployment
+  | BackupDataDeployment
+  | DeploymentAtRest;
+
+export const restoringOf = (request: DeployRequest): Restoring | undefined => ('restoring' in request ? request.restoring : undefined);
+
+/** The environment whose data takes the place of its own. */
+export const replacedBy = (request: DeployRequest): string | undefined => ('replaceData' in request ? request.replaceData : undefined);
+
+/** The environment whose data it starts with. */
+export const cloneSource = (request: DeployRequest): string | undefined => (request.kind === 'code' ? request.cloneFrom : undefined);
+
+/** Data that is there makes room for other data. */
+export const replacesData = (request: DeployRequest): boolean => replacedBy(request) !== undefined || restoringOf(request) !== undefined;
+
+/** The deployment whose builds and configuration are taken, instead of what the commit says. */
+export const repeatedOf = (request: DeployRequest): string | undefined =>
+  'deployment' in request ? (request.deployment ?? undefined) : undefined;
+
+/** What is staged is neither deployed nor lost by it. */
+export const leavesStaged = ({ kind }: DeployRequest): boolean => kind !== 'code';
+
+/** Volumes that it has no use for stay, for the code that has and will come back. */
+export const keepsVolumes = (request: DeployRequest): boolean => request.kind !== 'code' || request.isPinned;
+
+/** After a restore every app starts anew, so that none of them has requests under way when its data goes. */
+export const restartsApps = (request: DeployRequest): boolean =>
+  'restart' in request ? request.restart !== 'nothing' : restoringOf(request) !== undefined;
+
+export const renewsImages = (request: DeployRequest): boolean => 'restart' in request && request.restart === 'apps and outdated services';
+
+export const isRollingWanted = (request: DeployRequest): boolean => 'strategy' in request && request.strategy === 'rolling';
+
+/** What is deployed from now on in the place of the branch's head; null: the head. Undefined: as before. */
+export function pinAfter(request: DeployRequest): string | null | undefined {
+  if (request.kind === 'rollback') return request.commit;
+  const isOfBranch = request.kind === 'backup' || (request.kind === 'code' && !request.isPinned);
+  return isOfBranch ? null : undefined;
+}
+
+/** What the sizes of containers follow from. */
+export interface SizesRequest {
+  init: SizesInit;
+  replaceData?: string;
+  cloneFrom?: string;
+  child?: string;
+  sizesFrom?: string;
+  restoring?: RestorePlan;
+}
+
+export const sizesRequestOf = (request: CodeDeployment | BackupDeployment | BackupDataDeployment | DeploymentAtRest): SizesRequest =>
+  request.kind === 'code' ? request : { init: request.restoring.init, restoring: request.restoring };
