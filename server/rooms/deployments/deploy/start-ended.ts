@@ -2,7 +2,7 @@
  * A deployment that goes on after the machine was shut down, or lost its power: steps that are done are not done again, but what they had started has ended with
  * the machine. Nobody else starts it while the deployment is under way.
  */
-import type { Deploying } from './deploying.ts';
+import type { OngoingDeployment } from './ongoing-deployment.ts';
 import { startInstances } from './instances.ts';
 import { startServices } from './services.ts';
 import { tellEdge } from './traffic.ts';
@@ -22,7 +22,7 @@ const hasEnded = async ({ runtime }: Machine, names: readonly string[]): Promise
 const instanceNames = ({ stack, generations }: Deployed): string[] =>
   runnablesOf(stack).flatMap((runnable) => instancesOf(stack, generations, runnable, {}).map(({ name }) => name));
 
-export async function startEndedServices({ machine, wanted: { stack }, current }: Deploying, signal?: AbortSignal): Promise<void> {
+export async function startEndedServices({ machine, wanted: { stack }, current }: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   const names = servicesOf(stack).map(({ container }) => container.name);
   if (!(await hasEnded(machine, names))) return;
   const places = await placesOf(machine, stack);
@@ -30,7 +30,7 @@ export async function startEndedServices({ machine, wanted: { stack }, current }
 }
 
 /** Services as well. Answers whether there was something to start. */
-export async function startEnded(deploying: Deploying, signal?: AbortSignal): Promise<boolean> {
+export async function startEnded(deploying: OngoingDeployment, signal?: AbortSignal): Promise<boolean> {
   const { machine, wanted } = deploying;
   await startEndedServices(deploying, signal);
   if (!(await hasEnded(machine, instanceNames(wanted)))) return false;
@@ -39,12 +39,12 @@ export async function startEnded(deploying: Deploying, signal?: AbortSignal): Pr
 }
 
 /** Visitors, who have waited since the machine came back, wait for nothing that is done after the deployment is current. */
-export async function serveAgain(deploying: Deploying, signal?: AbortSignal): Promise<void> {
+export async function serveAgain(deploying: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   if (await startEnded(deploying, signal)) await tellEdge(deploying.machine, deploying.wanted, 'open');
 }
 
 /** The same of what serves until the new instances do. */
-export async function serveAsBefore({ machine, current, isRolling }: Deploying, signal?: AbortSignal): Promise<void> {
+export async function serveAsBefore({ machine, current, isRolling }: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   if (!current || !isRolling || !(await hasEnded(machine, instanceNames(current)))) return;
   await startInstances(machine, await placesOf(machine, current.stack), current, { fresh: none, resized: none }, signal);
   await tellEdge(machine, current, 'open');
