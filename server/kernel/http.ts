@@ -24,7 +24,7 @@ import { compileBody, compileParams, compileQuery, parseJson, parseQueryString }
 import { Problem } from './problem.ts';
 import { publishReference } from './reference.ts';
 import { logRequests, openRequestLog } from './request-log.ts';
-import { openRequestPlaces, type RequestPlaces } from './request-places.ts';
+import { openRequestLimit, type RequestLimit } from './request-limit.ts';
 import { operationsOf, type Rooms } from './room.ts';
 import { compileSlashes, slashedName, splitName } from './slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
@@ -43,12 +43,12 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
   const hal = openHal(operations, platform.secrets);
-  const places = openRequestPlaces();
+  const limit = openRequestLimit();
   const [uploads, others] = [operations.filter(({ body }) => isUpload(body)), operations.filter(({ body }) => !isUpload(body))];
-  for (const operation of others) serveOperation(http, answer(operation, hal, platform, places), operation);
+  for (const operation of others) serveOperation(http, answer(operation, hal, platform, limit), operation);
   await http.register(async (scope) => {
     leaveBodiesUnread(scope);
-    for (const operation of uploads) serveOperation(scope, answer(operation, hal, platform, places), operation);
+    for (const operation of uploads) serveOperation(scope, answer(operation, hal, platform, limit), operation);
   });
   refuseOtherMethods(http, operations);
   publishReference(http, openapi(rooms, platform.config.url));
@@ -122,7 +122,7 @@ const addressesOf = (path: string) => {
 };
 
 /** The life of every request, in order. */
-function answer(operation: Operation, hal: Hal, platform: Platform, places: RequestPlaces) {
+function answer(operation: Operation, hal: Hal, platform: Platform, limit: RequestLimit) {
   /** Compiled with the first request: all of them at once would take most of a start. */
   let compiled: { parse: ReturnType<typeof compileParse>; present: ReturnType<Hal> } | undefined;
   const status = statusOf(operation.returns, operation.family);
@@ -131,7 +131,7 @@ function answer(operation: Operation, hal: Hal, platform: Platform, places: Requ
     const { parse, present } = (compiled ??= { parse: compileParse(operation), present: hal(operation) });
     const params = request.params as Record<string, string>;
     const caller = await authenticate(operation, request, platform);
-    const { target, result } = await places.within(caller, async (outside) => {
+    const { target, result } = await limit.within(caller, async (outside) => {
       const target = await load(operation, parse.params(params), caller, platform);
       permit(operation, caller, target);
       allow(operation, target, caller);
@@ -142,7 +142,7 @@ function answer(operation: Operation, hal: Hal, platform: Platform, places: Requ
       return { target, result };
     });
     reply.code(status);
-    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, places.openStream(caller));
+    if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, limit.openStream(caller));
     const text = present(result, { caller, target, url: request.url });
     return text === '' ? reply.send() : sendJson(reply, text);
   };

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Platform } from '../platform.ts';
+import { limit } from './limits.ts';
 import { notify } from './notices.ts';
 import type { Db, Tx } from './sql.ts';
 
@@ -28,7 +29,7 @@ const slowAtOnceMax = 1;
 
 export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform, hasMachine: () => boolean = () => true) {
   const stop = new AbortController();
-  const [anyTurn, slowTurn] = [createTurns(atOnceMax), createTurns(slowAtOnceMax)];
+  const [anyTurn, slowTurn] = [limit(atOnceMax), limit(slowAtOnceMax)];
   const started = reconcilers.map((reconciler) => {
     const turn: Turn = (work) => (reconciler.isSlow ? slowTurn(() => anyTurn(work)) : anyTurn(work));
     const isOurs = () => !reconciler.usesMachine || hasMachine();
@@ -48,23 +49,6 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
 }
 
 type Turn = (work: () => Promise<void>) => Promise<void>;
-
-/** So many at once; the others wait in the order they came. */
-export function createTurns(places: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let free = places;
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
-}
 
 function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn, signal: AbortSignal) {
   const { notices, log } = platform;

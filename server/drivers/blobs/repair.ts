@@ -6,6 +6,7 @@
  * Looking takes long, and is done beside others. Each change leaves what a later call can go on from: pieces are in their new pack before the old one goes, and
  * the index is made anew from what is there.
  */
+import { forEachAtMost } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Repaired } from './blobs.ts';
 import { problemOf } from './failures.ts';
@@ -70,20 +71,25 @@ const idOf = (name: string) => name.slice(name.lastIndexOf('/') + 1);
 const packName = (id: string) => `data/${id.slice(0, 2)}/${id}`;
 
 async function look(repairing: Repairing, seal: Seal): Promise<Found> {
-  const { place, repository } = repairing;
+  const { place, repository, signal } = repairing;
   const names = await place.names(repository);
   const named = (kind: RegExp) => names.filter((name) => kind.test(name) && /\/[0-9a-f]{64}$/.test(name));
   const [indexes, snapshots, packs] = [named(/^index\//), named(/^snapshots\//), named(/^data\//)];
   const [damaged, pieces]: [string[], Map<string, Piece[]>] = [[], new Map()];
   const judge = (list: readonly string[], isFine: (content: Buffer, name: string) => Promise<boolean>) =>
-    eachOf(repairing, list, async (name) => {
-      // What is read wrong once may have been read wrong.
-      for (let reading = 1; reading <= readingsMax; reading += 1) {
-        const content = await place.read(repository, name);
-        if (content === undefined || (await isFine(content, name))) return;
-      }
-      damaged.push(name);
-    });
+    forEachAtMost(
+      readingsAtOnce,
+      list,
+      async (name) => {
+        // What is read wrong once may have been read wrong.
+        for (let reading = 1; reading <= readingsMax; reading += 1) {
+          const content = await place.read(repository, name);
+          if (content === undefined || (await isFine(content, name))) return;
+        }
+        damaged.push(name);
+      },
+      signal,
+    );
   const isAsNamed = async (content: Buffer, name: string) => (await hashOf(content)) === idOf(name);
   await judge(snapshots, isAsNamed);
   await judge(indexes, async (content, name) => {
@@ -104,17 +110,6 @@ async function look(repairing: Repairing, seal: Seal): Promise<Found> {
 const readingsMax = 2;
 /** Each reading holds a file in memory and keeps a processor busy. */
 const readingsAtOnce = 2;
-
-async function eachOf({ signal }: Repairing, names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
-  const left = [...names];
-  const workOn = async () => {
-    for (let name = left.pop(); name !== undefined; name = left.pop()) {
-      signal?.throwIfAborted();
-      await work(name);
-    }
-  };
-  await Promise.all(Array.from({ length: readingsAtOnce }, workOn));
-}
 
 /** Each once, also where several indexes have them. */
 async function piecesIn(seal: Seal, pack: Buffer, indexed: Piece[] | undefined): Promise<Piece[]> {

@@ -1,10 +1,11 @@
 /**
  * Runs the system's `git`, always with the same hardened settings and an environment of our own: what the machine, the operator's account or a
  * repository has configured has no say. Output, time and the number of commands at once are bounded, which nobody has all of; questions that anybody may ask
- * have places of their own, so that merges and pushes do not wait for them.
+ * have a limit of their own, so that merges and pushes do not wait for them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { openPlaces } from '../../kernel/fair-places.ts';
+import { fairLimit } from '../../kernel/fair-limit.ts';
+import { tally } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { withoutLinks } from '../mounts.ts';
 
@@ -89,7 +90,7 @@ export interface Call {
   secondsMax?: number;
   bytesMax?: number;
   signal?: AbortSignal;
-  /** On whose behalf, from the outside in (kernel/fair-places.ts); of the repository alone, where absent. */
+  /** On whose behalf, from the outside in (kernel/fair-limit.ts); of the repository alone, where absent. */
   parties?: readonly string[];
 }
 
@@ -116,11 +117,11 @@ const commandSecondsMax = 60;
 const outputBytesMax = 64 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 
-const places = openPlaces({ total: 16, most: [14, 12], newcomers: 8 });
+const commands = fairLimit({ total: 16, most: [14, 12], newcomers: 8 });
 
 /** Answers whatever the exit code is. */
 export const tryGit = (gitDir: string, args: readonly string[], call: Call = {}): Promise<Outcome> =>
-  places.within({ parties: call.parties ?? [gitDir], part: gitDir }, () => start(gitDir, args, call));
+  commands.within({ parties: call.parties ?? [gitDir], part: gitDir }, () => start(gitDir, args, call));
 
 /**
  * For what waits for somebody else's server, as long as that likes: it takes no place of those who work here. How many there are is bounded by whoever asks: only
@@ -143,61 +144,32 @@ const readsAtOnceMax = 12;
 const readsPerRepositoryMax = 2;
 const readsWaitingPerRepositoryMax = 20;
 
-interface Reads {
-  underWay: number;
-  waiting: (() => void)[];
-}
-const reads = new Map<string, Reads>();
-let readsUnderWay = 0;
+/** Repositories take turns. */
+const reads = fairLimit({ total: readsAtOnceMax, most: [readsPerRepositoryMax], newcomers: 0 });
+const readers = tally();
 
 /** For questions of people that may be expensive: few at once, soon given up, and then answered in words. Throws a Problem or GitFailed. */
 export async function readGit(gitDir: string, args: readonly string[], call: Pick<Call, 'input' | 'bytesMax'> = {}): Promise<string> {
+  if (readers.of(gitDir) >= readsPerRepositoryMax + readsWaitingPerRepositoryMax) throw tooBusy();
+  const leave = readers.add(gitDir);
   const until = Date.now() + readSecondsMax * 1000;
-  await placeToRead(gitDir);
-  try {
-    const secondsMax = (until - Date.now()) / 1000;
-    if (secondsMax <= 0) throw tooBusy();
-    const outcome = await start(gitDir, args, { ...call, secondsMax });
-    if (outcome.wasKilled)
-      throw new Problem('unavailable', 'This takes too long to work out here; fetch the repository and look there.', {
-        internal: `git ${args[0] ?? ''} was stopped`,
-      });
-    if (outcome.code !== 0) throw new GitFailed(args, outcome);
-    return outcome.stdout.toString('utf8');
-  } finally {
-    leavePlace(gitDir);
-  }
+  const read = () => readUntil(until, gitDir, args, call);
+  return reads.within({ parties: [gitDir], part: '' }, read).finally(leave);
+}
+
+async function readUntil(until: number, gitDir: string, args: readonly string[], call: Pick<Call, 'input' | 'bytesMax'>): Promise<string> {
+  const secondsMax = (until - Date.now()) / 1000;
+  if (secondsMax <= 0) throw tooBusy();
+  const outcome = await start(gitDir, args, { ...call, secondsMax });
+  if (outcome.wasKilled)
+    throw new Problem('unavailable', 'This takes too long to work out here; fetch the repository and look there.', {
+      internal: `git ${args[0] ?? ''} was stopped`,
+    });
+  if (outcome.code !== 0) throw new GitFailed(args, outcome);
+  return outcome.stdout.toString('utf8');
 }
 
 const tooBusy = () => new Problem('unavailable', 'Too much is being read from this repository just now; try again in a moment.');
-
-const mayStart = ({ underWay: here }: Reads) => here < readsPerRepositoryMax && readsUnderWay < readsAtOnceMax;
-
-async function placeToRead(gitDir: string) {
-  const here = reads.get(gitDir) ?? { underWay: 0, waiting: [] };
-  reads.set(gitDir, here);
-  if (here.waiting.length >= readsWaitingPerRepositoryMax) throw tooBusy();
-  if (!mayStart(here)) return new Promise<void>((resolve) => here.waiting.push(resolve));
-  here.underWay += 1;
-  readsUnderWay += 1;
-}
-
-/** Repositories take turns: the one that was just served goes to the end. */
-function leavePlace(gitDir: string) {
-  readsUnderWay -= 1;
-  const left = reads.get(gitDir);
-  if (!left) return;
-  left.underWay -= 1;
-  reads.delete(gitDir);
-  if (left.underWay > 0 || left.waiting.length > 0) reads.set(gitDir, left);
-  for (const here of reads.values()) {
-    const next = mayStart(here) ? here.waiting.shift() : undefined;
-    if (!next) continue;
-    here.underWay += 1;
-    readsUnderWay += 1;
-    next();
-  }
-}
 
 /** Kills Git with all that it has started: what fetches over HTTP is a process of a process. */
 function killGroup({ pid }: ChildProcess) {

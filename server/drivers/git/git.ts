@@ -170,7 +170,7 @@ export interface Submodule {
 export interface Conversation {
   /** Who talks; each user has a share of the conversations that can be held at once. */
   user: string;
-  /** On whose behalf, from the outside in (kernel/fair-places.ts): the repository's owners, who have their shares, too. */
+  /** On whose behalf, from the outside in (kernel/fair-limit.ts): the repository's owners, who have their shares, too. */
   parties: readonly string[];
   service: 'upload-pack' | 'receive-pack';
   /** `advertisement`: only what there is to ask for. `request`: one question and its answer. `whole`: as over SSH, all on one line. */

@@ -3,7 +3,7 @@
  * object behind what they push must have come with the push, which is what quarantine holds, or be part of what they are shown.
  */
 import { Problem } from '../../kernel/problem.ts';
-import { openPlaces, withReserve } from '../../kernel/fair-places.ts';
+import { fairLimit, withReserve } from '../../kernel/fair-limit.ts';
 import { GitFailed, runGit, TooMuchOutput } from './command.ts';
 
 const idBytes = 41;
@@ -12,7 +12,7 @@ const checksOfOneMax = 4;
 const checkSecondsMax = 120;
 
 /** These may take long: other commands have places left, and so have those of others. */
-const places = openPlaces(withReserve(checksOfOneMax));
+const checks = fairLimit(withReserve(checksOfOneMax));
 
 export interface Repository {
   gitDir: string;
@@ -26,7 +26,7 @@ export const isOwnOrShown = (
   quarantine: string,
   tips: readonly string[],
   shown: readonly string[],
-): Promise<boolean> => places.within({ parties, part: gitDir }, () => check({ gitDir, parties }, quarantine, tips, shown));
+): Promise<boolean> => checks.within({ parties, part: gitDir }, () => check({ gitDir, parties }, quarantine, tips, shown));
 
 async function check(repository: Repository, quarantine: string, tips: readonly string[], shown: readonly string[]): Promise<boolean> {
   const { gitDir, parties } = repository;

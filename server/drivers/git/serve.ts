@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Duplex } from 'node:stream';
+import { tally } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { boundedBy } from './bounded-pack.ts';
 import { environmentOf, limited, type Settings } from './command.ts';
@@ -27,7 +28,7 @@ const quietSecondsMax = 120;
 const hooksFolder = join(import.meta.dirname, 'hooks');
 
 /** How many are under way: of all, of a party, in a repository, of a user. */
-const underWay = new Map<string, number>();
+const underWay = tally();
 
 /** Shares, so that nobody can hold all conversations. */
 const sharesOf = (gitDir: string, { user, parties }: Conversation) => [
@@ -44,22 +45,11 @@ const sharesOf = (gitDir: string, { user, parties }: Conversation) => [
   })),
   { of: 'all', most: conversationsMax + (isNewcomer(parties) ? newcomersMax : 0), sentence: tooMany },
 ];
-const isNewcomer = ([owner = '']: readonly string[]) => !underWay.has(`party ${owner}`);
+const isNewcomer = ([owner = '']: readonly string[]) => underWay.of(`party ${owner}`) === 0;
 type Shares = ReturnType<typeof sharesOf>;
 
 function refuseTooMany(shares: Shares) {
-  for (const { of, most, sentence } of shares) if ((underWay.get(of) ?? 0) >= most) throw new Problem('unavailable', sentence);
-}
-
-function takePlace(shares: Shares): () => void {
-  for (const { of } of shares) underWay.set(of, (underWay.get(of) ?? 0) + 1);
-  return () => {
-    for (const { of } of shares) {
-      const left = (underWay.get(of) ?? 1) - 1;
-      if (left > 0) underWay.set(of, left);
-      else underWay.delete(of);
-    }
-  };
+  for (const { of, most, sentence } of shares) if (underWay.of(of) >= most) throw new Problem('unavailable', sentence);
 }
 
 const tooMany = 'Too many are fetching and pushing just now; try again in a moment.';
@@ -75,7 +65,7 @@ export function serve(gitDir: string, conversation: Conversation): Served {
   const shares = sharesOf(gitDir, conversation);
   refuseTooMany(shares);
   const child = start(gitDir, conversation);
-  const leavePlace = takePlace(shares);
+  const leavePlace = underWay.add(...shares.map(({ of }) => of));
   const [, , , socket] = child.stdio;
   const gone = new AbortController();
   const talk = hooks && socket ? answerHooks({ gitDir, parties }, socket as Duplex, hooks, gone.signal) : undefined;

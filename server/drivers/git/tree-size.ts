@@ -5,7 +5,7 @@
  * Each distinct tree is read once, level by level, and each distinct file is only asked for its size. What a tree comes to depends on its id alone, so it
  * is remembered: of a push to a branch that was looked at before, only the folders that changed are read.
  */
-import { openPlaces, withReserve } from '../../kernel/fair-places.ts';
+import { fairLimit, withReserve } from '../../kernel/fair-limit.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { TooMuchOutput } from './command.ts';
 import type { TreeEntry } from './git.ts';
@@ -63,11 +63,11 @@ const rememberedMax = 50_000;
 const remembered = new Map<string, TreeSize>();
 
 const checksOfOneMax = 2;
-const places = openPlaces(withReserve(checksOfOneMax));
+const checks = fairLimit(withReserve(checksOfOneMax));
 
 /** The size of a commit or a tree. Undefined: it is neither. */
 export const sizeOfTree = (gitDir: string, name: string, where: Where = {}): Promise<TreeSize | undefined> =>
-  places.within({ parties: where.parties ?? [gitDir], part: gitDir }, () =>
+  checks.within({ parties: where.parties ?? [gitDir], part: gitDir }, () =>
     askingObjects(gitDir, where, async (questions) => {
       const [root] = await questions.info([`${name}^{tree}`]);
       if (root?.type !== 'tree') return undefined;

@@ -5,12 +5,12 @@
 import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
 import { logBytesMax, rotateLog, timesOf } from '../../../edge/logs/rotate-log.ts';
-import { Turns } from '../runtime/runc/turns.ts';
+import { oneAtATime } from '../../kernel/limits.ts';
 
 /** A line was written at most so long after the time that is noted before it. */
 export const timesMilliseconds = 1000;
 
-const turns = new Turns();
+const appending = oneAtATime();
 /** Of logs that this process has written to: the last time that stands in their times. */
 const timed = new Map<string, number>();
 const timedMax = 10_000;
@@ -19,7 +19,7 @@ const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
 
 /** `before` is told how long the log is right before the text is added, with nobody else adding in between. */
 export function appendLog(log: string, text: string | Buffer, before?: (bytes: number) => void): Promise<void> {
-  return turns.take(log, async () => {
+  return appending.run(log, async () => {
     const file = await open(log, flags, 0o644);
     try {
       let { size } = await file.stat();

@@ -4,6 +4,7 @@
  */
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { rotatedLogOf } from '../../../edge/logs/rotate-log.ts';
+import { limit } from '../../kernel/limits.ts';
 import { keepLooking, type Looking } from './keep-looking.ts';
 import { asideMark, readLog, wholeCharacters, type LogExtent, type LogPosition } from './read-log.ts';
 
@@ -101,12 +102,7 @@ function openReader(log: string): Reader {
   let position: LogPosition | undefined;
   let looking: Looking | undefined;
   /** Looks and those who join take turns, so that nobody misses a line or gets it twice. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work, work);
-    turn = mine;
-    return mine;
-  };
+  const inTurn = limit(1);
   const look = async (): Promise<boolean> => {
     if (!position || joined.size === 0) return false;
     handle ??= await open(log).catch(() => undefined);

@@ -11,6 +11,7 @@
  */
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { forEachAtMost } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { errorCode } from '../command.ts';
 import { exchange } from './exchange.ts';
@@ -207,7 +208,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
     },
     removeLeftovers: async (keep) => {
       const superfluous = (await self.list()).map(({ name }) => name).filter((name) => !keep.has(name));
-      await eachOf(superfluous, self.remove);
+      await forEachAtMost(removalsAtOnce, superfluous, self.remove);
       const interrupted = await self.removeInterrupted();
       await copying.tidy();
       return [...superfluous, ...interrupted];
@@ -216,7 +217,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await ready();
       const stale = (await readdir(scratch)).filter((entry) => !underWay.has(entry));
       const dead = (await Promise.all(stale.map(async (entry) => ((await isAlive(entry, mark)) ? [] : [entry])))).flat();
-      await eachOf(dead, (entry) => copying.discard(join(scratch, entry)));
+      await forEachAtMost(removalsAtOnce, dead, (entry) => copying.discard(join(scratch, entry)));
       return dead;
     },
     close: copying.close,
@@ -268,13 +269,4 @@ let aboutsWritten = 0;
 
 function ignoreAbsent(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;
-}
-
-/** A few at a time. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>) {
-  const queue = items.values();
-  const runner = async () => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: removalsAtOnce }, runner));
 }

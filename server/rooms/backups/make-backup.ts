@@ -20,7 +20,7 @@ import { sizesOf, type BackupPart } from './parts.ts';
 import { abandonBackup, insertBackup, makeRestorable, storedBefore } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 import { finishSlot, indexInSlots } from './slots.ts';
-import { inStorePlace } from './store-places.ts';
+import { withinStoreLimit } from './store-limit.ts';
 import { tidyBackups } from './tidy.ts';
 
 const keptDays = 30;
@@ -153,7 +153,13 @@ const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, 
   });
 
 const inTurn = <T>(work: BackupWork, { db }: Platform, signal: AbortSignal, store: () => Promise<T>): Promise<T> =>
-  inStorePlace(db, work.activity.project_id, work, { signal, onWait: () => work.log('  Waiting for other backups to be stored') }, store);
+  withinStoreLimit(
+    db,
+    work.activity.project_id,
+    work,
+    { signal, onWait: () => work.log('  Waiting for other backups to be stored') },
+    store,
+  );
 
 /** How large they are, and may become. */
 const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPart[]> =>

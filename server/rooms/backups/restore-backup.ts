@@ -18,7 +18,7 @@ import { noteUnrestorable } from './damage.ts';
 import type { BackupPart } from './parts.ts';
 import { openedStack, type Backup } from './queries.ts';
 import { restorableContent } from './restore-queries.ts';
-import { inStorePlace } from './store-places.ts';
+import { withinStoreLimit } from './store-limit.ts';
 
 const Input = Type.Object({
   backup: Type.String(),
@@ -96,7 +96,7 @@ async function findBackup(work: Work<Input>, platform: Platform): Promise<Restor
     fetch: (folders, signal) => {
       const onWait = () => log('  Waiting for other backups to be stored or restored');
       const restore = () => platform.blobs.restore(project_id, stored, folders, signal);
-      return inStorePlace(db, project_id, work, { signal, onWait }, restore).catch(async (error: unknown) => {
+      return withinStoreLimit(db, project_id, work, { signal, onWait }, restore).catch(async (error: unknown) => {
         if (error instanceof Damage) await noteUnrestorable(platform, project_id, stored, signal);
         throw error;
       });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { attemptBytes, buildBytesMax } from './build-app.ts';
-import { holding } from '../../kernel/holding.ts';
+import { onePerVolume } from './one-per-volume.ts';
 import { insertSlug } from './queries.ts';
 import { buildNameOf, useSlug, type Slug } from './slugs.ts';
 
@@ -20,18 +20,22 @@ export const adoptSlug = (
   fill: (folder: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> =>
-  holding(slug.volume, signal, async () => {
-    if (await useSlug(db, volumes, slug)) return;
-    const name = buildNameOf(slug, randomBytes(attemptBytes).toString('hex'));
-    try {
-      const { path } = await volumes.create(name, buildBytesMax);
-      await fill(path);
-      await volumes.remove(slug.volume);
-      await volumes.snapshot(name, slug.volume);
-      const { bytes } = await volumes.usage(slug.volume);
-      const { slug_id, tree_id, config_id, volume } = slug;
-      await insertSlug(db, { id: slug_id, project_id: projectId, app, tree_id, config_id, volume, bytes: String(bytes) });
-    } finally {
-      await volumes.remove(name);
-    }
-  });
+  onePerVolume(volumes).run(
+    slug.volume,
+    async () => {
+      if (await useSlug(db, volumes, slug)) return;
+      const name = buildNameOf(slug, randomBytes(attemptBytes).toString('hex'));
+      try {
+        const { path } = await volumes.create(name, buildBytesMax);
+        await fill(path);
+        await volumes.remove(slug.volume);
+        await volumes.snapshot(name, slug.volume);
+        const { bytes } = await volumes.usage(slug.volume);
+        const { slug_id, tree_id, config_id, volume } = slug;
+        await insertSlug(db, { id: slug_id, project_id: projectId, app, tree_id, config_id, volume, bytes: String(bytes) });
+      } finally {
+        await volumes.remove(name);
+      }
+    },
+    { signal },
+  );

@@ -8,11 +8,11 @@ import type { EffectiveVariable } from '../variables/public.ts';
 import { buildApp, type BuildParts } from './build-app.ts';
 import { buildablesIn, titleOf, type Buildable } from './buildable.ts';
 import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
-import { inBuildPlace } from './build-places.ts';
+import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
-import { holding } from '../../kernel/holding.ts';
+import { onePerVolume } from './one-per-volume.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
 import { slugOf, useSlug, type Slug } from './slugs.ts';
 
@@ -92,11 +92,11 @@ async function slugFor(
   };
   const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
   const inTurn = () =>
-    inBuildPlace(db, project.id, work, { signal, onWait: () => output.step('Waiting for other builds to end.') }, () =>
+    withinBuildLimit(db, project.id, work, { signal, onWait: () => output.step('Waiting for other builds to end.') }, () =>
       buildApp(parts, build, output, ended, signal),
     );
   const onWait = () => output.step('Waiting for another build of this tree.');
-  await holding(slug.volume, signal, async () => (await reuse()) || inTurn(), { onWait });
+  await onePerVolume(volumes).run(slug.volume, async () => (await reuse()) || inTurn(), { signal, onWait });
   return slug;
 }
 

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { appUser } from '../../catalogue/service.ts';
 import type { Volume, Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Buildable } from './buildable.ts';
-import { holding, ifFree } from '../../kernel/holding.ts';
+import { tally, type Tally } from '../../kernel/limits.ts';
 import { stateOf } from '../../kernel/state-of.ts';
+import { onePerVolume } from './one-per-volume.ts';
 import { cacheNameOf } from './slugs.ts';
 
 const cacheBytesMax = 8 * 1024 ** 3;
@@ -17,7 +18,7 @@ const cacheBytesTidy = 7 * 1024 ** 3;
 const cacheUnusedDaysMax = 30;
 
 /** By name of a cache's volume: how many builds use it. */
-const usersIn = stateOf<Volumes, Map<string, number>>(() => new Map());
+const usersIn = stateOf<Volumes, Tally>(tally);
 
 interface Wanted {
   projectId: string;
@@ -31,18 +32,16 @@ export async function useCache<T>(
   signal: AbortSignal,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const users = usersIn(volumes);
   const name = cacheNameOf(projectId, cacheGeneration);
-  const count = (change: 1 | -1) => users.set(name, (users.get(name) ?? 0) + change);
-  const folder = await holding(name, signal, async () => {
-    const made = await folderFor(await volumes.create(name, cacheBytesMax), app.name);
-    count(1);
-    return made;
-  });
+  const enter = async () => {
+    const folder = await folderFor(await volumes.create(name, cacheBytesMax), app.name);
+    return { folder, leave: usersIn(volumes).add(name) };
+  };
+  const { folder, leave } = await onePerVolume(volumes).run(name, enter, { signal });
   try {
     return await work(folder);
   } finally {
-    count(-1);
+    leave();
   }
 }
 
@@ -62,8 +61,8 @@ export const tidyCache = (
   volume: Volume,
   generation: number | undefined,
 ): Promise<boolean | undefined> =>
-  ifFree(volume.name, async () => {
-    if ((usersIn(volumes).get(volume.name) ?? 0) > 0) return false;
+  onePerVolume(volumes).ifFree(volume.name, async () => {
+    if (usersIn(volumes).of(volume.name) > 0) return false;
     const isCurrent = generation !== undefined && volume.name === cacheNameOf(projectId, generation);
     if (isCurrent && (await isWorthKeeping(volumes, volume))) return false;
     await volumes.remove(volume.name);

@@ -3,7 +3,7 @@ import type { Machine } from '../../machine.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { tidyCache } from './cache.ts';
-import { ifFree } from '../../kernel/holding.ts';
+import { onePerVolume } from './one-per-volume.ts';
 import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 
@@ -30,6 +30,7 @@ export const collectSlugs: Reconciler = {
 /** What is removed, by name. */
 export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runtime' | 'volumes'>, signal: AbortSignal): Promise<string[]> {
   const removed: string[] = [];
+  const { ifFree } = onePerVolume(volumes);
   const remove = async (name: string, work: () => Promise<boolean | undefined | void>) => {
     signal.throwIfAborted();
     if (await work()) removed.push(name);

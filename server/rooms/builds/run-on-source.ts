@@ -22,7 +22,7 @@ import { BuildSettings, treeIdOf } from './build-apps.ts';
 import { appFolder, buildCommands, cacheFolder, wordBytesMax, type BuildCommand } from './build-commands.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
 import { maskOf, openOutput, shownLine, type BuildOutput } from './build-output.ts';
-import { inBuildPlace } from './build-places.ts';
+import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
@@ -57,7 +57,7 @@ export async function runOnSource(parts: BuildParts, run: SourceRun, cancelled: 
   const { env, output, limits } = await surroundings(parts, run, project);
   const around = { env, output, limits, cacheGeneration: project.build_cache_generation };
   const waiting = { signal: cancelled, onWait: () => output.step('Waiting for builds to end.') };
-  return inBuildPlace(parts.db, project.id, run, waiting, () => attempt(parts, run, around, cancelled));
+  return withinBuildLimit(parts.db, project.id, run, waiting, () => attempt(parts, run, around, cancelled));
 }
 
 async function attempt(parts: BuildParts, run: SourceRun, around: Surroundings, cancelled: AbortSignal): Promise<string> {

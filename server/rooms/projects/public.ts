@@ -5,7 +5,7 @@ export { covers, inOrder, ProjectPermissions, SomeProjectPermissions } from './p
 export { retentionFor, type RetentionPolicy } from './data-retention.ts';
 export { addressMistake } from './repository-address.ts';
 export { checkedChange, cronSettingsOf, SettingsChange, SettingsEntity, settingsOf, type ProjectSettings } from './settings.ts';
-export { openProjectPlaces, type Asker } from './shared-places.ts';
+export { projectLimit, type Asker } from './project-limit.ts';
 export {
   changeProject,
   effectivePermissions,

@@ -1,10 +1,11 @@
 /**
  * Passwords at rest: scrypt, with its parameters in the stored text so that they can be raised without breaking older hashes.
  * Checking takes as long for someone who does not exist, and few are checked at once: the threads that do it also sign and verify tokens. Whoever asks says on
- * whose behalf (kernel/fair-places.ts): an address, a browser or an account.
+ * whose behalf (kernel/fair-limit.ts): an address, a browser or an account.
  */
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
-import { openPlaces } from '../../kernel/fair-places.ts';
+import { fairLimit } from '../../kernel/fair-limit.ts';
+import { tally } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 
 interface Cost {
@@ -45,30 +46,22 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
 const nobodysHash = written(cost, randomBytes(saltBytes), randomBytes(hashBytes));
 
 /** One who comes beside others gets a thread of their own: those of one address, or of a few, keep nobody else from signing in. */
-const places = openPlaces({ total: 2, most: [2], newcomers: 1 });
+const derivations = fairLimit({ total: 2, most: [2], newcomers: 1 });
 const waitingMax = { total: 200, ofOne: 50 };
-const waiting = new Map<string, number>();
-let waitingInAll = 0;
+const waiting = tally();
+const inAll = 'in all';
 
 /** Different keyboards compose the same letter differently; NFKC makes them one. */
 async function derive(password: string, salt: Buffer, { ln, r, p }: Cost, by: string): Promise<Buffer> {
   const leaveLine = joinLine(by);
   const options = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r };
-  return places.within({ parties: [by], part: '' }, () => deriveNow(password.normalize('NFKC'), salt, options)).finally(leaveLine);
+  return derivations.within({ parties: [by], part: '' }, () => deriveNow(password.normalize('NFKC'), salt, options)).finally(leaveLine);
 }
 
 function joinLine(by: string): () => void {
-  const before = waiting.get(by) ?? 0;
-  if (before >= waitingMax.ofOne || waitingInAll >= waitingMax.total)
+  if (waiting.of(`by ${by}`) >= waitingMax.ofOne || waiting.of(inAll) >= waitingMax.total)
     throw new Problem('unavailable', 'Many people are signing in at the moment; try again shortly.', { headers: { 'retry-after': '5' } });
-  waiting.set(by, before + 1);
-  waitingInAll += 1;
-  return () => {
-    const left = (waiting.get(by) ?? 1) - 1;
-    if (left > 0) waiting.set(by, left);
-    else waiting.delete(by);
-    waitingInAll -= 1;
-  };
+  return waiting.add(`by ${by}`, inAll);
 }
 
 const deriveNow = (password: string, salt: Buffer, options: ScryptOptions) =>

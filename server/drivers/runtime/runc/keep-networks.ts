@@ -36,7 +36,7 @@ export function keepNetworks({ places, programs, turns }: Machine, tell: (senten
   const timer = setInterval(() => {
     if (isLooking) return;
     isLooking = true;
-    looking = turns.take(networksTurn, look).finally(() => (isLooking = false));
+    looking = turns.run(networksTurn, look).finally(() => (isLooking = false));
   }, lookMilliseconds);
   timer.unref();
   return () => {

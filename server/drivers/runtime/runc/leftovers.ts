@@ -45,7 +45,7 @@ async function removeLeftContainer(machine: Machine, name: string, keep: Readonl
   const { places } = machine;
   const isKept = keep.has(name) && readDescription(places, name) !== undefined;
   if (isKept && isWhole(places, name)) return [];
-  await machine.turns.take(name, async () => {
+  await machine.turns.run(name, async () => {
     await clearContainer(machine, name, undefined);
     if (!isKept) await machine.outputs.end(name);
     if (!isKept) rmSync(durableOf(places, name), { recursive: true, force: true });

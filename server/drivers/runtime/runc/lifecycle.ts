@@ -47,14 +47,14 @@ import {
   worksOn,
 } from './state.ts';
 import { removeEach } from './remove-each.ts';
-import type { Turns } from './turns.ts';
+import type { OneAtATime } from '../../../kernel/limits.ts';
 
 export interface Machine {
   places: Places;
   programs: Programs;
   preparers: Preparers;
   volumes: Volumes;
-  turns: Turns;
+  turns: OneAtATime;
   outputs: Outputs;
   frozen: Frozen;
 }
@@ -75,7 +75,7 @@ export async function startContainer(machine: Machine, description: Description)
   symlinkSync(durableOf(places, name), join(bundle, 'durable'));
   symlinkSync(outOfMemoryFile(cgroupOf(places, name)), join(bundle, 'memory-events'));
   // In turn: a network that is just being taken down would take the place that was reserved along.
-  const attachment = await machine.turns.take(networksTurn, async () => reserveAddress(places, description));
+  const attachment = await machine.turns.run(networksTurn, async () => reserveAddress(places, description));
   const token = randomBytes(8).toString('hex');
   const launch = ['sh', places.launcher, 'first', bundle, token, description.restart];
   const preparer = machine.preparers.take();
@@ -91,7 +91,7 @@ export async function startContainer(machine: Machine, description: Description)
 async function prepare(machine: Machine, description: Description, attachment: Attachment, write: (steps: string) => void) {
   const { places, programs } = machine;
   const joinNetwork = async () => {
-    await machine.turns.take(networksTurn, () => ensureNetwork(places, programs, description, attachment));
+    await machine.turns.run(networksTurn, () => ensureNetwork(places, programs, description, attachment));
     write(linkSteps(places, description, attachment));
     write(rootSteps(places, description, attachment));
     writeConfig(places, description, attachment.slot);
@@ -213,13 +213,13 @@ export async function clearContainer(machine: Machine, name: string, stop: Descr
   await removeEach(`what runs for ${name}`, [
     [() => stopping],
     [() => unmountAll(machine, name), () => attachment && removeLink(machine, attachment)],
-    [() => machine.turns.take(networksTurn, () => liftRestriction(places, programs, name))],
+    [() => machine.turns.run(networksTurn, () => liftRestriction(places, programs, name))],
     [() => removeBundle(places, name)],
     [() => [cgroupOf(places, name), cgroupParentOf(places)].forEach(removeCgroup)],
     [() => endWithTheLast(machine)],
     [
       () => volumes.remove(scratchOf(places, name)),
-      () => attachment && machine.turns.take(networksTurn, () => leaveNetwork(places, programs, attachment)),
+      () => attachment && machine.turns.run(networksTurn, () => leaveNetwork(places, programs, attachment)),
     ],
   ]);
 }

@@ -34,7 +34,7 @@ export function keepMonitored(machine: Machine): Monitoring {
     const before = leftAlone;
     leftAlone = new Set(names.filter((name) => isLeftAlone(places, name)));
     // At the second look: a monitor that becomes what starts its container again is nobody for a moment.
-    for (const name of leftAlone) if (before.has(name)) void turns.take(name, () => replaceMonitor(machine, name)).catch(() => {});
+    for (const name of leftAlone) if (before.has(name)) void turns.run(name, () => replaceMonitor(machine, name)).catch(() => {});
   };
   look();
   const timer = setInterval(look, lookMilliseconds);

@@ -47,7 +47,7 @@ import { waitUntilReady } from './ready.ts';
 import { mountRunFolder, unmountRunFolder } from './run-folder.ts';
 import { bootedSince, noteBoot } from './slots.ts';
 import { runningOf, stateOf, tokenFile } from './state.ts';
-import { Turns } from './turns.ts';
+import { oneAtATime } from '../../../kernel/limits.ts';
 
 export interface RuncOptions extends PlacesOptions {
   /** The folder for what must survive a reboot. */
@@ -73,7 +73,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
   renameSync(`${places.launcher}.new`, places.launcher);
   for (const name of entriesOf(places.runContainers)) endOldExecutions(places, name);
   const stopRotating = keepLogsShort(places);
-  const turns = new Turns();
+  const turns = oneAtATime();
   const preparers = new Preparers(programs, monitorsOf(places));
   const outputs = openOutputs(places);
   const frozen = new Frozen(programs, monitorsOf(places));
@@ -94,18 +94,18 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
     },
     remove: (name) => {
       waiting.get(name)?.abort();
-      return turns.take(name, () => removeContainer(machine, name));
+      return turns.run(name, () => removeContainer(machine, name));
     },
     state: async (name) => stateOf(places, name),
     list: async () => statesOf(places),
     exec: async (name, command) => startExecution(places, name, command),
     logs: (name, options) => readLogs(places, name, options),
     stats: (name) => statsOf(machine, name),
-    pause: (name) => turns.take(name, () => pause(machine, name)),
-    resume: (name) => turns.take(name, async () => frozen.thaw(cgroupOf(places, foundDescription(places, name).name))),
-    update: (name, limits) => turns.take(name, () => changeLimits(machine, foundDescription(places, name), limits)),
-    updateFiles: (name, files) => turns.take(name, async () => changeFiles(places, foundDescription(places, name), files)),
-    updateOutbound: (name, outbound) => turns.take(name, () => changeOutbound(machine, foundDescription(places, name), outbound)),
+    pause: (name) => turns.run(name, () => pause(machine, name)),
+    resume: (name) => turns.run(name, async () => frozen.thaw(cgroupOf(places, foundDescription(places, name).name))),
+    update: (name, limits) => turns.run(name, () => changeLimits(machine, foundDescription(places, name), limits)),
+    updateFiles: (name, files) => turns.run(name, async () => changeFiles(places, foundDescription(places, name), files)),
+    updateOutbound: (name, outbound) => turns.run(name, () => changeOutbound(machine, foundDescription(places, name), outbound)),
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
@@ -150,7 +150,7 @@ async function ensure(machine: Machine, container: Container, waiting: Map<strin
   const { places, turns } = machine;
   const description = checkDescription(container);
   const { name } = description;
-  return turns.take(name, async () => {
+  return turns.run(name, async () => {
     const calledOff = new AbortController();
     waiting.set(name, calledOff);
     try {
@@ -251,7 +251,7 @@ async function changeOutbound(machine: Machine, description: Description, outbou
   const changed: Description = { ...rest, ...(rules && { outbound: rules }) };
   checkAddresses(changed);
   if (readAttachment(places, description.name))
-    await turns.take(networksTurn, () => changeRestriction(places, programs, description.name, outbound));
+    await turns.run(networksTurn, () => changeRestriction(places, programs, description.name, outbound));
   writeDescription(places, changed);
 }
 

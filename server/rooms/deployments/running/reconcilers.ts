@@ -1,4 +1,5 @@
 /** What was deployed keeps running, whatever dies; what belongs to nobody goes. */
+import { forEachAtMost } from '../../../kernel/limits.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
@@ -22,19 +23,11 @@ export const keepStacksRunning: Reconciler = {
     // The machine first: whatever an activity does after this look is seen by the next.
     const found = { states: await machine.runtime.list(), listed: await machine.edge.list() };
     const kept = await keptStacks(platform.db);
-    await eachOf(kept, signal, (stack) => keepRunning(platform, machine, stack, found));
+    await forEachAtMost(atOnceMax, kept, (stack) => keepRunning(platform, machine, stack, found), signal);
     const clusters = new Set(kept.map(clusterAt));
     for (const cluster of Object.keys(found.listed)) if (!clusters.has(cluster)) await forgetAtEdge(machine, cluster);
   },
 };
-
-async function eachOf<T>(all: readonly T[], signal: AbortSignal, work: (one: T) => Promise<void>) {
-  const waiting = [...all];
-  const take = async () => {
-    for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) await work(next);
-  };
-  await Promise.all(Array.from({ length: atOnceMax }, take));
-}
 
 export const keepDomainsReached: Reconciler = {
   name: 'keep domains of firewalls reached',
@@ -43,7 +36,8 @@ export const keepDomainsReached: Reconciler = {
   run: async (platform, signal) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
-    await eachOf(await keptStacks(platform.db), signal, (stack) => keepReaching(platform, machine, stack));
+    const kept = await keptStacks(platform.db);
+    await forEachAtMost(atOnceMax, kept, (stack) => keepReaching(platform, machine, stack), signal);
   },
 };
 

@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Work } from '../../../kernel/activity.ts';
-import { openPlaces, withReserve, type Places } from '../../../kernel/fair-places.ts';
+import { fairLimit, withReserve, type FairLimit } from '../../../kernel/fair-limit.ts';
 import { notify } from '../../../kernel/notices.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
@@ -25,7 +25,7 @@ import { tellEdge } from '../deploy/traffic.ts';
 
 /** Whoever visits all previews of a machine at once must not bring it down, and does not keep those of other organizations asleep. */
 const wakesOfOneMax = 4;
-const placesOn = stateOf<Machine, Places>(() => openPlaces(withReserve(wakesOfOneMax)));
+const wakesOn = stateOf<Machine, FairLimit>(() => fairLimit(withReserve(wakesOfOneMax)));
 const lookAgainMilliseconds = 100;
 const looksPerNotice = 10;
 const wakeSecondsMax = 120;
@@ -61,11 +61,11 @@ export const wakeAt = (platform: Platform, cluster: string, signal: AbortSignal)
 
 /** While an activity works on it, it is looked at again and again: that wakes it, or leaves it asleep. */
 async function wakeFound(platform: Platform, find: () => Promise<KeptStack | undefined>, signal: AbortSignal) {
-  const places = placesOn(await platform.machine());
+  const wakes = wakesOn(await platform.machine());
   for (let kept = await find(); kept?.is_sleeping; kept = await find()) {
     const sleeping = kept;
     // One that takes long does not keep the others waiting for their turn.
-    const begun = await places.within({ parties: sleeping.parties, part: sleeping.project_id, signal }, async () => {
+    const begun = await wakes.within({ parties: sleeping.parties, part: sleeping.project_id, signal }, async () => {
       const waking = wakeNow(platform, sleeping, signal);
       await Promise.race([waking, sleep(slowSeconds * 1000)]).catch(() => {});
       return { waking };

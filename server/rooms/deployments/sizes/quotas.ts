@@ -13,7 +13,7 @@ export interface Quota extends Limits {
   of: 'organization' | 'project';
   /** The name of the organization, or the id of the project. */
   name: string;
-  /** Builds are not counted here: who has them all waits (builds/build-places.ts). */
+  /** Builds are not counted here: who has them all waits (builds/build-limit.ts). */
   used: Record<Exclude<keyof Limits, 'builds'>, number>;
 }
 

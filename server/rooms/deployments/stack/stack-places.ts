@@ -4,7 +4,7 @@ import type { Images } from '../../../drivers/images/images.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
-import { openProjectPlaces } from '../../projects/public.ts';
+import { projectLimit } from '../../projects/public.ts';
 import { ensureAppLogs, stackLogs } from '../inside/app-logs.ts';
 import { logsPlace, volumesOf } from './containers.ts';
 import type { Places } from './located.ts';
@@ -19,16 +19,16 @@ export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack
 
 const progressPercent = 20;
 
-/** Images that one organization has built at once; those of apps are built in their places to build. */
+/** Images that one organization has built at once; those of apps are built with the app. */
 const imagesOfOneMax = 2;
-const inImagePlace = openProjectPlaces(imagesOfOneMax);
+const withinImageLimit = projectLimit(imagesOfOneMax);
 
 /** Images that are missing are built, which takes a while and is told. */
 export async function prepareImages(work: Work<unknown>, db: Db, { images }: Machine, stack: Stack, signal: AbortSignal): Promise<void> {
   for (const type of typesOf(stack)) {
     if (await images.built(type)) continue;
     const onWait = () => work.log(`  Waiting for other images before ${type}`);
-    await inImagePlace(db, work.activity.project_id, work, { signal, onWait }, () => prepareImage(images, type, work.log, signal));
+    await withinImageLimit(db, work.activity.project_id, work, { signal, onWait }, () => prepareImage(images, type, work.log, signal));
   }
 }
 

@@ -1,5 +1,5 @@
-/** Places that the projects of this process share, by owner and organization (kernel/fair-places.ts). */
-import { openPlaces, withReserve, type Asking } from '../../kernel/fair-places.ts';
+/** Limits that the projects of this process share, by owner and organization (kernel/fair-limit.ts). */
+import { fairLimit, withReserve, type Asking } from '../../kernel/fair-limit.ts';
 import type { Activity, Work } from '../../kernel/activity.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { partiesOf } from './queries.ts';
@@ -12,11 +12,11 @@ export interface Asker {
 
 type Waiting = Pick<Asking, 'signal' | 'onWait' | 'most'>;
 
-export type ProjectPlaces = <T>(db: Db, projectId: string, asker: Asker, waiting: Waiting, work: () => Promise<T>) => Promise<T>;
+export type ProjectLimit = <T>(db: Db, projectId: string, asker: Asker, waiting: Waiting, work: () => Promise<T>) => Promise<T>;
 
 /** `most` for one organization; there are more for others (`withReserve`). */
-export function openProjectPlaces(most: number): ProjectPlaces {
-  const places = openPlaces(withReserve(most));
+export function projectLimit(most: number): ProjectLimit {
+  const places = fairLimit(withReserve(most));
   return async (db, projectId, { activity, wait }, waiting, work) => {
     const parties = await partiesOf(db, projectId);
     const leave = await wait(places.enter({ ...waiting, parties, part: projectId, isUrgent: activity.is_urgent }));

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
-import { openProjectPlaces } from './public.ts';
+import { projectLimit } from './public.ts';
 
 let home: TestPlatform;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ const projectsMany = 8;
 
 /** What is held is held until the end of the test. */
 function openWork() {
-  const places = openProjectPlaces(organizationMax);
+  const places = projectLimit(organizationMax);
   const over = Promise.withResolvers<void>();
   const seen = { begun: [] as string[], waits: 0 };
   const wait = async <T>(others: Promise<T>) => {

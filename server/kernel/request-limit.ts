@@ -3,7 +3,8 @@
  * requests, however expensive they are, waits for their own, and leaves connections to everybody else.
  */
 import type { Caller } from '../platform.ts';
-import { openPlaces } from './fair-places.ts';
+import { fairLimit } from './fair-limit.ts';
+import { tally } from './limits.ts';
 import { Problem } from './problem.ts';
 
 /** For one caller fewer than there are connections to the database (sql.ts); for all callers more, as requests do not spend all of their time there. */
@@ -11,7 +12,7 @@ const handledMax = { total: 24, ofOne: 5 };
 const waitingOfOneMax = 500;
 const streamsOfOneMax = 100;
 
-export interface RequestPlaces {
+export interface RequestLimit {
   /** Throws a Problem where too many of the caller's wait. Whoever asks as nobody is let through. */
   within<T>(caller: Caller | undefined, work: (outside: Outside) => Promise<T>): Promise<T>;
   /** For a reply that is sent line by line, perhaps for hours; answers what to call at its end. */
@@ -21,10 +22,10 @@ export interface RequestPlaces {
 /** Gives the place up until `wait` is over, and then takes one again. */
 type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
 
-export function openRequestPlaces(): RequestPlaces {
+export function openRequestLimit(): RequestLimit {
   // They are short: whoever has none gets the next place soon enough.
-  const places = openPlaces({ total: handledMax.total, most: [handledMax.ofOne], newcomers: 0 });
-  const [requests, streams] = [openCount(handledMax.ofOne + waitingOfOneMax), openCount(streamsOfOneMax)];
+  const places = fairLimit({ total: handledMax.total, most: [handledMax.ofOne], newcomers: 0 });
+  const [requests, streams] = [atMost(handledMax.ofOne + waitingOfOneMax), atMost(streamsOfOneMax)];
 
   const enter = async ({ id }: Caller) => {
     const end = requests.begin(id, `You have ${waitingOfOneMax} requests waiting already; send fewer at once.`);
@@ -56,18 +57,12 @@ export function openRequestPlaces(): RequestPlaces {
   };
 }
 
-function openCount(most: number) {
-  const counts = new Map<string, number>();
+function atMost(most: number) {
+  const underWay = tally();
   return {
     begin(of: string, sentence: string): () => void {
-      const already = counts.get(of) ?? 0;
-      if (already >= most) throw new Problem('too-many-requests', sentence);
-      counts.set(of, already + 1);
-      return () => {
-        const left = (counts.get(of) ?? 1) - 1;
-        if (left > 0) counts.set(of, left);
-        else counts.delete(of);
-      };
+      if (underWay.of(of) >= most) throw new Problem('too-many-requests', sentence);
+      return underWay.add(of);
     },
   };
 }

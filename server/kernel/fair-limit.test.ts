@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { openPlaces, withReserve, type Asking, type PlacesOptions } from './fair-places.ts';
+import { fairLimit, withReserve, type Asking, type FairLimitOptions } from './fair-limit.ts';
 
 const never = new AbortController().signal;
 
-const openRoom = (most = 2, changes: Partial<PlacesOptions> = {}) => {
-  const places = openPlaces({ ...withReserve(most), ...changes });
+const openRoom = (most = 2, changes: Partial<FairLimitOptions> = {}) => {
+  const places = fairLimit({ ...withReserve(most), ...changes });
   /** In the order in which they got a place. */
   const begun: string[] = [];
   const ask = (name: string, [patron, party]: readonly [string, string], changes: Partial<Asking> = {}) => {
@@ -29,7 +29,7 @@ const openRoom = (most = 2, changes: Partial<PlacesOptions> = {}) => {
   return { ask, begun, settled: () => new Promise((resolve) => setImmediate(resolve)) };
 };
 
-describe('places', () => {
+describe('a fair limit', () => {
   test('whoever comes while one party has all that it may have finds one at once', async () => {
     const { ask, begun, settled } = openRoom();
     for (let n = 0; n < 26; n += 1) ask(`greedy ${n}`, ['mallory', 'greedy']);
@@ -101,7 +101,7 @@ describe('places', () => {
     await settled();
     expect(begun).toEqual(['own 1', 'own 3']);
     third?.leave();
-    const places = openPlaces({ total: 1, most: [1], newcomers: 0 });
+    const places = fairLimit({ total: 1, most: [1], newcomers: 0 });
     const asking = { parties: ['own'], part: '', signal: never };
     await expect(places.within(asking, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await places.within(asking, async () => 'whole')).toBe('whole');
@@ -109,7 +109,7 @@ describe('places', () => {
 });
 
 test('a crowd of one party is let in in the order in which it came, and costs no more for each than a few would', async () => {
-  const places = openPlaces({ total: 24, most: [5], newcomers: 0 });
+  const places = fairLimit({ total: 24, most: [5], newcomers: 0 });
   const crowd = 20_000;
   const order: number[] = [];
   const all = Array.from({ length: crowd }, (_, n) => places.within({ parties: ['own'], part: '' }, async () => void order.push(n)));

@@ -1,5 +1,5 @@
 /**
- * Places of something that is limited and shared, such as builds: so many at once in this process, and never all of them for one party.
+ * A limit that parties share, such as on builds: so many at once in this process, and never all of them for one party.
  *
  * Whoever asks says on whose behalf, from the outside in: a party, and perhaps one within it. Each may hold only so many, and always fewer than there are
  * outside of it: whoever a party would leave out finds a place at once, however long the others stay. Where several parties together have taken them all, there are
@@ -20,14 +20,14 @@ export interface Asking {
   onWait?: () => void;
 }
 
-export interface Places {
+export interface FairLimit {
   /** Waits for a place, and answers how to leave it; leaving twice is leaving once. Throws the signal's reason where that is aborted before. */
   enter(asking: Asking): Promise<() => void>;
   /** Has a place while `work` lasts. */
   within<T>(asking: Asking, work: () => Promise<T>): Promise<T>;
 }
 
-export interface PlacesOptions {
+export interface FairLimitOptions {
   total: number;
   /** What a party may hold, from the outside in. */
   most: readonly number[];
@@ -40,7 +40,7 @@ export interface PlacesOptions {
  * who are not there, and whoever comes finds a place that it cannot have. Several outer parties may have taken them all: then there is one for each of as many
  * newcomers.
  */
-export const withReserve = (most: number): PlacesOptions => ({ total: most + 2, most: [most + 1, most], newcomers: most + 2 });
+export const withReserve = (most: number): FairLimitOptions => ({ total: most + 2, most: [most + 1, most], newcomers: most + 2 });
 
 interface Waiting {
   asking: Asking;
@@ -49,7 +49,7 @@ interface Waiting {
   begin: () => void;
 }
 
-export function openPlaces({ total, most, newcomers }: PlacesOptions): Places {
+export function fairLimit({ total, most, newcomers }: FairLimitOptions): FairLimit {
   const lines = openLines();
   const book = openBook();
   let taken = 0;

@@ -5,7 +5,7 @@ import type { Caller } from '../platform.ts';
 import { rooms } from '../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../testing/platform.ts';
 import { operation, plain } from './operation.ts';
-import { openRequestPlaces } from './request-places.ts';
+import { openRequestLimit } from './request-limit.ts';
 import type { Room } from './room.ts';
 
 const flood = 60;
@@ -45,7 +45,7 @@ test('a caller who floods the API waits for their own requests, and nobody else 
 });
 
 test('one who has more waiting than anybody waits for, or follows more logs, is told so', async () => {
-  const places = openRequestPlaces();
+  const places = openRequestLimit();
   const [greedy, modest] = [{ id: 'greedy' }, { id: 'modest' }] as Caller[];
   const over = Promise.withResolvers<void>();
   const all = Array.from({ length: requestsMax }, () => places.within(greedy, () => over.promise));
