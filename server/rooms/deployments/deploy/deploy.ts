@@ -6,10 +6,10 @@ import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
-import type { ProjectModel, Slug } from '../../builds/public.ts';
-import { buildApps, fetchSubmodules, readModel, useSlug } from '../../builds/work.ts';
-import { effectiveVariables, type EffectiveVariable } from '../../variables/public.ts';
+import type { ProjectModel } from '../../builds/public.ts';
+import { fetchSubmodules, readModel, useSlug } from '../../builds/work.ts';
 import { foundAfterFailure } from './all-run.ts';
+import { build } from './building.ts';
 import { refuseOverCapacity } from '../sizes/capacity.ts';
 import { chooseSizes, noteSizesByHand } from '../sizes/chosen-sizes.ts';
 import { refuseForeignHosts } from './claim-hosts.ts';
@@ -42,7 +42,7 @@ import {
   settle,
 } from './deployment-steps.ts';
 import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './ongoing-deployment.ts';
-import { currentSizes, deployedById, ensureEntropy, failureOf, isSettled, noteOutcome } from '../queries.ts';
+import { currentSizes, deployedById, failureOf, isSettled, noteOutcome } from '../queries.ts';
 import { restoreAtRest } from './restore-at-rest.ts';
 import { checkRestoring, findBackedUp } from './restoring.ts';
 import type { SizeGroup } from '../stack/stack.ts';
@@ -228,27 +228,3 @@ const configureResources = ({ step, log, activity }: Work<unknown>, platform: Pl
     for (const line of resourceLines(model, sizes, before)) log(line);
     await refuseOverCapacity(db, platform, subject, model, sizes);
   });
-
-async function build(
-  work: Work<unknown>,
-  platform: Platform,
-  request: Pick<DeployRequest, 'environment' | 'commit'>,
-  model: ProjectModel,
-  then?: readonly EffectiveVariable[],
-): Promise<Record<string, Slug>> {
-  const { db, git, config, secrets } = platform;
-  const { project_id } = work.activity;
-  const { runtime, images, volumes } = await platform.machine();
-  const [entropy, variables] = await Promise.all([
-    db.transaction().execute((tx) => ensureEntropy(tx, secrets, project_id)),
-    then ?? effectiveVariables(db, secrets, project_id, request.environment),
-  ]);
-  const asked = {
-    project: { id: project_id, entropy },
-    environment: { id: request.environment },
-    commit: request.commit,
-    model,
-    variables,
-  };
-  return buildApps(work, { runtime, images, volumes, git, db, config }, asked);
-}

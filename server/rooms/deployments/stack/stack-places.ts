@@ -23,9 +23,31 @@ const progressPercent = 20;
 const imagesOfOneMax = 2;
 const withinImageLimit = projectLimit(imagesOfOneMax);
 
+/** Of services alone: those of apps and tasks are prepared by whoever builds them. */
+export function serviceTypesOf({ model }: Pick<Stack, 'model'>): string[] {
+  const built = new Set(typesOf({ model: { ...model, services: {} } }));
+  return typesOf({ model }).filter((type) => !built.has(type));
+}
+
 /** Images that are missing are built, which takes a while and is told. */
-export async function prepareImages(work: Work<unknown>, db: Db, { images }: Machine, stack: Stack, signal: AbortSignal): Promise<void> {
-  for (const type of typesOf(stack)) {
+export const prepareImages = (
+  work: ImageWork,
+  db: Db,
+  machine: Pick<Machine, 'images'>,
+  stack: Pick<Stack, 'model'>,
+  signal: AbortSignal,
+) => prepareTypes(work, db, machine, typesOf(stack), signal);
+
+export type ImageWork = Pick<Work<unknown>, 'activity' | 'log' | 'wait'>;
+
+export async function prepareTypes(
+  work: ImageWork,
+  db: Db,
+  { images }: Pick<Machine, 'images'>,
+  types: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const type of types) {
     if (await images.built(type)) continue;
     const onWait = () => work.log(`  Waiting for other images before ${type}`);
     await withinImageLimit(db, work.activity.project_id, work, { signal, onWait }, () => prepareImage(images, type, work.log, signal));
