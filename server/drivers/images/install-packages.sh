@@ -67,11 +67,10 @@ if ! fresh; then
   flock --shared 8
 fi
 flock 9
-# Packages that do not exist fail here, at once.
-apt-get install --simulate "$@" >/dev/null 3>/dev/null
-# What came is kept, so that a further attempt, after a pause for a network that was away, is for the rest.
+# What came is kept, so that a further attempt, after a pause for a network that was away, is for the rest. Packages that do not exist fail at once.
 download() { apt-get install --yes --download-only "$@"; }
-download "$@" || { sleep 3 && download "$@"; } || { sleep 15 && download "$@"; }
+again() { apt-get install --simulate "$@" >/dev/null 3>/dev/null && sleep "$pause" && download "$@"; }
+download "$@" || pause=3 again "$@" || pause=15 again "$@"
 flock --unlock 9
 
 mount -t proc proc /mnt/root/proc
