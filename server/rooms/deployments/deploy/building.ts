@@ -9,13 +9,13 @@ import { buildApps, speakInTurn } from '../../builds/work.ts';
 import { effectiveVariables, type EffectiveVariable } from '../../variables/public.ts';
 import { ensureEntropy } from '../queries.ts';
 import { prepareTypes, serviceTypesOf } from '../stack/stack-places.ts';
-import type { DeployRequest } from './deploy.ts';
+import type { DeployRequest } from './deploy-request.ts';
 
 /** By application and task. `then`: variables of an earlier deployment, in the place of those of now. */
 export async function build(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: Pick<DeployRequest, 'environment' | 'commit'>,
   model: ProjectModel,
   then?: readonly EffectiveVariable[],
 ): Promise<Record<string, Slug>> {
@@ -50,7 +50,7 @@ const stoppedBy = (work: Work<unknown>, stop: AbortSignal): Work<unknown> => ({
 async function buildAll(
   work: Work<unknown>,
   platform: Platform,
-  request: DeployRequest,
+  request: Pick<DeployRequest, 'environment' | 'commit'>,
   model: ProjectModel,
   then: readonly EffectiveVariable[] | undefined,
 ): Promise<Record<string, Slug>> {
