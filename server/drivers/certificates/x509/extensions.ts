@@ -1,0 +1,78 @@
+/** Extensions of certificates, as they are written. */
+import { createHash, type KeyObject } from 'node:crypto';
+import { isIP } from 'node:net';
+import { addressBytes } from './addresses.ts';
+import { bits, explicit, implicit, integer, isTrue, octets, oid, readAll, readOne, sequence } from './der.ts';
+
+export const extensionIds = {
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAlternativeName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  nameConstraints: '2.5.29.30',
+  authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
+  acmeIdentifier: '1.3.6.1.5.5.7.1.31',
+} as const;
+
+const extension = (id: keyof typeof extensionIds, isCritical: boolean, content: Buffer) =>
+  sequence(oid(extensionIds[id]), ...(isCritical ? [isTrue] : []), octets(content));
+
+/** A host name, or an address, as a GeneralName. */
+const generalName = (name: string) => (isIP(name) ? implicit(7, addressBytes(name)) : implicit(2, Buffer.from(name, 'ascii')));
+
+/** Critical where there is no other name (RFC 5280, 4.2.1.6). */
+export const alternativeNames = (names: readonly string[], isCritical = false) =>
+  extension('subjectAlternativeName', isCritical, sequence(...names.map(generalName)));
+
+export const isNoAuthority = extension('basicConstraints', true, sequence());
+/** Of leaves only: none below it may sign. */
+export const isAuthorityOfLeaves = extension('basicConstraints', true, sequence(isTrue, integer(0)));
+
+/** Bits of the first byte, the highest first, and how many of that byte say nothing. */
+const usageBits = { signature: [0x80, 7], certificatesAndLists: [0x06, 1] } as const;
+
+export function keyUsage(usage: keyof typeof usageBits): Buffer {
+  const [byte, unused] = usageBits[usage];
+  return extension('keyUsage', true, bits(Buffer.from([byte]), unused));
+}
+
+export const useIds: Readonly<Record<string, string>> = {
+  '1.3.6.1.5.5.7.3.1': 'serverAuth',
+  '1.3.6.1.5.5.7.3.2': 'clientAuth',
+  '1.3.6.1.5.5.7.3.3': 'codeSigning',
+  '1.3.6.1.5.5.7.3.4': 'emailProtection',
+  '1.3.6.1.5.5.7.3.8': 'timeStamping',
+  '1.3.6.1.5.5.7.3.9': 'OCSPSigning',
+  '2.5.29.37.0': 'anyExtendedKeyUsage',
+};
+
+export const forServers = extension('extendedKeyUsage', false, sequence(oid('1.3.6.1.5.5.7.3.1')));
+
+/** SHA-1 of the bits of the key, as RFC 5280 suggests: a name for it, not a protection. */
+export function keyIdentifier(publicKey: KeyObject): Buffer {
+  const [, bitString] = readAll(readOne(publicKey.export({ type: 'spki', format: 'der' })).content);
+  return createHash('sha1')
+    .update(bitString?.content.subarray(1) ?? Buffer.alloc(0))
+    .digest();
+}
+
+export const ownKey = (publicKey: KeyObject) => extension('subjectKeyIdentifier', false, octets(keyIdentifier(publicKey)));
+export const signersKey = (publicKey: KeyObject) =>
+  extension('authorityKeyIdentifier', false, sequence(implicit(0, keyIdentifier(publicKey))));
+
+/**
+ * What is below the names, and these addresses. Constraints hold for each kind of name apart, and a kind without any is free: so there are always some for
+ * addresses, at least this machine's own.
+ */
+export function onlyFor(names: readonly string[], addresses: readonly [string, ...string[]]): Buffer {
+  const hosts = names.map((name) => sequence(implicit(2, Buffer.from(name, 'ascii'))));
+  const machines = addresses.map((address) => {
+    const bytes = addressBytes(address);
+    return sequence(implicit(7, Buffer.concat([bytes, Buffer.alloc(bytes.length, 0xff)])));
+  });
+  return extension('nameConstraints', true, sequence(explicit(0, ...hosts, ...machines)));
+}
+
+/** What the certificate for TLS-ALPN-01 shows (RFC 8737). */
+export const acmeIdentifier = (digest: Buffer) => extension('acmeIdentifier', true, octets(digest));
