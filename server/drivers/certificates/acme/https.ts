@@ -1,0 +1,88 @@
+/** One request to an authority: over TLS, within a time, for a reply of bounded size, following no redirect. */
+import { request, type RequestOptions } from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { getCACertificates } from 'node:tls';
+import { Problem } from '../../../kernel/problem.ts';
+import { AcmeTrouble } from './messages.ts';
+
+export interface HttpsOptions {
+  /** Whom to trust beside whom this process trusts, as PEM. */
+  authorities?: readonly string[];
+  /** The addresses of a host that may be visited; throws a Problem. Absent: whatever it resolves to. */
+  addressesOf?: (hostname: string) => Promise<string[]>;
+  userAgent: string;
+}
+
+export interface HttpsReply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export type Send = (method: 'GET' | 'HEAD' | 'POST', url: string, body?: string, signal?: AbortSignal) => Promise<HttpsReply>;
+
+const secondsMax = 30;
+const bodyBytesMax = 1024 * 1024;
+
+export function openHttps({ authorities = [], addressesOf, userAgent }: HttpsOptions): Send {
+  const ca = authorities.length > 0 ? { ca: [...getCACertificates('default'), ...authorities] } : {};
+  return async (method, url, body, signal) => {
+    const address = URL.parse(url);
+    if (address?.protocol !== 'https:')
+      throw new AcmeTrouble(
+        `${url || 'An empty address'} does not begin with https://; authorities that speak ACME are reached over TLS only.`,
+      );
+    const { hostname, host } = address;
+    const headers = {
+      'user-agent': userAgent,
+      'accept-language': 'en',
+      ...(body !== undefined && { 'content-type': 'application/jose+json', 'content-length': Buffer.byteLength(body) }),
+    };
+    try {
+      const pinned = addressesOf ? lookupOf(await addressesOf(hostname)) : {};
+      const limit = AbortSignal.timeout(secondsMax * 1000);
+      return await exchange(url, { method, headers, ...ca, ...pinned, signal: signal ? AbortSignal.any([signal, limit]) : limit }, body);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw troubleWith(host, cause);
+    }
+  };
+}
+
+/** Connects to what was looked at, whatever the name resolves to a moment later. */
+const lookupOf = (addresses: readonly string[]): RequestOptions => ({
+  lookup: (_, { all }, found) => {
+    const entries = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (all) found(null, entries);
+    else found(null, entries[0]?.address ?? '', entries[0]?.family);
+  },
+});
+
+const exchange = (url: string, options: RequestOptions, body: string | undefined) =>
+  new Promise<HttpsReply>((resolve, reject) => {
+    const sent = request(url, options, (reply) => {
+      readBounded(reply).then((text) => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: text }), reject);
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+
+async function readBounded(reply: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) throw new Error(`more than ${bodyBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function troubleWith(host: string, cause: unknown): AcmeTrouble {
+  if (cause instanceof AcmeTrouble) return cause;
+  if (cause instanceof Problem) return new AcmeTrouble(cause.message, { cause });
+  const { code = '', message, name } = cause as NodeJS.ErrnoException;
+  const reason = name === 'TimeoutError' || name === 'AbortError' ? `no answer within ${secondsMax} seconds` : code || message;
+  return new AcmeTrouble(`The certificate authority at ${host} cannot be reached (${reason}).`, { cause });
+}

@@ -1,0 +1,154 @@
+/** What no authority does for a test: refuse for good, ask to wait, send nonsense. */
+import { describe, expect, test } from 'vitest';
+import type { Issuance, OngoingIssuance } from '../certificates.ts';
+import { issuerOver, openAcmeIssuer } from './acme.ts';
+import type { HttpsReply, Send } from './https.ts';
+import { AcmeTrouble } from './messages.ts';
+import { memoryStore } from './test-accounts.ts';
+
+const base = 'https://authority.example';
+const directory = {
+  newNonce: `${base}/nonce`,
+  newAccount: `${base}/account`,
+  newOrder: `${base}/order`,
+  revokeCert: `${base}/revoke`,
+  keyChange: `${base}/key`,
+  meta: { caaIdentities: ['authority.example'] },
+};
+
+const json = (body: unknown, headers: Record<string, string> = {}, status = 200): HttpsReply => ({
+  status,
+  headers: { 'content-type': 'application/json', 'replay-nonce': 'nonce', ...headers },
+  body: JSON.stringify(body),
+});
+const refusal = (type: string, detail: string, headers: Record<string, string> = {}, status = 403, more = {}) =>
+  json({ type: `urn:ietf:params:acme:error:${type}`, detail, ...more }, headers, status);
+
+/** Answers as told at these paths, and as an authority would elsewhere. */
+function authority(replies: Record<string, HttpsReply | (() => HttpsReply)>) {
+  const usual: Record<string, HttpsReply> = {
+    '/directory': json(directory),
+    '/nonce': json({}),
+    '/account': json({ status: 'valid' }, { location: `${base}/account/1` }, 201),
+  };
+  const send: Send = (_, url) => {
+    if (!URL.parse(url)) return Promise.reject(new AcmeTrouble('no address'));
+    const reply = replies[new URL(url).pathname] ?? usual[new URL(url).pathname] ?? refusal('malformed', `nothing at ${url}`, {}, 404);
+    return Promise.resolve(typeof reply === 'function' ? reply() : reply);
+  };
+  return issuerOver(send, { directoryUrl: `${base}/directory`, store: memoryStore(), solvers: [] });
+}
+
+const names: [string] = ['www.example.org'];
+
+async function advanced(replies: Record<string, HttpsReply | (() => HttpsReply)>, steps = 1): Promise<Issuance> {
+  const issuer = authority(replies);
+  let current: Issuance = await issuer.begin({ names });
+  for (let n = 0; n < steps && current.status === 'ongoing'; n += 1) current = await issuer.advance(current);
+  return current;
+}
+
+const secondsUntil = ({ notBefore = '' }: Pick<OngoingIssuance, 'notBefore'>) => (Date.parse(notBefore) - Date.now()) / 1000;
+
+describe('an authority that wants us to wait', () => {
+  test('is asked again when it said, and the value says why', async () => {
+    const issuance = await advanced({ '/order': refusal('rateLimited', 'too many certificates', { 'retry-after': '7200' }, 429) });
+    expect(issuance).toMatchObject({ status: 'ongoing', next: 'order', trouble: { times: 1 } });
+    expect(secondsUntil(issuance as OngoingIssuance)).toBeCloseTo(7200, -1);
+  });
+
+  test('is given more time with each failure, up to an hour', async () => {
+    const replies = { '/order': { status: 503, headers: { 'replay-nonce': 'n' }, body: 'busy' } };
+    const waits = await Promise.all([1, 2, 3, 20].map(async (times) => secondsUntil((await advanced(replies, times)) as OngoingIssuance)));
+    expect(waits.map((wait) => Math.round(wait / 5) * 5)).toEqual([5, 10, 20, 3600]);
+  });
+
+  test('is heard with a date too', async () => {
+    const date = new Date(Date.now() + 600_000).toUTCString();
+    const issuance = await advanced({ '/order': { status: 503, headers: { 'retry-after': date }, body: '' } });
+    expect(secondsUntil(issuance as OngoingIssuance)).toBeCloseTo(600, -1);
+  });
+});
+
+describe('an authority that says no', () => {
+  test('to one name of several names that one', async () => {
+    const subproblems = [
+      { type: 'urn:ietf:params:acme:error:caa', detail: 'CAA forbids', identifier: { type: 'dns', value: 'www.example.org' } },
+    ];
+    const end = await advanced({ '/order': refusal('compound', 'several', {}, 403, { subproblems }) });
+    expect(end).toMatchObject({ status: 'refused', faults: [{ name: 'www.example.org', cause: 'caa' }] });
+    expect(end.status === 'refused' && end.faults[0].sentence).toContain('www.example.org. CAA 0 issue "authority.example"');
+  });
+
+  test('to the account for good is not evaded with another account', async () => {
+    const end = await advanced({ '/account': refusal('unauthorized', 'Account has been revoked', {}, 401) }, 10);
+    expect(end).toMatchObject({ status: 'refused', faults: [{ cause: 'account' }] });
+    expect(end.status === 'refused' && end.faults[0].sentence).toContain('Account has been revoked');
+  });
+
+  test('because its terms have changed says where they are', async () => {
+    const help = { link: '<https://authority.example/terms>;rel="help"' };
+    const end = await advanced({ '/order': refusal('userActionRequired', 'Terms have changed', help) });
+    expect(end.status === 'refused' && end.faults[0].sentence).toContain('(https://authority.example/terms)');
+  });
+
+  test('to a nonce is asked again, but not for ever', async () => {
+    let asked = 0;
+    const badNonce = () => {
+      asked += 1;
+      return refusal('badNonce', 'old', {}, 400);
+    };
+    expect(await advanced({ '/account': badNonce })).toMatchObject({ status: 'refused' });
+    expect(asked).toBeGreaterThan(3);
+    expect(asked).toBeLessThan(50);
+  });
+
+  test('to an order that it has forgotten gets a new one, three times', async () => {
+    let orders = 0;
+    const forgetful = () => json({ status: 'pending' }, { location: `${base}/order/${(orders += 1)}` }, 201);
+    expect(await advanced({ '/order': forgetful }, 20)).toMatchObject({ status: 'refused' });
+    expect(orders).toBe(4);
+  });
+});
+
+describe('what is no authority', () => {
+  test('is told as what it is', async () => {
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' };
+    expect(await advanced({ '/directory': page })).toMatchObject({
+      status: 'ongoing',
+      trouble: { sentence: expect.stringContaining('no directory of ACME') as unknown },
+    });
+  });
+
+  test('with answers that are not what they should be leaves a value to go on from', async () => {
+    const page: HttpsReply = {
+      status: 200,
+      headers: { 'content-type': 'text/html', location: `${base}/order/1`, 'replay-nonce': 'n' },
+      body: '<html>',
+    };
+    const elsewhere: HttpsReply = { ...page, status: 302, headers: { location: 'https://elsewhere.example/' } };
+    const order = (body: unknown) => ({ '/order': page, '/order/1': json(body) });
+    const wrong = [
+      { '/order': elsewhere },
+      order({}),
+      order({ status: 'pending', authorizations: [`${base}/nonce`] }),
+      order({ status: 'ready', authorizations: [] }),
+    ];
+    for (const replies of [...wrong, order({ status: 'valid', authorizations: [], certificate: `${base}/directory` })])
+      expect(await advanced(replies, 4)).toMatchObject({ status: 'ongoing', trouble: { sentence: expect.any(String) as unknown } });
+  });
+
+  test('is not visited without TLS, nor at an address that is not allowed', async () => {
+    const options = { store: memoryStore(), solvers: [] };
+    await expect(openAcmeIssuer({ ...options, directoryUrl: 'http://authority.example' }).accountUrl()).rejects.toThrow('over TLS only');
+    const addressesOf = () => Promise.reject(new Error('not here'));
+    await expect(openAcmeIssuer({ ...options, directoryUrl: 'https://127.0.0.1:1', addressesOf }).accountUrl()).rejects.toThrow('not here');
+  });
+
+  test('cannot keep anybody who wants to stop', async () => {
+    const issuer = openAcmeIssuer({ store: memoryStore(), solvers: [], directoryUrl: 'https://127.0.0.1:1' });
+    const begun = await issuer.begin({ names });
+    await expect(issuer.advance(begun, AbortSignal.abort(new Error('stopping')))).rejects.toThrow('stopping');
+    expect(await issuer.advance(begun)).toMatchObject({ status: 'ongoing', trouble: { times: 1 } });
+  });
+});
