@@ -23,7 +23,7 @@ export interface OpenedBlobs {
 
 const run = promisify(execFile);
 const largeBytes = 12 * 1024 ** 2;
-/** Each command of restic computes for half a second before it does anything, to make guessing passwords dear. */
+/** Each command of restic is a process that reads the repository anew. */
 export const testMilliseconds = 120_000;
 
 /** Names, kinds, owners, modes, times to the nanosecond, links, attributes and contents. */

@@ -6,13 +6,16 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { Problem } from '../../kernel/problem.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import { withFileLock, withSharedFileLock } from '../file-lock.ts';
+import { beginRepository } from './begin-repository.ts';
 import { problemOf } from './failures.ts';
 import { openKnownRepositories } from './known-repositories.ts';
 import { openOwnership, type Ownership } from './ownership.ts';
-import { haveSameWayIn, openPlace, type Place } from './places.ts';
+import { openPlace, type Place } from './places.ts';
 import { writeKey } from './restic-key.ts';
 import { type Call, type Restic, ResticFailure, runRestic } from './restic.ts';
 
@@ -90,7 +93,7 @@ export function openRepositories(restic: Restic, secrets: Pick<Secrets, 'derived
   const beginLike: Repositories['beginLike'] = async (place, repository, other, signal) => {
     await known.refuseWithoutDisk(place);
     await claim(place);
-    await beginAt(place, repository, signal, haveSameWayIn(place, other) ? other : undefined);
+    await beginAt(place, repository, signal, other);
   };
   const inPassing: Repositories['inPassing'] = async (repository, other, signal = never, work) => {
     const folder = join(restic.folder, 'passing');
@@ -125,15 +128,15 @@ type Where = Pick<Call, 'place' | 'repository' | 'signal'>;
 
 function openKeys(restic: Restic, passwordsOf: (repository: string) => [string, ...string[]]) {
   const masterKeyWith = (password: string, where: Where) => masterKeyBy((call) => runRestic(restic, { ...call, password }), where);
+  const polynomialOf = async (where: Where, password: string): Promise<string> => {
+    const told = await toldBy((call) => runRestic(restic, { ...call, password }), where, 'config');
+    return Value.Parse(Config, JSON.parse(told)).chunker_polynomial;
+  };
   return {
     async begin(where: Where, from: Place | undefined) {
       const { place, repository } = where;
       const [password] = passwordsOf(repository);
-      const args = ['init', '--repository-version', '2', ...(from ? ['--copy-chunker-params'] : [])];
-      await runRestic(restic, { ...where, from, password, args });
-      const dear = await place.names(repository, 'keys/');
-      await writeKey(place, repository, await masterKeyWith(password, where), password);
-      await place.remove(repository, dear);
+      await beginRepository(place, repository, password, from && (await polynomialOf({ ...where, place: from }, password)));
     },
     /** After the installation got a new key: a repository that an older key opens can be opened by the newest from now on. */
     async letIn(where: Where): Promise<boolean> {
@@ -150,9 +153,13 @@ function openKeys(restic: Restic, passwordsOf: (repository: string) => [string, 
   };
 }
 
-async function masterKeyBy(run: Repositories['run'], where: Where): Promise<string> {
+const Config = Type.Object({ chunker_polynomial: Type.String() });
+
+const masterKeyBy = (run: Repositories['run'], where: Where) => toldBy(run, where, 'masterkey');
+
+async function toldBy(run: Repositories['run'], where: Where, what: 'masterkey' | 'config'): Promise<string> {
   const lines: string[] = [];
-  await run({ ...where, args: ['cat', '--no-lock', 'masterkey'], line: (line) => void lines.push(line), withoutCache: true });
+  await run({ ...where, args: ['cat', '--no-lock', what], line: (line) => void lines.push(line), withoutCache: true });
   return lines.join('\n');
 }
 
