@@ -26,18 +26,18 @@ const others = new Set(['node_modules', 'data']);
 
 export const fastTests = (): string[] =>
   globSync('**/*.test.ts', { cwd: root, exclude: (name) => others.has(name) })
-    .filter((file) => doorOf(file) === undefined)
+    .filter((file) => doorsOf(file).length === 0)
     .toSorted();
 
-/** Which door a test opens, itself or by what it shares with other tests; undefined: none. */
-export function doorOf(test: string): string | undefined {
-  const reached = new Set([test]);
+/** Which doors a test opens, itself or by what it shares with other tests. */
+export function doorsOf(test: string): string[] {
+  const [reached, opened] = [new Set([test]), new Set<string>()];
   for (const file of reached) {
     const door = Object.keys(doors).find((name) => (name.endsWith('/') ? file.startsWith(name) : file === name));
-    if (door !== undefined) return door;
-    if (isTestCode(file)) for (const imported of importsOf(file)) reached.add(imported);
+    if (door !== undefined) opened.add(door);
+    else if (isTestCode(file)) for (const imported of importsOf(file)) reached.add(imported);
   }
-  return undefined;
+  return [...opened];
 }
 
 /** What product code imports is its own affair: it is loaded, and nothing of it is opened by that. */

@@ -10,7 +10,7 @@ export default defineConfig({
     ...bounds,
     name: 'fast',
     include: fastTests(),
-    maxWorkers: 3,
+    isolate: false,
     env: { PATH: `${refusingPrograms()}:${process.env['PATH'] ?? ''}` },
   },
 });

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { doorOf, doors, fastTests, refusingPrograms } from '../fast-tests.ts';
+import { doors, doorsOf, fastTests, refusingPrograms } from '../fast-tests.ts';
+import { secondsOf } from '../slow-tests.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -18,11 +19,15 @@ test('tests that open a door, themselves or by what they share, are not fast; al
   expect(all.filter((file) => !fast.includes(file)).length).toBeGreaterThan(50);
   const ofRuntime = all.filter((file) => file.startsWith('server/drivers/runtime/'));
   expect(ofRuntime.length).toBeGreaterThan(0);
-  expect([...new Set(ofRuntime.map(doorOf))]).toEqual(['server/drivers/runtime/']);
+  expect([...new Set(ofRuntime.flatMap(doorsOf))]).toEqual(['server/drivers/runtime/']);
   expect(all.filter((file) => file.startsWith('e2e/')).filter((file) => fast.includes(file))).toEqual([]);
 });
 
 test('the programs behind the doors refuse to run in the loop, in words', () => {
   const env = { PATH: `${refusingPrograms()}:${process.env['PATH'] ?? ''}` };
   expect(() => execFileSync('runc', ['--version'], { env, stdio: 'pipe' })).toThrow('runc is not run in the fast loop');
+});
+
+test('the files that are begun first in a whole run are there', () => {
+  expect(Object.keys(secondsOf).filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
