@@ -102,18 +102,22 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
     return { status: statusCode, headers, text: payload, json: isJson ? JSON.parse(payload) : undefined };
   };
 
-  const person: TestPlatform['person'] = async ({ strong = false, ...fields } = {}) => {
-    peopleSoFar += 1;
-    const username = `person-${peopleSoFar}`;
-    const user = await insertUser(db, { username, email: `${username}@example.org`, ...fields });
-    const { token: apiToken = '' } = await createApiToken(db, user, { name: 'test' });
+  const exchanged = async (apiToken: string): Promise<string> => {
     const { json } = await send({
       method: 'POST',
       url: '/oauth2/token',
       headers: { authorization: `Basic ${btoa('platform-api-user:')}` },
       payload: { grant_type: 'api_token', api_token: apiToken },
     });
-    const accessToken = strong ? await signedInWithPasscode(platform, user) : (json.access_token as string);
+    return json.access_token;
+  };
+
+  const person: TestPlatform['person'] = async ({ strong = false, ...fields } = {}) => {
+    peopleSoFar += 1;
+    const username = `person-${peopleSoFar}`;
+    const user = await insertUser(db, { username, email: `${username}@example.org`, ...fields });
+    const { token: apiToken = '' } = await createApiToken(db, user, { name: 'test' });
+    const accessToken = strong ? await signedInWithPasscode(platform, user) : await exchanged(apiToken);
     return {
       user,
       apiToken,
