@@ -1,6 +1,6 @@
 /**
  * What a command over SSH costs: to its exit code on a connection that is open, against bare `runc exec` of the same in the same container, turn by turn
- * in one run; and with a connection of its own, by OpenSSH's client.
+ * in one run; and with a connection of its own, by OpenSSH's client. At last, how long somebody stays whose key was taken away.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,6 +18,7 @@ import { median } from './harness/platform.ts';
 const rounds = 60;
 const connections = 15;
 const ratioMax = 2;
+const shownOutSecondsMax = 6;
 /** What went before leaves things to be done; that is not to slow down what is measured. */
 const restMilliseconds = 30;
 
@@ -31,7 +32,8 @@ successful(await project.lastActivity('main'));
 const folder = mkdtempSync(join(tmpdir(), 'offshoot-bench-ssh-'));
 const key = join(folder, 'key');
 execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
-await send(installation.url, await person.accessToken(), 'POST', '/ssh_keys', { value: readFileSync(`${key}.pub`, 'utf8') });
+const value = readFileSync(`${key}.pub`, 'utf8');
+const added = await send(installation.url, await person.accessToken(), 'POST', '/ssh_keys', { value });
 const { href } = (await project.environment('main'))._links['pf:ssh:app'];
 const [, username = ''] = /^ssh:\/\/(.*)@/.exec(href) ?? [];
 
@@ -78,14 +80,21 @@ for (let round = 0; round <= rounds; round += 1)
     const milliseconds = await measured(ways[way]);
     if (round > 0) times[way].push(milliseconds);
   }
-connection.end();
+const shownOut = new Promise<void>((resolve) => connection.once('close', () => resolve()));
+await new Promise<void>((resolve, reject) => connection.exec('sleep 600', (error) => (error ? reject(error) : resolve())));
+const shownOutSeconds =
+  (await measured(async () => {
+    await send(installation.url, await person.accessToken(), 'DELETE', `/ssh_keys/${added.json.key_id}`);
+    await shownOut;
+  })) / 1000;
 rmSync(folder, { recursive: true });
 
 const shown = (way: keyof typeof ways) => `${median(times[way]).toFixed(1)} ms (least ${Math.min(...times[way]).toFixed(1)})`;
 const ratio = median(times.ssh) / median(times.bare);
-if (ratio > ratioMax) process.exitCode = 1;
+if (ratio > ratioMax || shownOutSeconds > shownOutSecondsMax) process.exitCode = 1;
 console.log(`runc exec of true: ${shown('bare')}; of the two shells that load an app's variables: ${shown('shells')}`);
 console.log(
   `over SSH, connection open: ${shown('ssh')}: ${ratio.toFixed(2)} of runc exec (at most ${ratioMax}): ${ratio <= ratioMax ? 'ok' : 'TOO SLOW'}`,
 );
 console.log(`over SSH with a connection of its own, by OpenSSH's client: ${shown('connection')}`);
+console.log(`whose key was taken away is shown out after ${shownOutSeconds.toFixed(1)} s (at most ${shownOutSecondsMax})`);

@@ -16,9 +16,6 @@ import { clients, expectNoFailure, failuresOf, host, underLoad, untilHeard } fro
 
 const waitSecondsMax = 60;
 const drainSecondsMax = 30;
-/** Of one who came when a process was killed. */
-const slowestMillisecondsMax = 2000;
-const roundsMax = 3;
 
 /** An application of this process that answers once it is told to. */
 async function startHeldApplication(name: string) {
@@ -136,24 +133,18 @@ describe.each([1, 2])('with %i processes that serve', (processes) => {
 
   test('kill -9 of a process that serves fails what it had under way, and refuses no connection', async () => {
     await put([one]);
-    let quickest = Number.POSITIVE_INFINITY;
-    // The quickest round tells how long it takes to have another, and not what else the machine did meanwhile; all else is so in each.
-    for (let round = 0; round < roundsMax && quickest >= slowestMillisecondsMax; round++) {
-      const before = await running.edge.status();
-      const victim = before.processes[0]?.pid;
-      if (victim === undefined) throw new Error('No process serves');
-      const results = await underLoad(running.port, async () => {
-        process.kill(victim, 'SIGKILL');
-        await sleep(1000);
-      });
-      expect(failuresOf(results).filter((failure) => failure.includes('ECONNREFUSED'))).toEqual([]);
-      expect(failuresOf(results).length).toBeLessThanOrEqual(2 * clients);
-      quickest = Math.min(quickest, Math.max(...results.map(({ slowestMilliseconds }) => slowestMilliseconds)));
-      const areAllThere = async () => (await running.edge.status()).processes.length === processes;
-      await eventually('as many serve as before', areAllThere, waitSecondsMax, running.said);
-      expect((await running.edge.status()).restarts).toBe(before.restarts + 1);
-    }
-    expect(quickest).toBeLessThan(slowestMillisecondsMax);
+    const before = await running.edge.status();
+    const victim = before.processes[0]?.pid;
+    if (victim === undefined) throw new Error('No process serves');
+    const results = await underLoad(running.port, async () => {
+      process.kill(victim, 'SIGKILL');
+      await sleep(1000);
+    });
+    expect(failuresOf(results).filter((failure) => failure.includes('ECONNREFUSED'))).toEqual([]);
+    expect(failuresOf(results).length).toBeLessThanOrEqual(2 * clients);
+    const areAllThere = async () => (await running.edge.status()).processes.length === processes;
+    await eventually('as many serve as before', areAllThere, waitSecondsMax, running.said);
+    expect((await running.edge.status()).restarts).toBe(before.restarts + 1);
   });
 
   test('kill -9 of one of two instances fails at most what it had under way', async () => {

@@ -8,12 +8,10 @@ import { createInstallation, type Installation, plainEnvironment } from './insta
 import { postgresIn } from './processes.ts';
 import { runProgram } from './program.ts';
 import { openRequest } from './slow-request.ts';
-import { unstalledMilliseconds } from '../server/testing/stalls.ts';
 
 const curlSecondsMax = 60;
 const waitSecondsMax = 60;
 /** Nobody waits longer for the end than this, where the machine does not stand still. */
-const stopMillisecondsMax = 10_000;
 
 const curl = (...args: string[]) =>
   runProgram('curl', ['--silent', '--show-error', ...args], { env: plainEnvironment(), secondsMax: curlSecondsMax });
@@ -145,7 +143,7 @@ describe('SIGTERM', () => {
     await eventually('new connections are refused', () => isRefused(installation.url), waitSecondsMax);
     request.sendRest();
     expect(await request.answer()).toMatch(/^HTTP\/1.1 200 [^]+"access_token":/);
-    expect(await unstalledMilliseconds(() => platform.untilStopped())).toBeLessThan(stopMillisecondsMax);
+    await platform.untilStopped();
     expect(postgresIn(installation.data)).toEqual([]);
   });
 
@@ -156,9 +154,10 @@ describe('SIGTERM', () => {
     using silent = await openRequest(installation.port, '');
     using unfinished = await openRequest(installation.port, '');
     await unfinished.send('GET /users/me HTTP/1.1\r\nHost: offshoot\r\n');
-    expect(await unstalledMilliseconds(() => platform.stop())).toBeLessThan(stopMillisecondsMax);
+    await platform.stop();
     expect(postgresIn(installation.data)).toEqual([]);
-    expect([silent.received, unfinished.received].join('')).not.toContain('HTTP/1.1 2');
+    // Whoever had been waited for would have been told that it took too long.
+    expect([silent.received, unfinished.received]).toEqual(['', '']);
   });
 
   test('is heard from the moment the platform says it is ready', async () => {

@@ -10,7 +10,6 @@ import { eventually } from './eventually.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { firstPerson, openProject, read, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
-import { watchStalls } from '../server/testing/stalls.ts';
 import { visit } from './visit.ts';
 
 const startMilliseconds = 240_000;
@@ -143,7 +142,6 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
       lookSecondsMax,
       () => platform.said,
     );
-    const watching = watchStalls();
     const waiting = Array.from({ length: 5 }, async () => {
       const { status } = await visit(main);
       return { status, at: Date.now() };
@@ -151,12 +149,8 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
     await platform.killServer();
     const [killedAt, until] = [Date.now(), heldUntil()];
     expect([until >= askedAt + holdSeconds * 1000, until <= killedAt + holdSeconds * 1000]).toEqual([true, true]);
-    const answered = await Promise.all(waiting);
-    const { sumMilliseconds } = await watching.stop();
-    for (const { status, at } of answered) {
-      const lateShare = (at - until - sumMilliseconds) / 1000 / holdSeconds;
-      expect([status, at >= until, lateShare < 0.5]).toEqual([200, true, true]);
-    }
+    // Nobody but the edge is there to let them through.
+    for (const { status, at } of await Promise.all(waiting)) expect([status, at >= until]).toEqual([200, true]);
     expect(await slow).toMatchObject({ status: 200 });
     expect(await visit(main)).toMatchObject({ status: 200 });
 

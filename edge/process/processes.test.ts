@@ -384,29 +384,21 @@ describe('an edge in its processes', () => {
     await reading;
   });
 
-  test('with ten thousand environments: one changes as fast as before, and a start takes little longer', { timeout: 240_000 }, async () => {
+  test('with ten thousand environments it starts and serves each; a change of one touches no other', { timeout: 240_000 }, async () => {
     const count = 10_000;
     const table = join(running.options.folder, 'table');
     mkdirSync(table, { recursive: true });
     for (let nth = 0; nth < count; nth++)
       writeFileSync(join(table, `many-${nth}.json`), JSON.stringify(environmentWith(`many-${nth}`, 1, [one.instance])));
-    const startedAt = performance.now();
     await running.reopen({ routerName: 'many' });
-    const upgradeMilliseconds = performance.now() - startedAt;
-    await using few = await startRunningEdge({ processes: 2 });
-    const [before, after] = await putMilliseconds(few, running, one);
+    const written = () => new Map(readdirSync(table).map((name) => [name, statSync(join(table, name)).mtimeMs]));
+    const before = written();
+    await running.edge.put(environmentWith('shop', 1000, [one.instance]));
+    expect([...written()].filter(([name, at]) => at !== before.get(name)).map(([name]) => name)).toEqual(['shop.json']);
     const { pid } = await running.edge.status();
     process.kill(pid, 'SIGKILL');
-    const killedAt = performance.now();
     await expect.poll(async () => (await running.edge.status()).pid, { timeout: 60_000 }).not.toBe(pid);
-    const restartMilliseconds = performance.now() - killedAt;
-    expect((await running.get(`many-${count - 1}.localhost`)).body).toBe('one');
-    const lookups = await Promise.all([0, count - 1].map((nth) => getMilliseconds(running, `many-${nth}.localhost`)));
-    console.log(
-      `put of one environment: ${before.toFixed(1)} ms with few, ${after.toFixed(1)} ms with ${count}; upgrade with ${count}: ${upgradeMilliseconds.toFixed(0)} ms; ` +
-        `back after kill -9 of the main process: ${restartMilliseconds.toFixed(0)} ms; a request to the first and the last: ${lookups.map((ms) => ms.toFixed(2)).join(' and ')} ms`,
-    );
-    expect(after).toBeLessThan(Math.max(3 * before, 50));
+    for (const nth of [0, count - 1]) expect((await running.get(`many-${nth}.localhost`)).body).toBe('one');
     await running.edge.keepOnly(['shop']);
     expect(readdirSync(table).toSorted()).toEqual(['boot', 'shop.json']);
   });
@@ -436,34 +428,4 @@ async function startedBy(parent: number, before: number | undefined): Promise<nu
     if (started !== undefined) return started;
     await sleep(1);
   }
-}
-
-async function millisecondsOf(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
-
-const middleOf = (all: readonly number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
-
-/** In turns, so that both meet the same machine; and of some rounds that in which the second does best: what it costs, and not what else the machine did. */
-async function putMilliseconds(first: RunningEdge, second: RunningEdge, { instance: it }: TestApplication): Promise<[number, number]> {
-  let version = 1000;
-  const rounds: [number, number][] = [];
-  for (let round = 0; round < 5; round++) {
-    const all: [number[], number[]] = [[], []];
-    for (let nth = 0; nth < 10; nth++) {
-      const environment = environmentWith('shop', version++, [it]);
-      all[0].push(await millisecondsOf(() => first.edge.put(environment)));
-      all[1].push(await millisecondsOf(() => second.edge.put(environment)));
-    }
-    rounds.push([middleOf(all[0]), middleOf(all[1])]);
-  }
-  return rounds.toSorted(([a1, a2], [b1, b2]) => a2 / a1 - b2 / b1)[0] ?? [Number.NaN, Number.NaN];
-}
-
-async function getMilliseconds(running: RunningEdge, host: string): Promise<number> {
-  const all: number[] = [];
-  for (let nth = 0; nth < 50; nth++) all.push(await millisecondsOf(() => running.get(host)));
-  return middleOf(all);
 }

@@ -3,7 +3,6 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectWithin, millisecondsOf } from '../../testing/promised-time.ts';
 import type { Git } from './git.ts';
 import { openGit } from './open-git.ts';
 
@@ -78,17 +77,14 @@ test('a tree that leads out of its folder, or into a repository, is refused', as
   expect(readdirSync(outside)).toEqual([]);
 });
 
-test('thousands of files take a moment; an order to stop is followed', { timeout: 240_000 }, async () => {
+test('thousands of files are all written; an order to stop is followed', async () => {
   const file = blob('x'.repeat(1000));
   const many = treeOf(
     ...Array.from({ length: 1000 }, (_, n) => ['100644', `file-${String(n).padStart(4, '0')}`, file] as [string, string, string]),
   );
   const tree = treeOf(...Array.from({ length: 10 }, (_, n) => ['40000', `folder-${n}`, many] as [string, string, string]));
-  await expectWithin(10_000, async () => {
-    const out = emptyFolder();
-    const milliseconds = await millisecondsOf(() => driver.checkout(project, tree, out));
-    expect(readdirSync(join(out, 'folder-9'))).toHaveLength(1000);
-    return milliseconds;
-  });
+  const out = emptyFolder();
+  await driver.checkout(project, tree, out);
+  for (const name of readdirSync(out)) expect(readdirSync(join(out, name))).toHaveLength(1000);
   await expect(driver.checkout(project, tree, emptyFolder(), AbortSignal.abort())).rejects.toThrow('abort');
 });

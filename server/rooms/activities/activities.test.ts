@@ -143,19 +143,15 @@ describe('a log', () => {
     expect(reply.headers.get('content-type')).toContain('application/x-ndjson');
     const lines: string[] = [];
     const parsed: { _id?: string; data?: { timestamp: string; message: string }; seal?: true }[] = [];
-    const delays: number[] = [];
     for await (const line of createInterface({ input: Readable.from(reply.body as unknown as AsyncIterable<Uint8Array>) })) {
       const told = JSON.parse(line);
       lines.push(line);
       parsed.push(told);
-      if (told.data) delays.push(Date.now() - Date.parse(told.data.timestamp));
       heard.get(told.data?.message)?.resolve();
     }
     await runner.close();
     expect(parsed.map(({ data, seal }) => data?.message ?? seal)).toEqual([...heard.keys(), true]);
     expect(new Set(parsed.map(({ _id }) => _id)).size).toBe(6);
-    // The quickest, as the machine may stop for a moment; without notices each but the first would come two seconds late.
-    expect(Math.min(...delays.slice(1))).toBeLessThan(1000);
     const again = await owner.send('GET', at(`/${id}/log`));
     expect(again.text).toBe(`${lines.join('\n')}\n`);
     expect((await owner.send('GET', at(`/${id}/log?count=1`))).status).toBe(400);
