@@ -6,12 +6,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { testImagesFolder } from '../../testing/images.ts';
 import { openImages } from '../images/cached-images.ts';
-import type { Catalogue } from '../images/catalogue.ts';
+import type { ImageTypes } from '../images/image-types.ts';
 
 export { canRunContainers as canBringPrograms, whyNoContainers as whyNoPrograms } from '../../testing/images.ts';
 
 const into = '/opt/certificate-tests';
-const catalogue: Catalogue = {
+const catalogue: ImageTypes = {
   'certificate-tests': {
     versions: [
       {

@@ -16,7 +16,6 @@ import { deployments } from '../deployments/room.ts';
 import { serveSsh } from './door.ts';
 import { openSessions } from './queries.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../testing/deployed-project.ts';
-import { unstalledMilliseconds } from '../../testing/stalls.ts';
 import { openSshClient, type SshClient } from '../../testing/ssh-client.ts';
 
 const imagesMillisecondsMax = 600_000;
