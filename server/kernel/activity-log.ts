@@ -3,6 +3,7 @@
  * database, then what comes, which each process fetches once for all its watchers.
  */
 import { sql } from 'kysely';
+import { activitiesThat } from './activity-life-cycle.ts';
 import { amend, type Amendments, type Lease, type LogRow } from './activity-queries.ts';
 import type { Notices } from './notices.ts';
 import type { Db } from './sql.ts';
@@ -179,7 +180,7 @@ function linesFrom(recent: LogRow[], next: number): LogRow[] | undefined {
 /** The state first: lines that are stored before an end cannot be missed by a look that begins after it. */
 async function readNews(db: Db, id: string, entry: Watched) {
   const { rows: states } = await sql<{ is_ended: boolean }>`
-    select state in ('complete', 'cancelled', 'staged') as is_ended from activities where id = ${id}`.execute(db);
+    select ${activitiesThat('beQuiet')} as is_ended from activities where id = ${id}`.execute(db);
   const isEnded = states[0]?.is_ended ?? true;
   for (;;) {
     const last = entry.recent.at(-1);

@@ -1,6 +1,7 @@
 /** The engine's SQL. Everything a runner stores is fenced: it changes nothing unless the runner still holds the lease it was given. */
 import { sql } from 'kysely';
 import { queueLimits, type Activity } from './activity.ts';
+import { activitiesThat, activityLife, type ActivityEnd } from './activity-life-cycle.ts';
 import type { Db, Tx } from './sql.ts';
 
 /** Thrown where a runner finds that its activity was given to another. */
@@ -65,7 +66,7 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
         select is_patient, project_id, party, outer_party from jsonb_to_recordset(${JSON.stringify(inHand)}::jsonb) as held (id text, is_patient boolean)
         join activities using (id) join parties using (project_id)),
       running as (
-        select project_id, queue, count(*) as count from activities where state = 'in_progress'
+        select project_id, queue, count(*) as count from activities where ${activitiesThat('goOn')}
           and exists (select from activity_lanes where activity_id = activities.id and is_open) group by project_id, queue),
       turns as (
         select activity_id, lanes, row_number() over lane = 1 or bool_and(is_shared) over lane as has_turn from activity_lanes where is_open
@@ -75,13 +76,13 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
           + row_number() over (partition by project_id, queue order by is_urgent desc, position) as place
         from activities left join running using (project_id, queue)
         where id = any(array(select activity_id from turns where has_turn group by activity_id, lanes having count(*) = lanes))
-          and state = 'pending' and run_after <= clock_timestamp() and type <> all(${except}::text[])),
+          and ${activitiesThat('begin')} and run_after <= clock_timestamp() and type <> all(${except}::text[])),
       admitted as (
         select id, project_id, type, is_urgent, position, false as is_lost
         from ready join jsonb_to_recordset(${limits}::jsonb) as limits (queue text, most integer) using (queue) where place <= coalesce(most, place)
         union all
         select id, project_id, type, is_urgent, position, true from activities
-        where state = 'in_progress' and lease_until < clock_timestamp() and type <> all(${except}::text[])
+        where ${activitiesThat('goOn')} and lease_until < clock_timestamp() and type <> all(${except}::text[])
           and id not in (select id from jsonb_to_recordset(${JSON.stringify(inHand)}::jsonb) as held (id text))),
       of_parties as (
         select admitted.*, party, outer_party, type = any(${patient}::text[]) as is_patient from admitted join parties using (project_id)),
@@ -92,7 +93,8 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
         from ranked join jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
           as places (is_patient boolean, free integer, newcomers integer, party_most integer, outer_most integer) using (is_patient)
         where party_rank <= party_most and outer_rank <= outer_most)
-      update activities set state = 'in_progress', runner = ${runner}, fence = fence + 1,
+      update activities set state = coalesce(${activityLife.sqlAfter('state', 'begin')}, ${activityLife.sqlAfter('state', 'goOn')}),
+        runner = ${runner}, fence = fence + 1,
         lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds}),
         started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp()
       where id in (select id from chosen where has_place) returning *`.execute(tx);
@@ -116,14 +118,15 @@ const ranked = sql`
 /** What waited for its time takes its place in the lanes now. */
 const openScheduled = (tx: Tx) =>
   sql`with due as (
-      update activities set state = 'pending' where state = 'scheduled' and run_after <= clock_timestamp() returning id)
+      update activities set state = ${activityLife.sqlAfter('state', 'comeDue')}
+      where ${activitiesThat('comeDue')} and run_after <= clock_timestamp() returning id)
     update activity_lanes set is_open = true from due where activity_id = due.id`.execute(tx);
 
 /** The leases that are still held, and whether somebody asked for an end. */
 export const renewLeases = async (db: Db, runner: string, ids: readonly string[], leaseSeconds: number) => {
   const { rows } = await sql<{ id: string; fence: number; is_cancelled: boolean }>`
     update activities set lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
-    where id = any(${ids}) and runner = ${runner} and state = 'in_progress'
+    where id = any(${ids}) and runner = ${runner} and ${activitiesThat('goOn')}
     returning id, fence, cancel_requested_at is not null as is_cancelled, ${unhurried}`.execute(db);
   return rows;
 };
@@ -191,7 +194,7 @@ export interface LogRow {
 }
 
 export interface Ending {
-  state: 'complete' | 'cancelled' | 'staged';
+  event: ActivityEnd;
   /** Of what is staged: the lane whose release it waits for. */
   staged_in: string | null;
   result: 'success' | 'failure';
@@ -199,18 +202,18 @@ export interface Ending {
   kept_days: number | undefined;
 }
 
-export const finish = (db: Db, lease: Lease, { state, staged_in, result, failure_reason, kept_days }: Ending) =>
+export const finish = (db: Db, lease: Lease, { event, staged_in, result, failure_reason, kept_days }: Ending) =>
   held(
     lease,
     sql`with ended as (
-        update activities set state = ${state}, result = ${result}, failure_reason = ${failure_reason}, completion_percent = 100,
-          staged_in = ${staged_in}, completed_at = case when ${state} <> 'staged' then clock_timestamp() end,
+        update activities set state = ${activityLife.sqlAfter('state', event)}, result = ${result}, failure_reason = ${failure_reason},
+          completion_percent = 100, staged_in = ${staged_in}, completed_at = case when ${event !== 'stage'} then clock_timestamp() end,
           updated_at = clock_timestamp(), runner = null, lease_until = null,
-          cancelled_at = case when ${state} = 'cancelled' then clock_timestamp() end,
+          cancelled_at = case when ${event === 'stop'} then clock_timestamp() end,
           expires_at = coalesce(clock_timestamp() + make_interval(days => ${kept_days ?? null}::integer), expires_at),
           timings = timings || jsonb_build_object('wait', extract(epoch from started_at - created_at)::float,
             'execute', extract(epoch from clock_timestamp() - started_at)::float)
-        where id = ${lease.id} and fence = ${lease.fence} returning id),
+        where id = ${lease.id} and fence = ${lease.fence} and ${activitiesThat(event)} returning id),
       lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
       select pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(db),
   );
@@ -222,16 +225,17 @@ export const leaveLanes = async (tx: Tx, { id }: Lease): Promise<void> =>
 
 /** Completes the activities that rest in the lane, with the results that they have, in the transaction of the change that they waited for. */
 export const releaseStaged = (tx: Tx, projectId: string, lane: string) =>
-  sql`update activities set state = 'complete', staged_in = null, completed_at = clock_timestamp(), updated_at = clock_timestamp()
-    where project_id = ${projectId} and staged_in = ${lane} and state = 'staged'`.execute(tx);
+  sql`update activities set state = ${activityLife.sqlAfter('state', 'release')}, staged_in = null, completed_at = clock_timestamp(),
+      updated_at = clock_timestamp()
+    where project_id = ${projectId} and staged_in = ${lane} and ${activitiesThat('release')}`.execute(tx);
 
 /** Cancels an activity that nobody has begun. Undefined: it is too late for that. */
 export const cancelWaiting = async (tx: Tx, id: string): Promise<Activity | undefined> => {
   const { rows } = await sql<Activity>`
     with ended as (
-      update activities set state = 'cancelled', result = 'failure', completion_percent = 100, completed_at = clock_timestamp(),
-        cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
-      where id = ${id} and state in ('pending', 'scheduled') returning *),
+      update activities set state = ${activityLife.sqlAfter('state', 'cancel')}, result = 'failure', completion_percent = 100,
+        completed_at = clock_timestamp(), cancelled_at = clock_timestamp(), updated_at = clock_timestamp()
+      where id = ${id} and ${activitiesThat('cancel')} and ${activitiesThat('wait')} returning *),
     lanes as (update activity_lanes set is_open = false from ended where activity_id = ended.id)
     select ended.*, pg_notify('offshoot', 'log ' || id), pg_notify('offshoot', 'work ') from ended`.execute(tx);
   return rows[0];
@@ -241,7 +245,7 @@ export const askToCancel = async (tx: Tx, id: string): Promise<Activity | undefi
   const { rows } = await sql<Activity>`
     with asked as (
       update activities set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()), updated_at = clock_timestamp()
-      where id = ${id} and state = 'in_progress' and is_cancellable returning *)
+      where id = ${id} and ${activitiesThat('cancel')} and ${activitiesThat('goOn')} and is_cancellable returning *)
     select asked.*, pg_notify('offshoot', 'cancel ' || id) from asked`.execute(tx);
   return rows[0];
 };

@@ -2,6 +2,7 @@
 import { Value } from 'typebox/value';
 import type { Platform } from '../platform.ts';
 import { CommandFailed, type Activity, type ActivityDefinition, type Undo, type Work } from './activity.ts';
+import { activityLife, type ActivityEnd } from './activity-life-cycle.ts';
 import { openLogWriter, writtenSoFar, type LogWriter } from './activity-log.ts';
 import {
   beginUndoing,
@@ -103,19 +104,19 @@ async function work(run: Run, definition: ActivityDefinition | undefined) {
   }
 }
 
-const endOf = ({ stagedIn }: Run): Pick<Ending, 'state' | 'staged_in'> => ({
-  state: stagedIn === null ? 'complete' : 'staged',
+const endOf = ({ stagedIn }: Run): Pick<Ending, 'event' | 'staged_in'> => ({
+  event: stagedIn === null ? 'complete' : 'stage',
   staged_in: stagedIn,
 });
 
-interface Failure extends Pick<Ending, 'state' | 'staged_in'> {
+interface Failure extends Pick<Ending, 'event' | 'staged_in'> {
   failure_reason: 'error' | 'shell' | null;
   sentence: string;
 }
 
 function failureOf(cause: Error, run: Run): Failure {
   if (cause instanceof Interrupted)
-    return { state: 'cancelled', staged_in: null, failure_reason: null, sentence: 'The activity was cancelled.' };
+    return { event: 'stop', staged_in: null, failure_reason: null, sentence: 'The activity was cancelled.' };
   const sentence =
     cause instanceof Problem ? cause.message : 'Something went wrong in the platform; its operator finds the reason in the log.';
   return { ...endOf(run), failure_reason: cause instanceof CommandFailed ? 'shell' : 'error', sentence: `E: ${sentence}` };
@@ -140,7 +141,7 @@ class EndOfReplay extends Error {}
 
 async function goOnUndoing(run: Run, definition: ActivityDefinition | undefined) {
   const { activity, platform } = run;
-  const failure = JSON.parse(activity.failure ?? '{}') as Failure;
+  const failure = storedFailure(activity);
   run.isReplaying = true;
   try {
     if (definition) await definition.run(inHand(run, Value.Parse(definition.input, activity.input)), platform);
@@ -150,6 +151,15 @@ async function goOnUndoing(run: Run, definition: ActivityDefinition | undefined)
   }
   run.isReplaying = false;
   await undoAll(run, failure, definition);
+}
+
+/** What an earlier version began to undo is written down with the state that it ends in. */
+function storedFailure({ failure }: Activity): Failure {
+  const stored = JSON.parse(failure ?? '{}') as Failure & { state?: string };
+  const ends: readonly ActivityEnd[] = ['complete', 'stage', 'stop'];
+  const leadsThere = (event: ActivityEnd) =>
+    activityLife.statesThat('goOn').some((state) => activityLife.after(state, event) === stored.state);
+  return { ...stored, event: stored.event ?? ends.find(leadsThere) ?? 'complete' };
 }
 
 async function undoAll(run: Run, failure: Failure, definition: ActivityDefinition | undefined) {
@@ -173,7 +183,7 @@ async function undoAll(run: Run, failure: Failure, definition: ActivityDefinitio
   }
   await writer.flush();
   const ending: Ending = {
-    state: failure.state,
+    event: failure.event,
     staged_in: failure.staged_in,
     result: 'failure',
     failure_reason: failure.failure_reason,

@@ -13,6 +13,7 @@ import { sql, type Selectable } from 'kysely';
 import type { Static, TSchema } from 'typebox';
 import type { Database } from '../database.ts';
 import type { Platform } from '../platform.ts';
+import { activitiesThat, firstState, type ActivityState } from './activity-life-cycle.ts';
 import { shortId } from './id.ts';
 import { Problem } from './problem.ts';
 import type { Tx } from './sql.ts';
@@ -22,7 +23,7 @@ import { refuseFurtherActivities } from './waiting-activities.ts';
 export const queueLimits = { default: 2, integration: 4, backup: 2, cron: 10, task: 4, internal: null } as const;
 export type Queue = keyof typeof queueLimits;
 
-export type Activity = Selectable<Database['activities']>;
+export type Activity = Omit<Selectable<Database['activities']>, 'state'> & { state: ActivityState };
 
 export interface ActivityDefinition<Input extends TSchema = TSchema> {
   /** As clients know it: `environment.push`. */
@@ -133,14 +134,14 @@ export async function startActivity<Input extends TSchema>(
       insert into activities (id, project_id, type, queue, environments, environment_types, integration, state, parameters, payload,
         description, text, input, is_urgent, is_cancellable, run_after)
       values (${shortId()}, ${project_id}, ${definition.type}, ${definition.queue}, ${environments.map(({ id }) => id)}::text[],
-        ${environments.map(({ type }) => type)}::text[], ${integration ?? null}, ${isLater ? 'scheduled' : 'pending'},
+        ${environments.map(({ type }) => type)}::text[], ${integration ?? null}, ${firstState(isLater)},
         ${JSON.stringify(parameters)}::jsonb, ${JSON.stringify(payload)}::jsonb, ${sentence?.description ?? null}, ${sentence?.text ?? null},
         ${JSON.stringify(input)}::jsonb, ${environments.some(({ type }) => type === 'production')}, ${definition.cancellable},
         coalesce(${at?.toISOString() ?? null}::timestamptz, '-infinity'))
       returning *),
     laned as (
       insert into activity_lanes (activity_id, project_id, lane, position, created_at, lanes, is_open, is_shared)
-      select id, project_id, lane, position, created_at, ${lanes.length}::integer, state = 'pending',
+      select id, project_id, lane, position, created_at, ${lanes.length}::integer, ${activitiesThat('begin', 'started')},
         ${beside !== undefined}::boolean and lane = any(${shared}::text[]) from started, unnest(${lanes}::text[]) as lane),
     told as (${beside === undefined ? tellOfWaiting(shared) : sql`select`})
     select started.*, pg_notify('offshoot', 'work ') from started`.execute(tx);
@@ -159,7 +160,7 @@ const tellOfWaiting = (lanes: readonly string[]) => sql`
   select started.id, row_number() over (order by ahead.position) - 1, clock_timestamp(),
     'Waiting for this to end: ' || replace(coalesce(ahead.text, ahead.type), '**', '') || E'. Whoever cannot wait cancels it (activity:cancel ' || ahead.id || E').\n'
   from started, activities as ahead
-  where started.state = 'pending' and ahead.id in (select activity_id from activity_lanes
+  where ${activitiesThat('begin', 'started')} and ahead.id in (select activity_id from activity_lanes
     where project_id = started.project_id and lane = any(${lanes}::text[]) and is_open and is_shared)
   order by ahead.position limit ${toldMax}`;
 

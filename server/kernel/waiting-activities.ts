@@ -1,5 +1,6 @@
 /** How many activities may wait on behalf of one party. Whoever starts more than are carried out is told so, in place of joining a line that has no end. */
 import { sql } from 'kysely';
+import { activitiesThat } from './activity-life-cycle.ts';
 import { Problem } from './problem.ts';
 import type { Db, Tx } from './sql.ts';
 
@@ -11,7 +12,7 @@ export async function refuseFurtherActivities(db: Db | Tx, projectId: string, co
   const { rows } = await sql<{ party_title: string; activities_most: number; waiting: number }>`
     select own.party_title, own.activities_most, count(activities.id)::integer as waiting
     from parties as own join parties as theirs using (party)
-    left join activities on activities.project_id = theirs.project_id and activities.state in ('pending', 'scheduled')
+    left join activities on activities.project_id = theirs.project_id and ${activitiesThat('wait')}
     where own.project_id = ${projectId} and own.activities_most is not null
     group by own.party_title, own.activities_most`.execute(db);
   const [line] = rows;

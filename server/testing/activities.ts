@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Activity, ActivityDefinition } from '../kernel/activity.ts';
+import { activitiesThat } from '../kernel/activity-life-cycle.ts';
 import { Interrupted, type Faults } from '../kernel/activity-run.ts';
 import { Problem } from '../kernel/problem.ts';
 import { activitiesOf } from '../kernel/room.ts';
@@ -27,12 +28,12 @@ export async function workThrough(platform: Platform, faults?: Faults, definitio
 }
 
 const isWorkLeft = async ({ db }: Platform) => {
-  const { rows } = await sql`select from activities where state in ('pending', 'in_progress') limit 1`.execute(db);
+  const { rows } = await sql`select from activities where ${activitiesThat('beUnderWay')} limit 1`.execute(db);
   return rows.length > 0;
 };
 
 export const activityRow = async ({ db }: Platform, id: string): Promise<Activity> =>
-  db.selectFrom('activities').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  db.selectFrom('activities').selectAll().where('id', '=', id).$narrowType<Pick<Activity, 'state'>>().executeTakeFirstOrThrow();
 
 /**
  * Every step is done, then interrupted before its result is stored, and done again by the next run. The activity must end well, and whoever calls

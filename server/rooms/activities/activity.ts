@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { ActivityId, ProjectId } from '../../ids.ts';
 import type { Activity } from '../../kernel/activity.ts';
+import { activityLife } from '../../kernel/activity-life-cycle.ts';
 import { logText } from '../../kernel/activity-log.ts';
 import { Changed, entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
@@ -8,7 +9,6 @@ import type { EnvironmentType } from '../../permissions.ts';
 import { listed, type ListedActivity } from './listed-activity.ts';
 import { activityById } from './queries.ts';
 
-export const activityStates = ['pending', 'in_progress', 'complete', 'cancelled', 'staged', 'scheduled'] as const;
 export const activityResults = ['success', 'failure'] as const;
 
 const textCharactersMax = 1024 * 1024;
@@ -28,7 +28,7 @@ export const ActivityEntity = entity({
     project: ProjectId,
     integration: Type.Optional(Type.String()),
     environments: Type.Array(Type.String()),
-    state: Type.String({ enum: [...activityStates] }),
+    state: Type.String({ enum: [...activityLife.states] }),
     result: nullable(Type.String({ enum: [...activityResults] })),
     failure_reason: nullable(Type.String({ enum: ['error', 'shell'], description: '`shell`: a command of the user failed.' })),
     completion_percent: Type.Integer({ minimum: 0, maximum: 100 }),

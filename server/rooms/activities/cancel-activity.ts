@@ -1,4 +1,5 @@
 /** Ending an activity: at once while nobody has begun it, otherwise by asking its runner, which undoes what was done. */
+import { activityLife } from '../../kernel/activity-life-cycle.ts';
 import { askToCancel, cancelWaiting } from '../../kernel/activity-queries.ts';
 import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -6,13 +7,13 @@ import type { Db } from '../../kernel/sql.ts';
 import { changed } from './activity.ts';
 import { listed, type ListedActivity } from './listed-activity.ts';
 
-/** 400 and in these words: clients look for them. */
-export const cannotBeCancelled = new Problem('invalid-request', 'The activity cannot be cancelled in its current state.');
+/** With 400: clients look for it. */
+export const cannotBeCancelled = new Problem('invalid-request', activityLife.otherwise('complete', 'cancel'));
 
-const waiting = new Set(['pending', 'scheduled']);
-
+/** One that has begun also has to let itself be cancelled, and not to be ending already. */
 export const isCancellable = ({ state, is_cancellable, is_undoing, cancel_requested_at }: ListedActivity) =>
-  waiting.has(state) || (state === 'in_progress' && is_cancellable && !is_undoing && cancel_requested_at === null);
+  activityLife.possible(state, 'cancel') &&
+  (activityLife.possible(state, 'wait') || (is_cancellable && !is_undoing && cancel_requested_at === null));
 
 export const cancelActivity = async (db: Db, { id, organization_id }: ListedActivity): Promise<Changed<ListedActivity>> => {
   const row = await db.transaction().execute(async (tx) => (await cancelWaiting(tx, id)) ?? (await askToCancel(tx, id)));

@@ -1,10 +1,11 @@
 /** The list of activities, of a project or an environment: filters and paging as clients ask for them. */
 import { Type, type Static } from 'typebox';
+import { activityLife } from '../../kernel/activity-life-cycle.ts';
 import { invalidField } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { environmentTypes } from '../../permissions.ts';
 import type { Caller } from '../../platform.ts';
-import { activityResults, activityStates } from './activity.ts';
+import { activityResults } from './activity.ts';
 import type { ListedActivity } from './listed-activity.ts';
 import { activitiesWith } from './queries.ts';
 
@@ -24,7 +25,7 @@ export const ActivityQuery = Type.Object({
     }),
   ),
   type: Several(),
-  state: Several(activityStates),
+  state: Several(activityLife.states),
   result: Several(activityResults),
   starts_at: Type.Optional(Type.String({ maxLength: 40, description: 'Only those created at this moment or before.' })),
 });

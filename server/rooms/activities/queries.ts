@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Activity } from '../../kernel/activity.ts';
+import { activitiesThat, activityLife } from '../../kernel/activity-life-cycle.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { listed, type ListedActivity } from './listed-activity.ts';
 
@@ -47,17 +48,19 @@ export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<
       select activities.* from activity_lanes join activities on activities.id = activity_lanes.activity_id
       where activity_lanes.project_id = ${project_id} and activity_lanes.lane = ${environment}
         ${until ? sql`and activity_lanes.created_at <= ${until}::timestamptz` : sql``} and ${wanted}
-        ${states?.includes('staged') ? sql`and (activities.state <> 'staged' or activities.staged_in = ${environment})` : sql``}
+        ${asksForStaged(states) ? sql`and (not ${activitiesThat('release')} or activities.staged_in = ${environment})` : sql``}
       order by activity_lanes.created_at desc, activity_lanes.activity_id limit ${count}`
   ).execute(db);
   return rows.map((row) => listed({ ...row, organization_id: filters.organization_id }));
 }
 
+const asksForStaged = (states: ActivityFilters['states']) => activityLife.statesThat('release').some((state) => states?.includes(state));
+
 /** Expired ones vanish, except the last hundred of each project that somebody may still ask about. */
 export const deleteExpired = (db: Db, keptPerProject: number, most: number) =>
   sql`with expired as (
       select id, type, row_number() over (partition by project_id, type in ('environment.cron', 'environment.backup') order by created_at desc) as age
-      from activities where expires_at < now() and state in ('complete', 'cancelled'))
+      from activities where expires_at < now() and ${activitiesThat('beOver')})
     delete from activities where id in (
       select id from expired where type in ('environment.cron', 'environment.backup') or age > ${keptPerProject} limit ${most})`.execute(
     db,

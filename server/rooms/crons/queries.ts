@@ -1,5 +1,6 @@
 import { sql, type Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { Cron } from '../builds/public.ts';
@@ -63,7 +64,7 @@ export interface DueCron extends Omit<Row, 'timezone'> {
   can_run: boolean;
   is_deployed: boolean;
   /** Of the run before, if there is one. */
-  last_state: string | null;
+  is_last_waiting: boolean;
   /** Where it can run; null: what is deployed does not have it. */
   definition: Cron | null;
 }
@@ -73,7 +74,7 @@ export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron
   const { rows } = await sql<DueCron>`
     select crons.project_id, crons.environment_id, crons.app, crons.name, crons.spec, crons.next_at, crons.last_at, crons.activity_id, crons.left_out,
       coalesce(crons.timezone, 'UTC') as zone, projects.settings, environments.type as environment_type, environments.machine_name,
-      can_run, deployments.id is not null as is_deployed, runs.state as last_state,
+      can_run, deployments.id is not null as is_deployed, coalesce(${activitiesThat('wait', 'runs')}, false) as is_last_waiting,
       case when can_run then deployments.model #> array['applications', crons.app, 'crons', crons.name] end as definition
     from crons
     join environments on environments.project_id = crons.project_id and environments.id = crons.environment_id

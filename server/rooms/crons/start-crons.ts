@@ -131,7 +131,7 @@ async function pass({ db }: Platform, crons: readonly DueCron[], now: Date) {
 const heed = (platform: Platform, cron: DueCron, now: Date) =>
   platform.db.transaction().execute(async (tx) => {
     if (cron.definition === null) return void (await removeCron(tx, cron));
-    const heeding = cron.last_state === 'pending' ? 'waits' : 'runs';
+    const heeding = cron.is_last_waiting ? 'waits' : 'runs';
     if ((await heedSlot(tx, cron, nextOf(cron, now), heeding)) && heeding === 'runs') await start(tx, platform, cron, cron.definition);
   });
 

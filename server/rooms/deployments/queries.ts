@@ -1,5 +1,6 @@
 /** What is written down about deployments, and what of environments and projects goes into them. */
 import { sql, type RawBuilder } from 'kysely';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import { releaseStaged } from '../../kernel/activity-queries.ts';
 import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -62,7 +63,7 @@ export async function subjectOf(db: Db | Tx, projectId: string, environmentId: s
 /** Commits that arrived wait for somebody to deploy them. */
 export const stagesCode = async (db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> => {
   const { rows } = await sql`
-    select from activities where project_id = ${projectId} and staged_in = ${environmentId} and state = 'staged'
+    select from activities where project_id = ${projectId} and staged_in = ${environmentId} and ${activitiesThat('release')}
       and type in ('environment.push', 'environment.merge', 'environment.source-operation') limit 1`.execute(db);
   return rows.length > 0;
 };

@@ -1,6 +1,7 @@
 /** What follows when the code or the settings of an environment have changed: what runs is brought up to date, if anything runs. */
 import { sql } from 'kysely';
 import { Type, type Static } from 'typebox';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
@@ -140,7 +141,7 @@ async function situationOf(
       coalesce(environments.last_deployment ->> 'successful' = 'false', false) as has_failed,
       (select later.input ->> 'from' from activities as later
         where later.project_id = environments.project_id and later.type = 'environment.push' and environments.id = any(later.environments)
-          and later.state in ('pending', 'in_progress')
+          and ${activitiesThat('beUnderWay', 'later')}
           and later.position > (select position from activities as this where this.id = ${activityId})
         order by later.position limit 1) as earlier_head
     from environments

@@ -1,5 +1,6 @@
 import { sql, type Insertable, type RawBuilder, type Selectable, type Updateable } from 'kysely';
 import type { Database } from '../../database.ts';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { areSlugsKept } from '../builds/public.ts';
@@ -122,7 +123,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
     select environments.*, projects.organization_id, projects.default_branch, parents.type as parent_type, parents.head_commit as parent_head,
       exists (select from activity_lanes where activity_lanes.project_id = environments.project_id
         and activity_lanes.lane = environments.id and activity_lanes.is_open and not activity_lanes.is_shared) as is_dirty,
-      exists (select from activities where activities.project_id = environments.project_id and activities.state = 'staged'
+      exists (select from activities where activities.project_id = environments.project_id and ${activitiesThat('release')}
         and activities.staged_in = environments.id) as has_staged_activities,
       exists (select from deployments as earlier where earlier.project_id = environments.project_id
         and earlier.environment_id = environments.id and ${deploymentLife.sqlPossible('earlier.status', 'rollBackTo')} and ${areSlugsKept('earlier')}) as can_rollback,
@@ -146,7 +147,7 @@ export const environmentById = async (db: Db | Tx, domain: string, projectId: st
 /** What waits there for somebody to say go, oldest first. */
 export const stagedTexts = async (db: Db | Tx, projectId: string, id: string): Promise<string[]> => {
   const { rows } = await sql<{ text: string }>`
-    select coalesce(text, type) as text from activities where project_id = ${projectId} and staged_in = ${id} and state = 'staged'
+    select coalesce(text, type) as text from activities where project_id = ${projectId} and staged_in = ${id} and ${activitiesThat('release')}
     order by position limit ${stagedToldMax}`.execute(db);
   return rows.map(({ text }) => text);
 };
@@ -195,7 +196,7 @@ export async function unmadeEnvironments(db: Db | Tx): Promise<{ project_id: str
     join activities on activities.id = activity_lanes.activity_id and activities.created_at >= environments.created_at
     where environments.head_commit is null and environments.stack_id is null
     group by environments.project_id, environments.id
-    having bool_and(activities.state = 'cancelled' and activities.started_at is null
+    having bool_and(${activitiesThat('beForNothing')} and activities.started_at is null
       and activities.type in ('environment.branch', 'environment.restore'))`.execute(db);
   return rows;
 }
@@ -245,7 +246,7 @@ export async function isServing({ db }: { db: Db }, projectId: string, id: strin
 export async function isWaiting(tx: Tx, { project_id, id }: Pick<Environment, 'project_id' | 'id'>, type: string): Promise<boolean> {
   const { rows } = await sql`
     select from activities
-    where project_id = ${project_id} and type = ${type} and ${id} = any(environments) and state in ('pending', 'in_progress') limit 1`.execute(
+    where project_id = ${project_id} and type = ${type} and ${id} = any(environments) and ${activitiesThat('beUnderWay')} limit 1`.execute(
     tx,
   );
   return rows.length > 0;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Activity } from '../../kernel/activity.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
@@ -93,7 +94,7 @@ export const endCreation = (db: Db | Tx, id: string, status: 'active' | 'failed'
 export const failAbandoned = (db: Db) =>
   sql`update projects set status = 'failed', updated_at = now() where status = 'requested' and not exists (
     select from activities where activities.project_id = projects.id and activities.type = 'project.create'
-      and activities.state in ('pending', 'in_progress', 'scheduled'))`.execute(db);
+      and ${activitiesThat('beToCome')})`.execute(db);
 
 /** From here on nothing new is begun in it. */
 export const beginDeletion = (tx: Tx, id: string) =>
@@ -101,16 +102,14 @@ export const beginDeletion = (tx: Tx, id: string) =>
 
 export const openActivityOf = async (db: Db | Tx, projectId: string, type: string): Promise<Activity | undefined> => {
   const { rows } = await sql<Activity>`
-    select * from activities where project_id = ${projectId} and type = ${type} and state in ('pending', 'in_progress') limit 1`.execute(
-    db,
-  );
+    select * from activities where project_id = ${projectId} and type = ${type} and ${activitiesThat('beUnderWay')} limit 1`.execute(db);
   return rows[0];
 };
 
 /** What else is open in a project, besides one activity. */
 export const openActivitiesBeside = async (db: Db, projectId: string, id: string, most: number): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
-    select id from activities where project_id = ${projectId} and id <> ${id} and state in ('pending', 'in_progress', 'scheduled')
+    select id from activities where project_id = ${projectId} and id <> ${id} and ${activitiesThat('beToCome')}
     order by position limit ${most}`.execute(db);
   return rows.map((row) => row.id);
 };

@@ -1,5 +1,6 @@
 /** A task's container goes with its activity; what is left of one whose activity could not see to that is removed here. */
 import { sql } from 'kysely';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { activityOfTask } from '../deployments/public.ts';
@@ -18,7 +19,7 @@ export const removeEndedTasks: Reconciler = {
       await runtime.remove(name);
     }
     await sql`delete from running_tasks using activities
-      where activities.id = activity_id and state in ('complete', 'cancelled')`.execute(db);
+      where activities.id = activity_id and ${activitiesThat('beOver')}`.execute(db);
   },
 };
 
@@ -28,6 +29,6 @@ const hasRunTasks = async (db: Db): Promise<boolean> => {
 };
 
 const isOpen = async (db: Db, activityId: string): Promise<boolean> => {
-  const { rows } = await sql`select from activities where id = ${activityId} and state not in ('complete', 'cancelled')`.execute(db);
+  const { rows } = await sql`select from activities where id = ${activityId} and not ${activitiesThat('beOver')}`.execute(db);
   return rows.length > 0;
 };

@@ -1,5 +1,6 @@
 /** What the operator lets an organization, or a single project, have of the machine, and whether an environment still fits into it. */
 import { sql, type RawBuilder } from 'kysely';
+import { activitiesThat } from '../../../kernel/activity-life-cycle.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { eachOther, inWords, kinds, names, type Amounts, type Kind } from './amounts.ts';
@@ -72,7 +73,7 @@ async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without:
   const { rows } = await sql<Omit<Quota, 'used'> & Record<`used_${keyof Quota['used']}`, number>>`
     select case when quotas.project_id is null then 'organization' else 'project' end as of, quotas.name,
       quotas.projects, quotas.environments, quotas.builds, quotas.activities, quotas.cpu, quotas.memory, quotas.disk,
-      (select count(*) from activities join projects on projects.id = activities.project_id where state in ('pending', 'scheduled')
+      (select count(*) from activities join projects on projects.id = activities.project_id where ${activitiesThat('wait')}
         and projects.organization_id = quotas.organization_id)::int as used_activities,
       (select count(*) from projects where status not in ('failed', 'deleted')
         and (projects.organization_id = quotas.organization_id or projects.id = quotas.project_id))::int as used_projects,

@@ -1,0 +1,92 @@
+/**
+ * Walks a life cycle at random against the real thing: what happens to it is what the table says, and what the table does not allow changes nothing. The same
+ * seed takes the same way, and a walk that fails says which way it took.
+ */
+import { expect } from 'vitest';
+
+interface Life<State extends string, Event extends string> {
+  after(state: State, event: Event): State | null;
+}
+
+export interface Walked<State extends string, Event extends string, Thing> {
+  life: Life<State, Event>;
+  /** A new one, and the state with which its life begins. */
+  begin(random: Random): Promise<{ thing: Thing; state: State }>;
+  /** Makes it happen, or has it refused where it is not possible; `undefined` where nobody could even try that just now. */
+  events: Record<Event, (thing: Thing, isPossible: boolean) => (() => Promise<void>) | undefined>;
+  /** Undefined: it is gone. */
+  stateOf(thing: Thing): Promise<State | undefined>;
+  /** What is offered in this state, and refused; and whether what just happened, if anything did, looks to people as it should. */
+  look(thing: Thing, state: State, happened: Event | undefined): Promise<void>;
+}
+
+/** From 0 up to what is given. */
+export type Random = (below: number) => number;
+
+export function seededRandom(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+/** Where both are there, two of three steps are possible ones: the others are many, and lead nowhere. */
+const possibleOfThree = 2;
+
+/** How many steps it took, of one life after the other. */
+export async function walk<State extends string, Event extends string, Thing>(
+  seed: number,
+  steps: number,
+  walked: Walked<State, Event, Thing>,
+): Promise<number> {
+  const random = seededRandom(seed);
+  const pick = <T>(all: readonly T[]) => all[random(all.length)];
+  const way: string[] = [];
+  try {
+    let taken = 0;
+    while (taken < steps) taken += await walkOne(walked, steps - taken, random, pick, way);
+    return taken;
+  } catch (cause) {
+    throw new Error(`With seed ${seed}, after ${way.join(', ')}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+/** How many steps its life took; at most as many as are left. */
+async function walkOne<State extends string, Event extends string, Thing>(
+  { life, begin, events, stateOf, look }: Walked<State, Event, Thing>,
+  left: number,
+  random: Random,
+  pick: <T>(all: readonly T[]) => T | undefined,
+  way: string[],
+): Promise<number> {
+  let { thing, state } = await begin(random);
+  way.splice(0, way.length, `beginning as ${state}`);
+  let happened: Event | undefined;
+  for (let step = 1; ; step += 1) {
+    expect(await stateOf(thing)).toBe(state);
+    await look(thing, state, happened);
+    if (step > left) return step;
+    const tried = (Object.keys(events) as Event[]).flatMap((event) => {
+      const isPossible = life.after(state, event) !== null;
+      const happen = events[event](thing, isPossible);
+      return happen ? [{ event, isPossible, happen }] : [];
+    });
+    const leadsOn = tried.some(({ event, isPossible }) => isPossible && life.after(state, event) !== state);
+    // At the end of a life some more is tried in vain, and then there is another one.
+    if (!leadsOn && random(2) === 0) return step;
+    const likely = tried.filter(({ isPossible }) => isPossible === random(3) < possibleOfThree);
+    const next = pick(likely.length > 0 ? likely : tried);
+    if (!next) return step;
+    way.push(next.event);
+    await next.happen();
+    const now = await stateOf(thing);
+    const expected = life.after(state, next.event) ?? state;
+    if (now === undefined) return step;
+    expect(now, `the state after ${next.event}`).toBe(expected);
+    state = expected;
+    happened = next.isPossible ? next.event : undefined;
+  }
+}
