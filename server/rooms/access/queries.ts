@@ -2,6 +2,7 @@ import { sql, type Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { invitationLife } from '../invitations/life-cycle.ts';
 
 export type UserAccess = Selectable<Database['user_access']> & { project_title: string };
 export type TeamAccess = Selectable<Database['team_access']> & { project_title: string };
@@ -57,8 +58,10 @@ export const updateUserAccess = (db: Db | Tx, projectId: string, userId: string,
 export const deleteUserAccess = (db: Db, projectId: string, userId: string) =>
   db.transaction().execute(async (tx) => {
     await tx.deleteFrom('user_access').where('project_id', '=', projectId).where('user_id', '=', userId).execute();
-    await sql`update invitations set state = 'cancelled', finished_at = now(), updated_at = now() from users
-      where users.id = ${userId} and invitations.email = users.email and project_id = ${projectId} and state = 'pending'`.execute(tx);
+    await sql`update invitations set state = ${invitationLife.sqlAfter('invitations.state', 'revoke')}, finished_at = now(), updated_at = now() from users
+      where users.id = ${userId} and invitations.email = users.email and project_id = ${projectId} and ${invitationLife.sqlPossible('invitations.state', 'revoke')}`.execute(
+      tx,
+    );
   });
 
 const teamAccess = (db: Db | Tx) =>

@@ -10,9 +10,10 @@ import { permissions as permissionTable, rolesIn, type Grants } from '../../perm
 import { joinOrganization, lackedOf, lockOrganization, memberAt } from '../organizations/public.ts';
 import { effectivePermissions } from '../projects/public.ts';
 import { userById } from '../users/public.ts';
+import { invitationLife } from './life-cycle.ts';
 import { finishInvitation, giveAccess, holdProject, isOfProject, openInvitation, type Invitation } from './queries.ts';
 
-export const invitationGone = () => new Problem('not-found', 'This invitation was used, cancelled or has expired.');
+export const invitationGone = () => new Problem('not-found', invitationLife.otherwise('accepted', 'accept'));
 
 /** `personOf` finds or makes the person within the transaction. */
 export const acceptInvitation = (
@@ -26,7 +27,7 @@ export const acceptInvitation = (
     const { organization_id, project_id, permissions } = invitation;
     await lockOrganization(tx, organization_id);
     const isThere = project_id === null || (await holdProject(tx, project_id));
-    if (!isThere || !(await finishInvitation(tx, invitation.id, 'accepted'))) throw invitationGone();
+    if (!isThere || !(await finishInvitation(tx, invitation.id, 'accept'))) throw invitationGone();
     if (!(await mayStillInvite(tx, invitation))) throw mayNoLongerInvite();
     const user_id = await personOf(tx, invitation);
     await joinOrganization(tx, organization_id, user_id, isOfProject(invitation) ? [] : permissions);

@@ -4,13 +4,14 @@ import { nullable, Time, Ulid, Uuid } from '../../kernel/schema.ts';
 import { environmentTypes, organizationPermissions } from '../../permissions.ts';
 import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
 import { ProjectId } from '../projects/public.ts';
+import { invitationLife } from './life-cycle.ts';
 import { invitationById, isOfProject, type Invitation, type ProjectInvitation } from './queries.ts';
 
 export const typeRoles = ['admin', 'viewer', 'contributor'];
 
 const common = {
   id: Uuid,
-  state: Type.String({ enum: ['pending', 'processing', 'accepted', 'cancelled', 'error'] }),
+  state: Type.String({ enum: [...invitationLife.states] }),
   email: Type.String({ format: 'email' }),
   owner: Type.Object({ id: Uuid, display_name: Type.String() }, { description: 'Who invites.' }),
   created_at: Time,

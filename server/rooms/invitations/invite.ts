@@ -45,7 +45,7 @@ export async function invite(platform: Platform, caller: Caller, { to, force, ..
   try {
     await mail.send({ to: email, ...invitationLetter({ from: caller.user, to, email, token, url: config.url }) });
   } catch (error) {
-    await finishInvitation(db, invitation.id, 'error');
+    await finishInvitation(db, invitation.id, 'fail');
     log.warn({ err: error, invitation: invitation.id }, 'an invitation could not be mailed');
     throw error;
   }

@@ -7,8 +7,9 @@ import { keptPermissions, OrganizationEntity, OrganizationPermissions, refuseGra
 import { inOrder, projectById, ProjectEntity } from '../projects/public.ts';
 import { detailed, OrganizationInvitationEntity, ProjectInvitationEntity, typeRoles } from './invitation.ts';
 import { invite } from './invite.ts';
+import { invitationLife } from './life-cycle.ts';
 import {
-  cancelInvitation,
+  finishInvitation,
   isOfProject,
   organizationInvitationsPage,
   projectInvitationsPage,
@@ -20,7 +21,7 @@ const Email = Type.String({ minLength: 1, maxLength: 254 });
 const Force = Type.Boolean({ description: 'Cancel a pending invitation of the same address, and make a new one.' });
 const listing = { sort: ['updated_at'] as const, filter: { state: 'string' as const }, bare: true as const };
 
-const isOpen = ({ state }: Invitation) => state === 'pending' || state === 'error';
+const isCancellable = ({ state }: Invitation) => invitationLife.possible(state, 'cancel');
 
 export const createOrganizationInvitation = operation({
   summary: 'Invite somebody to an organization by mail',
@@ -69,13 +70,13 @@ export const cancelOrganizationInvitation = operation({
   summary: 'Cancel an invitation to an organization',
   endpoint: 'DELETE /organizations/{organization_id}/invitations/{invitation_id}',
   on: OrganizationInvitationEntity,
-  find: async (address, _caller, platform) => openOnly(await OrganizationInvitationEntity.load(address, platform)),
+  find: async (address, _caller, platform) => cancellable(await OrganizationInvitationEntity.load(address, platform)),
   rel: 'delete',
   permission: 'member:manage',
-  allowedWhen: isOpen,
+  allowedWhen: isCancellable,
   returns: deleted,
   async handle({ target }, { db }) {
-    if (!(await cancelInvitation(db, target.id))) throw new Problem('not-found', 'No such organization invitation.');
+    if (!(await finishInvitation(db, target.id, 'cancel'))) throw new Problem('not-found', 'No such organization invitation.');
   },
 });
 
@@ -155,18 +156,18 @@ export const cancelProjectInvitation = operation({
   summary: 'Cancel an invitation to a project',
   endpoint: 'DELETE /projects/{project_id}/invitations/{invitation_id}',
   on: ProjectInvitationEntity,
-  find: async (address, _caller, platform) => openOnly(await ProjectInvitationEntity.load(address, platform)),
+  find: async (address, _caller, platform) => cancellable(await ProjectInvitationEntity.load(address, platform)),
   rel: 'delete',
   permission: 'access:manage',
-  allowedWhen: isOpen,
+  allowedWhen: isCancellable,
   returns: deleted,
   async handle({ target }, { db }) {
-    if (!(await cancelInvitation(db, target.id))) throw new Problem('not-found', 'No such project invitation.');
+    if (!(await finishInvitation(db, target.id, 'cancel'))) throw new Problem('not-found', 'No such project invitation.');
   },
 });
 
 /** Accepted and cancelled ones are gone, for whoever would cancel them. */
-const openOnly = <T extends Invitation>(invitation: T | undefined) => (invitation && isOpen(invitation) ? invitation : undefined);
+const cancellable = <T extends Invitation>(invitation: T | undefined) => (invitation && isCancellable(invitation) ? invitation : undefined);
 
 function ofProject(invitation: Invitation): ProjectInvitation {
   if (!isOfProject(invitation)) throw new Error('A project invitation without a project');

@@ -3,9 +3,10 @@ import type { Database } from '../../database.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import { orConflict, type Db, type Tx } from '../../kernel/sql.ts';
 import { displayName } from '../users/public.ts';
+import { invitationLife, type InvitationState } from './life-cycle.ts';
 
 /** One that expired counts as failed from that moment on; no row is touched for it. */
-const isExpired = sql<boolean>`invitations.state = 'pending' and invitations.expires_at <= now()`;
+const isExpired = sql<boolean>`${invitationLife.sqlPossible('invitations.state', 'expire')} and invitations.expires_at <= now()`;
 
 const invitations = (db: Db | Tx) =>
   db
@@ -15,7 +16,11 @@ const invitations = (db: Db | Tx) =>
         .innerJoin('users', 'users.id', 'invitations.owner_id')
         .select(['invitations.id', 'organization_id', 'project_id', 'invitations.email', 'permissions', 'owner_id'])
         .select(['invitations.created_at', 'invitations.updated_at', 'token_fingerprint', 'first_name', 'last_name', 'username'])
-        .select(sql<string>`case when ${isExpired} then 'error' else invitations.state end`.as('state'))
+        .select(
+          sql<InvitationState>`case when ${isExpired} then ${invitationLife.sqlAfter('invitations.state', 'expire')} else invitations.state end`.as(
+            'state',
+          ),
+        )
         .select(sql<string | null>`case when ${isExpired} then expires_at else finished_at end`.as('finished_at'))
         .as('invitations'),
     )
@@ -40,7 +45,7 @@ export const invitationById = (db: Db | Tx, id: string) => invitationBy(db, 'id'
 /** The one that a mailed token opens, while it can be accepted. */
 export const openInvitation = async (db: Db | Tx, tokenFingerprint: string): Promise<Invitation | undefined> => {
   const invitation = await invitationBy(db, 'token_fingerprint', tokenFingerprint);
-  return invitation?.state === 'pending' ? invitation : undefined;
+  return invitation && invitationLife.possible(invitation.state, 'accept') ? invitation : undefined;
 };
 
 export const organizationInvitationsPage = async (db: Db, organizationId: string, list: ListRequest): Promise<Page<Invitation>> => {
@@ -57,7 +62,10 @@ export const projectInvitationsPage = async (db: Db, projectId: string, list: Li
 /** Unless the caller asks for a state, those that wait to be accepted. */
 function withState(list: ListRequest): ListRequest {
   if (list.filters.some(({ field }) => field === 'state')) return list;
-  return { ...list, filters: [...list.filters, { field: 'state', kind: 'string', operator: 'eq', values: ['pending'] }] };
+  return {
+    ...list,
+    filters: [...list.filters, { field: 'state', kind: 'string', operator: 'in', values: invitationLife.statesThat('accept') }],
+  };
 }
 
 export const insertInvitation = (tx: Tx, invitation: Omit<Insertable<Database['invitations']>, 'expires_at'>, daysValid: number) => {
@@ -87,39 +95,27 @@ export const closeFormer = (tx: Tx, { organization_id, project_id, email }: Invi
   tx
     .updateTable('invitations')
     .set({
-      state: sql<string>`case when expires_at <= now() then 'error' else 'cancelled' end`,
+      state: sql<string>`case when expires_at <= now() then ${invitationLife.sqlAfter('state', 'expire')} else ${invitationLife.sqlAfter('state', 'revoke')} end`,
       finished_at: sql<string>`now()`,
       updated_at: sql<string>`now()`,
     })
     .where('organization_id', '=', organization_id)
     .where('project_id', 'is not distinct from', project_id)
     .where('email', '=', email)
-    .where('state', '=', 'pending')
+    .where(invitationLife.sqlPossible('state', 'revoke'))
     .$if(!force, (update) => update.where('expires_at', '<=', sql<string>`now()`))
     .execute();
 
-/** From pending to its end, if it has not come to one: of two at once, one gets the row. */
-export const finishInvitation = async (tx: Db | Tx, id: string, state: 'accepted' | 'error'): Promise<boolean> => {
+/** Whether it came to this end: of two at once, one gets the row. */
+export const finishInvitation = async (tx: Db | Tx, id: string, event: 'accept' | 'fail' | 'cancel'): Promise<boolean> => {
   const finished = await tx
     .updateTable('invitations')
-    .set({ state, finished_at: sql<string>`now()`, updated_at: sql<string>`now()` })
+    .set({ state: invitationLife.sqlAfter('state', event), finished_at: sql<string>`now()`, updated_at: sql<string>`now()` })
     .where('id', '=', id)
-    .where('state', '=', 'pending')
+    .where(invitationLife.sqlPossible('state', event))
     .returning('id')
     .executeTakeFirst();
   return finished !== undefined;
-};
-
-/** What has failed or expired can be cleared away, too. */
-export const cancelInvitation = async (db: Db, id: string): Promise<boolean> => {
-  const cancelled = await db
-    .updateTable('invitations')
-    .set({ state: 'cancelled', finished_at: sql<string>`now()`, updated_at: sql<string>`now()` })
-    .where('id', '=', id)
-    .where('state', 'in', ['pending', 'error'])
-    .returning('id')
-    .executeTakeFirst();
-  return cancelled !== undefined;
 };
 
 export const memberByEmail = (tx: Tx, organizationId: string, email: string) =>

@@ -3,6 +3,7 @@ import type { Database } from '../../database.ts';
 import { paged, type ListRequest } from '../../kernel/paging.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { orProblem, type Db, type Tx } from '../../kernel/sql.ts';
+import { invitationLife } from '../invitations/life-cycle.ts';
 import { projectPermissions } from '../../permissions.ts';
 
 export type Organization = Selectable<Database['organizations']>;
@@ -208,8 +209,8 @@ export const removeMember = (db: Db, { organization_id, user_id }: Member) =>
     db.transaction().execute(async (tx) => {
       await lockOrganization(tx, organization_id);
       await tx.deleteFrom('organization_members').where('organization_id', '=', organization_id).where('user_id', '=', user_id).execute();
-      await sql`update invitations set state = 'cancelled', finished_at = now(), updated_at = now() from users
-        where users.id = ${user_id} and invitations.email = users.email and organization_id = ${organization_id} and state = 'pending'`.execute(
+      await sql`update invitations set state = ${invitationLife.sqlAfter('invitations.state', 'revoke')}, finished_at = now(), updated_at = now() from users
+        where users.id = ${user_id} and invitations.email = users.email and organization_id = ${organization_id} and ${invitationLife.sqlPossible('invitations.state', 'revoke')}`.execute(
         tx,
       );
     }),
@@ -250,7 +251,7 @@ export const invitedCount = async (tx: Tx, organizationId: string, exceptEmail: 
     .selectFrom('invitations')
     .select(sql<number>`count(distinct email)::int`.as('count'))
     .where('organization_id', '=', organizationId)
-    .where('state', '=', 'pending')
+    .where(invitationLife.sqlPossible('state', 'accept'))
     .where('expires_at', '>', sql<string>`now()`)
     .where('email', '<>', exceptEmail)
     .where(({ not, exists, selectFrom }) =>
