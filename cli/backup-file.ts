@@ -28,6 +28,7 @@ import {
   type BackupContent,
   type Manifest,
 } from '../server/rooms/backups/public.ts';
+import { backupLife } from '../server/rooms/backups/life-cycle.ts';
 import { insertFound } from '../server/rooms/backups/work.ts';
 import { environmentById, type Environment } from '../server/rooms/environments/public.ts';
 import { inScratch, noteStoring, removeLeftScratch } from '../server/rooms/recovery/public.ts';
@@ -59,7 +60,8 @@ export const exportBackup = ([id = '', file = '']: string[]) =>
     const target = freeFile(file);
     const row = (await allBackups(db)).find((backup) => backup.id === id);
     const content = await backupContent(db, secrets, id);
-    if (!row?.restorable || !content?.stored) throw new Problem('not-found', `There is no backup ${id} that could be restored.`);
+    if (!row || !backupLife.possible(row.state, 'export') || !content?.stored)
+      throw new Problem('not-found', `There is no backup ${id} that could be restored.`);
     const { environment_id: environment, project_id: project, created_at } = row;
     const { stored, parts: backedUp, stack } = content;
     const about: About = { version: 1, backup: id, project, environment, created_at, safe: row.safe, parts: backedUp, stack };

@@ -8,6 +8,7 @@ import type { BackupPlace } from '../server/drivers/blobs/places.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openSecrets, type Secrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
+import { backupLife } from '../server/rooms/backups/life-cycle.ts';
 import { allBackups, type ListedBackup } from '../server/rooms/backups/public.ts';
 import { broughtBackLine, noteVerdict, repairedLine, repairStore, verdictOn } from '../server/rooms/backups/work.ts';
 import { projectById } from '../server/rooms/projects/public.ts';
@@ -48,7 +49,7 @@ export const listBackups = ([project]: string[]) =>
       backup.project_id,
       backup.environment_id,
       backup.created_at.slice(0, 19),
-      stateOf(backup),
+      words[backup.state],
       backup.automated ? 'automated' : 'by hand',
       backup.size_used === null ? '' : `${backup.size_used} MB`,
       backup.places.join(', '),
@@ -63,11 +64,14 @@ export const listBackups = ([project]: string[]) =>
     console.log(`\nThe platform itself: ${newest === undefined ? 'no backup yet; make one with ./offshoot backup platform' : newest}`);
   });
 
-function stateOf({ status, restorable, damaged_at }: ListedBackup): string {
-  if (status === 'DELETING') return 'being deleted';
-  if (damaged_at !== null) return 'damaged';
-  return restorable ? 'restorable' : 'being made';
-}
+const words: Record<ListedBackup['state'], string> = {
+  making: 'being made',
+  restorable: 'restorable',
+  damaged: 'damaged',
+  deleting: 'being deleted',
+  deletingDamaged: 'being deleted',
+  abandoned: 'gone',
+};
 
 function table(rows: readonly string[][]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
@@ -103,17 +107,14 @@ export const verifyBackups = ([which]: string[]) =>
   });
 
 /** Says so, and has it offered or not from now on. Whether it is whole, in every place. */
-async function verifyBackup(
-  { db, blobs }: Kept,
-  { id, project_id, environment_id, status, stored, damaged_at }: ListedBackup,
-): Promise<boolean> {
+async function verifyBackup({ db, blobs }: Kept, { id, project_id, environment_id, state, stored }: ListedBackup): Promise<boolean> {
   // Of one that is being made or deleted some is missing, as it should be.
-  if (!stored || status === 'DELETING') return true;
+  if (!stored || !backupLife.possible(state, 'keep')) return true;
   const copies = await blobs.inspect(project_id, stored);
   const verdict = verdictOn(copies);
   await noteVerdict(db, id, verdict);
   const problems = copies.flatMap(({ problem }) => problem?.message ?? []);
-  const ok = damaged_at === null ? 'ok' : 'ok: it is whole again, and can be restored';
+  const ok = backupLife.possible(state, 'restore') ? 'ok' : 'ok: it is whole again, and can be restored';
   const ending = {
     whole: problems.length === 0 ? ok : 'It can be restored from elsewhere.',
     damaged: 'It cannot be restored any more.',

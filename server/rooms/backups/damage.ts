@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Blobs, Copy, Stored } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { backupsThat, becoming } from './life-cycle.ts';
 import { orphanDays } from './retention-queries.ts';
 
 const damagedDays = 14;
@@ -28,18 +29,18 @@ interface Marked {
 
 async function markDamaged(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await sql<Marked>`
-    update backups set restorable = false, damaged_at = now(), updated_at = clock_timestamp(),
+    update backups set ${becoming('findDamaged')},
       expires_at = least(case when orphaned_at is not null then expires_at end, now() + make_interval(days => ${damagedDays}::integer))
-    where id = ${id} and status = 'CREATED' and restorable returning project_id, environment_id`.execute(tx);
+    where id = ${id} and ${backupsThat('findDamaged')} returning project_id, environment_id`.execute(tx);
   return tellNewest(tx, rows);
 }
 
 /** How long it stays is said by the policy again, or by the end of its environment. */
 async function markWhole(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await sql<Marked>`
-    update backups set restorable = true, damaged_at = null, updated_at = clock_timestamp(),
+    update backups set ${becoming('findWhole')},
       expires_at = orphaned_at + make_interval(days => ${orphanDays}::integer)
-    where id = ${id} and status = 'CREATED' and damaged_at is not null returning project_id, environment_id`.execute(tx);
+    where id = ${id} and ${backupsThat('findWhole')} returning project_id, environment_id`.execute(tx);
   return tellNewest(tx, rows);
 }
 
@@ -48,7 +49,7 @@ async function tellNewest(tx: Tx, [marked]: readonly Marked[]): Promise<boolean>
   if (!marked) return false;
   const { project_id, environment_id } = marked;
   await sql`update environments set last_backup_at = (select max(created_at) from backups
-      where project_id = ${project_id} and environment_id = ${environment_id} and status = 'CREATED' and restorable)
+      where project_id = ${project_id} and environment_id = ${environment_id} and ${backupsThat('restore')})
     where project_id = ${project_id} and id = ${environment_id}`.execute(tx);
   return true;
 }
@@ -63,8 +64,8 @@ export interface KnownBackup {
 
 export const knownBackups = async (db: Db, projectId: string): Promise<KnownBackup[]> => {
   const { rows } = await sql<KnownBackup>`
-    select id, environment_id, stored, damaged_at is not null as is_damaged from backups
-    where project_id = ${projectId} and status = 'CREATED' and (restorable or damaged_at is not null) order by id`.execute(db);
+    select id, environment_id, stored, ${backupsThat('review')} as is_damaged from backups
+    where project_id = ${projectId} and ${backupsThat('keep')} order by id`.execute(db);
   return rows;
 };
 
@@ -72,15 +73,13 @@ export const knownBackups = async (db: Db, projectId: string): Promise<KnownBack
 export const projectsToReview = async (db: Db): Promise<string[]> => {
   const { rows } = await sql<{ project_id: string }>`
     select distinct damaged.project_id from backups as damaged join backups as stored on stored.project_id = damaged.project_id
-    where damaged.status = 'CREATED' and damaged.damaged_at is not null and stored.status = 'CREATED' and stored.restorable
+    where ${backupsThat('review', 'damaged')} and ${backupsThat('restore', 'stored')}
       and stored.updated_at > damaged.updated_at`.execute(db);
   return rows.map(({ project_id }) => project_id);
 };
 
 export const noteReviewed = (db: Db, ids: readonly string[]) =>
-  sql`update backups set updated_at = clock_timestamp() where id = any(${ids}) and status = 'CREATED' and damaged_at is not null`.execute(
-    db,
-  );
+  sql`update backups set updated_at = clock_timestamp() where id = any(${ids}) and ${backupsThat('review')}`.execute(db);
 
 /** For whoever could not restore it: it is read once more, as what failed may have been something else. */
 export async function noteUnrestorable(

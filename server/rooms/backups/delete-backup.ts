@@ -9,6 +9,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { environment as named, person, sentence, strong, type Actor } from '../activities/public.ts';
 import { environmentById, lockTree, environmentSummary } from '../environments/public.ts';
+import { backupLife } from './life-cycle.ts';
 import { markDeleting, noteDeletion, removeRows, type Backup } from './queries.ts';
 import { repairStore } from './repair-store.ts';
 
@@ -38,19 +39,16 @@ export const deleteBackupActivity = activity({
 });
 
 /** While it is made, deleted or restored it cannot be deleted; where deleting it failed, it is tried again. */
-export const mayDelete = ({ status, restorable, is_damaged, is_being_deleted, is_being_restored }: Backup) =>
-  (restorable || is_damaged || status === 'DELETING') && !is_being_deleted && !is_being_restored;
-export const noDeletion = 'A backup that is being made, deleted or restored cannot be deleted; cancel its activity, or wait for its end.';
+export const mayDelete = ({ state, is_being_deleted, is_being_restored }: Backup) =>
+  backupLife.possible(state, 'delete') && !is_being_deleted && !is_being_restored;
+export const noDeletion = ({ state }: Backup) => backupLife.otherwise(state, 'delete');
 
-export const startDeletion = (
-  { db, config }: Pick<Platform, 'db' | 'config'>,
-  { id, project_id, environment }: Backup,
-  actor: Actor,
-): Promise<Activity> =>
+export const startDeletion = ({ db, config }: Pick<Platform, 'db' | 'config'>, backup: Backup, actor: Actor): Promise<Activity> =>
   db.transaction().execute(async (tx) => {
+    const { id, project_id, environment } = backup;
     await lockTree(tx, project_id);
     const owner = await environmentById(tx, config.domain, project_id, environment);
-    if (!owner || !(await markDeleting(tx, project_id, id))) throw new Problem('conflict', noDeletion);
+    if (!owner || !(await markDeleting(tx, project_id, id))) throw new Problem('conflict', noDeletion(backup));
     const deletion = await startActivity(tx, deleteBackupActivity, {
       project_id,
       environments: [owner],

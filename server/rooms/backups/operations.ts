@@ -5,6 +5,7 @@ import { actorOf, changed } from '../activities/public.ts';
 import { EnvironmentEntity } from '../environments/public.ts';
 import { BackupEntity } from './backup.ts';
 import { mayDelete, noDeletion, startDeletion } from './delete-backup.ts';
+import { backupLife, statusOf } from './life-cycle.ts';
 import { backupsOf } from './queries.ts';
 import { mayBackUp, noBackup, startBackup } from './start-backup.ts';
 
@@ -64,6 +65,7 @@ export const deleteProjectsEnvironmentsBackups = operation({
   returns: deleted,
   handle: async ({ target, caller }, platform) => {
     const activity = await startDeletion(platform, target, actorOf(caller.user));
-    return changed({ ...target, status: 'DELETING' as const, is_being_deleted: true }, target.organization_id, activity);
+    const state = backupLife.after(target.state, 'delete') ?? target.state;
+    return changed({ ...target, state, status: statusOf(state), is_being_deleted: true }, target.organization_id, activity);
   },
 });

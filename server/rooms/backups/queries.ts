@@ -1,10 +1,12 @@
 /** What is written down about backups. Whatever is large, or secret, is read only by those who restore. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Stored } from '../../drivers/blobs/blobs.ts';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { parseStack, type Stack } from '../deployments/public.ts';
+import { backupState, backupsThat, becoming, type BackupState } from './life-cycle.ts';
 import type { BackupPart } from './parts.ts';
 import { Unfit } from './unfit.ts';
 
@@ -35,8 +37,7 @@ export interface Backup {
   /** Of the environment: when it was made, and now. */
   environment_type: EnvironmentType;
   environment_type_now: EnvironmentType;
-  /** It was found damaged, wherever it is stored. */
-  is_damaged: boolean;
+  state: BackupState;
   /** An activity is about to delete it, or to restore it. */
   is_being_deleted: boolean;
   is_being_restored: boolean;
@@ -52,23 +53,21 @@ export interface BackupContent {
 
 const stackPurpose = (id: string) => `stack of backup ${id}`;
 
-const openState = sql`('pending', 'in_progress', 'scheduled', 'staged')`;
-
 /** One statement, however many there are. */
 async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilder<unknown>): Promise<Backup[]> {
   const { rows } = await sql<Backup>`
     with worked_on as (
       select type, payload ->> 'backup_name' as id from activities
-      where project_id = ${projectId} and state in ${openState} and type in ('environment.backup.delete', 'environment.restore'))
+      where project_id = ${projectId} and ${activitiesThat('beOpen')} and type in ('environment.backup.delete', 'environment.restore'))
     select backups.id, backups.created_at, backups.updated_at, backups.attributes, backups.status, backups.expires_at, backups.index,
       backups.commit_id, backups.environment_id as environment, backups.safe, backups.size_of_volumes, backups.size_used,
-      backups.size_object_storage, backups.deployment, backups.restorable and backups.status = 'CREATED' as restorable, backups.automated, backups.project_id,
-      projects.organization_id, backups.environment_type, environments.type as environment_type_now, backups.damaged_at is not null as is_damaged,
+      backups.size_object_storage, backups.deployment, ${backupsThat('restore')} as restorable, backups.automated, backups.project_id,
+      projects.organization_id, backups.environment_type, environments.type as environment_type_now, ${backupState} as state,
       backups.id in (select id from worked_on where type = 'environment.backup.delete' and id is not null) as is_being_deleted,
       backups.id in (select id from worked_on where type = 'environment.restore' and id is not null) as is_being_restored
     from backups join projects on projects.id = backups.project_id and projects.status <> 'deleted'
     join environments on environments.project_id = backups.project_id and environments.id = backups.environment_id
-    where backups.project_id = ${projectId} and backups.status <> 'ABANDONED' and ${condition}
+    where backups.project_id = ${projectId} and ${backupsThat('list')} and ${condition}
     order by backups.created_at desc, backups.id desc`.execute(db);
   return rows;
 }
@@ -83,7 +82,7 @@ export const backupById = async (db: Db | Tx, projectId: string, environmentId: 
 /** Also of one whose environment or project is gone. */
 export async function backupContent(db: Db | Tx, secrets: Secrets, id: string): Promise<BackupContent | undefined> {
   const { rows } = await sql<{ stack_sealed: string; parts: BackupPart[]; stored: Stored | null }>`
-    select stack_sealed, parts, stored from backups where id = ${id} and status <> 'ABANDONED'`.execute(db);
+    select stack_sealed, parts, stored from backups where id = ${id} and ${backupsThat('list')}`.execute(db);
   const [row] = rows;
   return row && { stack: openedStack(secrets, id, row.stack_sealed), parts: row.parts, stored: row.stored };
 }
@@ -144,9 +143,7 @@ export async function insertBackup(tx: Tx, secrets: Secrets, { id, stack, safe, 
 
 /** From here on nobody sees it; what is left of it is removed (tidy.ts). */
 export const abandonBackup = async (db: Db | Tx, id: string): Promise<void> =>
-  void (await sql`update backups set status = 'ABANDONED', restorable = false, updated_at = clock_timestamp() where id = ${id}`.execute(
-    db,
-  ));
+  void (await sql`update backups set ${becoming('giveUp')} where id = ${id} and ${backupsThat('giveUp')}`.execute(db));
 
 export interface MadeBackup {
   id: string;
@@ -162,10 +159,9 @@ export interface MadeBackup {
 /** It was read back: from here on it can be restored from. */
 export async function makeRestorable(tx: Tx, { id, stored, parts, size_of_volumes, size_used, taken_at }: MadeBackup): Promise<void> {
   await sql`with made as (
-      update backups set restorable = true, stored = ${JSON.stringify(stored)}::jsonb, parts = ${JSON.stringify(parts)}::jsonb,
-        size_of_volumes = ${size_of_volumes}, size_used = ${size_used}, size_object_storage = 0, created_at = ${taken_at}::timestamptz,
-        updated_at = clock_timestamp()
-      where id = ${id} and status = 'CREATED' returning project_id, environment_id, created_at)
+      update backups set ${becoming('finish')}, stored = ${JSON.stringify(stored)}::jsonb, parts = ${JSON.stringify(parts)}::jsonb,
+        size_of_volumes = ${size_of_volumes}, size_used = ${size_used}, size_object_storage = 0, created_at = ${taken_at}::timestamptz
+      where id = ${id} and ${backupsThat('finish')} returning project_id, environment_id, created_at)
     update environments set last_backup_at = greatest(last_backup_at, made.created_at) from made
     where environments.project_id = made.project_id and environments.id = made.environment_id`.execute(tx);
 }
@@ -180,16 +176,16 @@ export async function storedBefore(db: Db | Tx, projectId: string, environmentId
     left join environments on environments.project_id = backups.project_id and environments.id = ${environmentId}
     where backups.project_id = ${projectId} and backups.environment_id in (${environmentId}, environments.parent)
       and (backups.environment_id = ${environmentId} or backups.created_at < environments.created_at)
-      and backups.status = 'CREATED' and backups.restorable
+      and ${backupsThat('restore')}
     order by backups.environment_id = ${environmentId} desc, backups.created_at desc limit 1`.execute(db);
   return rows[0]?.stored;
 }
 
 /** Guarded: false where it is being deleted or restored, or is not whole yet. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
-  const { rows } = await sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-    where project_id = ${projectId} and id = ${id} and (status = 'DELETING' or restorable or damaged_at is not null) and status <> 'ABANDONED'
-      and not exists (select from activities where activities.project_id = ${projectId} and state in ${openState}
+  const { rows } = await sql`update backups set ${becoming('delete')}
+    where project_id = ${projectId} and id = ${id} and ${backupsThat('delete')}
+      and not exists (select from activities where activities.project_id = ${projectId} and ${activitiesThat('beOpen')}
         and type in ('environment.backup.delete', 'environment.restore') and payload ->> 'backup_name' = ${id})
     returning id`.execute(tx);
   return rows.length > 0;
@@ -200,4 +196,4 @@ export const noteDeletion = async (tx: Tx, id: string, deletionId: string): Prom
   void (await sql`update backups set deletion_id = ${deletionId} where id = ${id}`.execute(tx));
 
 export const removeRows = async (db: Db | Tx, ids: readonly string[]): Promise<void> =>
-  void (await sql`delete from backups where id = any(${ids}) and status <> 'CREATED'`.execute(db));
+  void (await sql`delete from backups where id = any(${ids}) and ${backupsThat('remove')}`.execute(db));

@@ -12,6 +12,7 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { actorById } from '../activities/public.ts';
 import { environmentById } from '../environments/public.ts';
+import { backupsThat } from './life-cycle.ts';
 import { noteVerdict, verdictOn } from './damage.ts';
 import { manifestPart, parseManifest, type Manifest } from './manifest.ts';
 import { sizesOf } from './parts.ts';
@@ -40,16 +41,17 @@ interface Kept {
 export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: string): Promise<Adopted> {
   const adopted: Adopted = { found: [], damaged: [], unfit: [], missing: [], away: [] };
   const there = new Set(await blobs.list(projectId));
-  const { rows } = await sql<{ id: string; status: string }>`select id, status from backups where project_id = ${projectId}`.execute(db);
+  const { rows } = await sql<{ id: string; is_wanted: boolean }>`
+    select id, ${backupsThat('want')} as is_wanted from backups where project_id = ${projectId}`.execute(db);
   const known = new Set(rows.map(({ id }) => id));
-  if (there.size === 0) return { ...adopted, away: rows.filter(({ status }) => status === 'CREATED').map(({ id }) => id) };
+  if (there.size === 0) return { ...adopted, away: rows.filter(({ is_wanted }) => is_wanted).map(({ id }) => id) };
   for (const id of there) {
     if (known.has(id)) continue;
     const { fate, word } = await adopt({ db, blobs, secrets }, projectId, id);
     adopted[fate].push(word);
   }
   // They may be in a place that is away for now: nothing of them is removed there when it is back.
-  adopted.missing = rows.filter(({ id, status }) => status === 'CREATED' && !there.has(id)).map(({ id }) => id);
+  adopted.missing = rows.filter(({ id, is_wanted }) => is_wanted && !there.has(id)).map(({ id }) => id);
   for (const id of adopted.missing) await noteVerdict(db, id, 'damaged');
   return adopted;
 }
@@ -120,7 +122,7 @@ export interface NewestBackup {
 /** Of the environment itself; what was brought from elsewhere only where it has none of its own. */
 export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<NewestBackup | undefined> {
   const { rows } = await sql<NewestBackup>`
-    select id, created_at, commit_id from backups where project_id = ${projectId} and environment_id = ${environmentId} and status = 'CREATED' and restorable
+    select id, created_at, commit_id from backups where project_id = ${projectId} and environment_id = ${environmentId} and ${backupsThat('restore')}
     order by origin is null desc, created_at desc, id desc limit 1`.execute(db);
   return rows[0];
 }

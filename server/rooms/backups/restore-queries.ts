@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Stored } from '../../drivers/blobs/blobs.ts';
 import type { Db } from '../../kernel/sql.ts';
+import { backupsThat } from './life-cycle.ts';
 import type { BackupPart } from './parts.ts';
 
 export interface RestorableContent {
@@ -13,6 +14,6 @@ export interface RestorableContent {
 export async function restorableContent(db: Db, projectId: string, id: string): Promise<RestorableContent | undefined> {
   const { rows } = await sql<RestorableContent>`
     select stack_sealed, stored, parts from backups
-    where project_id = ${projectId} and id = ${id} and status = 'CREATED' and restorable`.execute(db);
+    where project_id = ${projectId} and id = ${id} and ${backupsThat('restore')}`.execute(db);
   return rows[0];
 }

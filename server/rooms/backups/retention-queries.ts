@@ -1,15 +1,17 @@
 /** Which backups stay and which go: the SQL of tidy.ts. What an activity is at work on is left to it. */
 import { sql } from 'kysely';
+import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { isBeingMade } from '../environments/public.ts';
+import { backupsThat, becoming } from './life-cycle.ts';
 
 const isOpen = (activityId: string) =>
   sql<boolean>`exists (select from activities where activities.id = ${sql.ref(activityId)}
-    and state in ('pending', 'in_progress', 'scheduled', 'staged'))`;
+    and ${activitiesThat('beOpen')})`;
 
 const isRestored = sql<boolean>`exists (select from activities where activities.project_id = backups.project_id
-  and state in ('pending', 'in_progress', 'scheduled', 'staged') and type = 'environment.restore' and payload ->> 'backup_name' = backups.id)`;
+  and ${activitiesThat('beOpen')} and type = 'environment.restore' and payload ->> 'backup_name' = backups.id)`;
 
 const hasEnvironment = sql<boolean>`exists (select from environments
   where environments.project_id = backups.project_id and environments.id = backups.environment_id)`;
@@ -24,26 +26,26 @@ export const orphanDays = 14;
 /** Where a branch of the same name comes back, they are its own again. One that was damaged before goes when it was to. */
 export async function noteOrphans(db: Db): Promise<void> {
   await sql`update backups set orphaned_at = now(), updated_at = clock_timestamp(),
-      expires_at = least(case when damaged_at is not null then expires_at end, now() + make_interval(days => ${orphanDays}::integer))
-    where orphaned_at is null and status = 'CREATED' and (restorable or damaged_at is not null) and not ${hasEnvironment}`.execute(db);
-  await sql`update backups set orphaned_at = null, expires_at = case when damaged_at is not null then expires_at end, updated_at = clock_timestamp()
-    where orphaned_at is not null and status = 'CREATED' and ${hasEnvironment}`.execute(db);
+      expires_at = least(case when ${backupsThat('review')} then expires_at end, now() + make_interval(days => ${orphanDays}::integer))
+    where orphaned_at is null and ${backupsThat('keep')} and not ${hasEnvironment}`.execute(db);
+  await sql`update backups set orphaned_at = null, expires_at = case when ${backupsThat('review')} then expires_at end, updated_at = clock_timestamp()
+    where orphaned_at is not null and ${backupsThat('keep')} and ${hasEnvironment}`.execute(db);
 }
 
 /** Those without an environment, and damaged ones. */
 export const letExpire = (db: Db) =>
-  sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-    where (orphaned_at is not null or damaged_at is not null) and status = 'CREATED' and expires_at <= now() and not ${isRestored}`.execute(
+  sql`update backups set ${becoming('letGo')}
+    where (orphaned_at is not null or damaged_at is not null) and ${backupsThat('letGo')} and expires_at <= now() and not ${isRestored}`.execute(
     db,
   );
 
 /** One that nobody makes any more came to nothing; one whose deletion was cancelled before it began stays. */
 export async function settleForgotten(db: Db): Promise<void> {
-  await sql`update backups set status = 'ABANDONED', updated_at = clock_timestamp()
-    where ${isBeingMade} and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
-  await sql`update backups set status = 'CREATED', deletion_id = null, updated_at = clock_timestamp()
-    from activities where activities.id = backups.deletion_id and activities.state = 'cancelled' and activities.started_at is null
-      and backups.status = 'DELETING'`.execute(db);
+  await sql`update backups set ${becoming('beForgotten')}
+    where ${backupsThat('beForgotten')} and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
+  await sql`update backups set ${becoming('spare')}, deletion_id = null
+    from activities where activities.id = backups.deletion_id and ${activitiesThat('beForNothing')} and activities.started_at is null
+      and ${backupsThat('spare')}`.execute(db);
 }
 
 /** Whose backups, or whose policy, changed since it was decided which of them stay. */
@@ -62,7 +64,7 @@ export const changedEnvironments = async (db: Db, last: ChangedEnvironment | und
   const { rows } = await sql<ChangedEnvironment>`
     with kept as (
       select project_id, environment_id, count(*) as backups, max(updated_at) as changed_at from backups
-      where status = 'CREATED' and restorable and (project_id, environment_id) > (${last?.project_id ?? ''}, ${last?.environment_id ?? ''})
+      where ${backupsThat('restore')} and (project_id, environment_id) > (${last?.project_id ?? ''}, ${last?.environment_id ?? ''})
       group by project_id, environment_id)
     select kept.project_id, kept.environment_id, environments.type, projects.timezone, data_retention, basis
     from kept join projects on projects.id = kept.project_id and projects.status = 'active'
@@ -103,21 +105,21 @@ export const keptBackups = async (db: Db, environments: readonly ChangedEnvironm
     select backups.id, backups.project_id, backups.environment_id, automated, expires_at,
       coalesce(slot_at, (origin ->> 'imported_at')::timestamptz, created_at) as at
     from ${among(environments)} join backups on backups.project_id = among.project_id and backups.environment_id = among.environment_id
-    where backups.status = 'CREATED' and backups.restorable`.execute(db);
+    where ${backupsThat('restore')}`.execute(db);
   return rows;
 };
 
 export async function letGo(db: Db, ids: readonly string[]): Promise<void> {
   if (ids.length > 0)
-    await sql`update backups set status = 'DELETING', updated_at = clock_timestamp()
-      where id = any(${ids}) and status = 'CREATED' and not ${isRestored}`.execute(db);
+    await sql`update backups set ${becoming('letGo')}
+      where id = any(${ids}) and ${backupsThat('letGo')} and not ${isRestored}`.execute(db);
 }
 
 export async function tellExpiry(db: Db, changes: readonly { id: string; expires_at: string | null }[]): Promise<void> {
   if (changes.length > 0)
     await sql`update backups set expires_at = change.expires_at, updated_at = clock_timestamp()
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as change (id text, expires_at timestamptz)
-      where backups.id = change.id and backups.status = 'CREATED'`.execute(db);
+      where backups.id = change.id and ${backupsThat('want')}`.execute(db);
 }
 
 /** Those that may have a copy on the pool. */
@@ -138,9 +140,9 @@ export interface GoingBackups {
 export const goingBackups = async (db: Db): Promise<GoingBackups[]> => {
   const { rows } = await sql<GoingBackups>`
     select backups.project_id, array_agg(backups.id) as ids, bool_and(coalesce(projects.status, 'deleted') = 'deleted' and not exists (
-      select from backups as kept where kept.project_id = backups.project_id and kept.status = 'CREATED')) as is_last_of_deleted
+      select from backups as kept where kept.project_id = backups.project_id and ${backupsThat('want', 'kept')})) as is_last_of_deleted
     from backups left join projects on projects.id = backups.project_id
-    where backups.status <> 'CREATED' and not ${isOpen('backups.deletion_id')} and not ${isOpen('backups.activity_id')}
+    where ${backupsThat('remove')} and not ${isOpen('backups.deletion_id')} and not ${isOpen('backups.activity_id')}
     group by backups.project_id`.execute(db);
   return rows;
 };

@@ -9,16 +9,14 @@ import type { Caller, Permission, Platform } from '../../platform.ts';
 import { actorOf, changed } from '../activities/public.ts';
 import { environmentById, isBranchName, lockTree, type Environment } from '../environments/public.ts';
 import { createEnvironment } from '../environments/work.ts';
+import { backupLife } from './life-cycle.ts';
 import { backupById, type Backup } from './queries.ts';
 import { restoreAhead } from './restore-ahead.ts';
 import { startRestoring } from './restore-backup.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
 
-export const mayRestore = ({ status, restorable, is_being_deleted }: Backup) => status === 'CREATED' && restorable && !is_being_deleted;
-export const noRestore = ({ id, is_damaged }: Backup) =>
-  is_damaged
-    ? `The backup ${id} was found damaged where it is stored, so it cannot be restored; restore another one.`
-    : 'Only a backup that is complete, and that nobody deletes, can be restored.';
+export const mayRestore = ({ state, is_being_deleted }: Backup) => backupLife.possible(state, 'restore') && !is_being_deleted;
+export const noRestore = ({ id, state }: Backup) => backupLife.otherwise(state, 'restore').replace('{id}', id);
 
 export interface WantedRestore {
   environment_name?: string | null;

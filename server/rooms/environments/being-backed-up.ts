@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
+import { backupsThat } from '../backups/life-cycle.ts';
 
 /** Of rows in `backups`: somebody is at work on it, or was until a moment ago. What has come to its end can be restored, or was found damaged, or goes. */
-export const isBeingMade = sql<boolean>`(backups.status = 'CREATED' and not backups.restorable and backups.damaged_at is null)`;
+export const isBeingMade = backupsThat('finish');
 
 /** Of rows in `environments`: also one that waits for what happens there before. */
 export const isBeingBackedUp = sql<boolean>`(exists (select from backups

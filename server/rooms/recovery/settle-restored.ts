@@ -7,9 +7,11 @@
  */
 import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
+import { activitiesThat, activityLife } from '../../kernel/activity-life-cycle.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { backupsThat } from '../backups/life-cycle.ts';
 import { newestBackup, type NewestBackup } from '../backups/public.ts';
 import { adoptBackups, startRecovery, type Adopted } from '../backups/work.ts';
 import { currentlyDeployed, stackOfVolume } from '../deployments/public.ts';
@@ -86,10 +88,10 @@ function tell(say: Restored['say'], project: string, { found, damaged, unfit, mi
 /** Their runners, and what they were at work on, are no more. What came of backups that were being made, only the store knows. */
 async function endActivities(db: Db): Promise<void> {
   await sql`with ended as (
-      update activities set state = 'complete', result = 'failure', failure_reason = 'error', completion_percent = 100, staged_in = null,
+      update activities set state = ${activityLife.sqlAfter('state', 'lose')}, result = 'failure', failure_reason = 'error', completion_percent = 100, staged_in = null,
         failure = coalesce(failure, ${JSON.stringify({ sentence: 'E: The platform was restored from a backup of itself meanwhile.' })}),
         completed_at = clock_timestamp(), updated_at = clock_timestamp(), runner = null, lease_until = null, is_undoing = false
-      where state in ('pending', 'in_progress', 'scheduled', 'staged') returning id)
+      where ${activitiesThat('lose')} returning id)
     update activity_lanes set is_open = false from ended where activity_id = ended.id`.execute(db);
   await sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'fail')}, updated_at = clock_timestamp()
     where ${deploymentLife.sqlPossible('status', 'fail')}`.execute(db);
@@ -99,7 +101,7 @@ async function endActivities(db: Db): Promise<void> {
 const noteLastBackups = (db: Db) =>
   sql`update environments set last_backup_at = newest.created_at
     from (select project_id, environment_id, max(created_at) as created_at from backups
-      where status = 'CREATED' and restorable and origin is null group by project_id, environment_id) as newest
+      where ${backupsThat('restore')} and origin is null group by project_id, environment_id) as newest
     where environments.project_id = newest.project_id and environments.id = newest.environment_id`.execute(db);
 
 async function projectsOf(db: Db): Promise<string[]> {

@@ -1,0 +1,146 @@
+/**
+ * The life of a backup. It is told by three columns of its row, which other installations and indexes know as they are; what each state is in these columns
+ * stands below the table, and what follows is derived from both, in TypeScript and in SQL.
+ */
+import { sql, type RawBuilder } from 'kysely';
+import { lifeCycle, type EventOf } from '../../kernel/life-cycle.ts';
+
+const states = ['making', 'restorable', 'damaged', 'deleting', 'deletingDamaged', 'abandoned'] as const;
+export type BackupState = (typeof states)[number];
+
+const sentences = {
+  delete: 'A backup that is being made, deleted or restored cannot be deleted; cancel its activity, or wait for its end.',
+  restore: 'Only a backup that is complete, and that nobody deletes, can be restored.',
+  restoreDamaged: 'The backup {id} was found damaged where it is stored, so it cannot be restored; restore another one.',
+};
+
+export const backupLife = lifeCycle(states, {
+  /* How it is made: all of it was read back from the store, it was given up, or nobody is at it any more. */
+  finish: { making: 'restorable', restorable: null, damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
+  giveUp: {
+    making: 'abandoned',
+    restorable: 'abandoned',
+    damaged: 'abandoned',
+    deleting: 'abandoned',
+    deletingDamaged: 'abandoned',
+    abandoned: 'abandoned',
+  },
+  beForgotten: { making: 'abandoned', restorable: null, damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
+
+  /* What is found when it is looked at. */
+  findDamaged: { making: null, restorable: 'damaged', damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
+  findWhole: { making: null, restorable: null, damaged: 'restorable', deleting: null, deletingDamaged: null, abandoned: null },
+
+  /* What people ask for. Where deleting it failed, it is tried again. */
+  delete: {
+    making: null,
+    restorable: 'deleting',
+    damaged: 'deletingDamaged',
+    deleting: 'deleting',
+    deletingDamaged: 'deletingDamaged',
+    abandoned: null,
+    otherwise: sentences.delete,
+  },
+  restore: {
+    making: null,
+    restorable: 'restorable',
+    damaged: null,
+    deleting: null,
+    deletingDamaged: null,
+    abandoned: null,
+    otherwise: (state) => (state === 'damaged' || state === 'deletingDamaged' ? sentences.restoreDamaged : sentences.restore),
+  },
+
+  /* How it goes: nobody keeps it any more; its deletion was cancelled before it began; nothing is left of it. */
+  letGo: { making: null, restorable: 'deleting', damaged: 'deletingDamaged', deleting: null, deletingDamaged: null, abandoned: null },
+  spare: { making: null, restorable: null, damaged: null, deleting: 'restorable', deletingDamaged: 'damaged', abandoned: null },
+  remove: {
+    making: null,
+    restorable: null,
+    damaged: null,
+    deleting: 'deleting',
+    deletingDamaged: 'deletingDamaged',
+    abandoned: 'abandoned',
+  },
+
+  /* What is done with it, and leaves it as it is. */
+  list: {
+    making: 'making',
+    restorable: 'restorable',
+    damaged: 'damaged',
+    deleting: 'deleting',
+    deletingDamaged: 'deletingDamaged',
+    abandoned: null,
+  },
+  /** It should be in the store, and outlives its environment for a while. */
+  keep: { making: null, restorable: 'restorable', damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
+  /** Nobody has given it up: its repository stays. */
+  want: { making: 'making', restorable: 'restorable', damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
+  /** Also of one that goes, as long as all of it is there. */
+  export: { making: null, restorable: 'restorable', damaged: null, deleting: 'deleting', deletingDamaged: null, abandoned: null },
+  /** It may be found whole again. */
+  review: { making: null, restorable: null, damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
+});
+
+export type BackupEvent = EventOf<typeof backupLife>;
+
+interface Columns {
+  status: 'CREATED' | 'DELETING' | 'ABANDONED';
+  restorable: boolean;
+  /** Absent: it does not matter, and stays what it was. */
+  isDamaged?: boolean;
+}
+
+const columnsOf: Record<BackupState, Columns> = {
+  making: { status: 'CREATED', restorable: false, isDamaged: false },
+  restorable: { status: 'CREATED', restorable: true, isDamaged: false },
+  damaged: { status: 'CREATED', restorable: false, isDamaged: true },
+  deleting: { status: 'DELETING', restorable: true, isDamaged: false },
+  deletingDamaged: { status: 'DELETING', restorable: false, isDamaged: true },
+  abandoned: { status: 'ABANDONED', restorable: false },
+};
+
+/** As the API tells it. */
+export const statusOf = (state: BackupState) => columnsOf[state].status as 'CREATED' | 'DELETING';
+
+/** In no more columns than tell it from others of the same status, so that partial indexes are found, and what they hold is enough. */
+function sqlIn(state: BackupState, table: string): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  const { status, restorable, isDamaged } = columnsOf[state];
+  const damage = isDamaged ? sql`${column('damaged_at')} is not null` : sql`${column('damaged_at')} is null`;
+  const beside = {
+    CREATED: restorable ? [column('restorable')] : [sql`not ${column('restorable')}`, damage],
+    DELETING: [damage],
+    ABANDONED: [],
+  };
+  return sql.join([sql`${column('status')} = ${sql.lit(status)}`, ...beside[status]], sql` and `);
+}
+
+/** Of rows in `backups`, or in another name of that table: those in which the event can happen. */
+export const backupsThat = (event: BackupEvent, table = 'backups'): RawBuilder<boolean> =>
+  sql`(${sql.join(
+    backupLife.statesThat(event).map((state) => sql`(${sqlIn(state, table)})`),
+    sql` or `,
+  )})`;
+
+export const backupState = sql<BackupState>`(case ${sql.join(
+  states.map((state) => sql`when ${sqlIn(state, 'backups')} then ${sql.lit(state)}`),
+  sql` `,
+)} end)`;
+
+/** What an `update backups set` writes where the event happens, which changes each column in the same way whatever the state was. */
+export function becoming(event: BackupEvent): RawBuilder<unknown> {
+  const changes = backupLife
+    .statesThat(event)
+    .map((state) => [columnsOf[state], columnsOf[backupLife.after(state, event) ?? state]] as const);
+  const changed = <Key extends keyof Columns>(key: Key) => {
+    const values = new Set(changes.filter(([before, after]) => key in after && before[key] !== after[key]).map(([, after]) => after[key]));
+    if (values.size > 1) throw new Error(`${event} would leave backups with several values of ${key}`);
+    return values.values().next().value;
+  };
+  const [status, restorable, isDamaged] = [changed('status'), changed('restorable'), changed('isDamaged')];
+  return sql`updated_at = clock_timestamp()
+    ${status === undefined ? sql`` : sql`, status = ${sql.lit(status)}`}
+    ${restorable === undefined ? sql`` : sql`, restorable = ${sql.lit(restorable)}`}
+    ${isDamaged === undefined ? sql`` : sql`, damaged_at = ${isDamaged ? sql`now()` : sql`null`}`}`;
+}
