@@ -1,5 +1,6 @@
 /** What was deployed in an environment, and going back to it, for the operator at the machine. The platform carries it out, as for anybody else. */
 import { readConfig } from '../server/config.ts';
+import { activitiesThat } from '../server/kernel/activity-life-cycle.ts';
 import { readRows } from '../server/kernel/activity-log.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
@@ -52,16 +53,20 @@ async function known(db: Db, domain: string, project: string, environment: strin
 async function follow(db: Db, id: string) {
   const began = performance.now();
   for (let next = 0; ;) {
-    const { state, result } = await db.selectFrom('activities').select(['state', 'result']).where('id', '=', id).executeTakeFirstOrThrow();
+    const { is_over, waits, result } = await db
+      .selectFrom('activities')
+      .select([activitiesThat('beOver').as('is_over'), activitiesThat('wait').as('waits'), 'result'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
     const rows = await readRows(db, id, next);
     for (const { message } of rows) process.stdout.write(message);
     next += rows.length;
     if (rows.length > 0) continue;
-    if (state === 'complete' || state === 'cancelled') {
+    if (is_over) {
       if (result !== 'success') throw new Problem('conflict', 'The environment is as it was.');
       return;
     }
-    if (state === 'pending' && performance.now() - began > waitSecondsMax * 1000)
+    if (waits && performance.now() - began > waitSecondsMax * 1000)
       return console.log('It waits for its turn, and is carried out when the platform runs and nothing else happens to the environment.');
     await new Promise((resolve) => setTimeout(resolve, lookMilliseconds));
   }
