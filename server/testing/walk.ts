@@ -43,7 +43,7 @@ export async function walk<State extends string, Event extends string, Thing>(
   walked: Walked<State, Event, Thing>,
 ): Promise<number> {
   const random = seededRandom(seed);
-  const pick = <T>(all: readonly T[]) => all[random(all.length)];
+  const pick = pickRarest(random);
   const way: string[] = [];
   try {
     let taken = 0;
@@ -54,12 +54,26 @@ export async function walk<State extends string, Event extends string, Thing>(
   }
 }
 
+type Pick = <T>(all: readonly T[], nameOf: (one: T) => string) => T | undefined;
+
+/** One of those that were picked least often so far: a walk of a few dozen steps then meets nearly all that can happen, also what comes late in a life. */
+function pickRarest(random: Random): Pick {
+  const times = new Map<string, number>();
+  return (all, nameOf) => {
+    const least = Math.min(...all.map((one) => times.get(nameOf(one)) ?? 0));
+    const rarest = all.filter((one) => (times.get(nameOf(one)) ?? 0) === least);
+    const picked = rarest[random(rarest.length)];
+    if (picked !== undefined) times.set(nameOf(picked), least + 1);
+    return picked;
+  };
+}
+
 /** How many steps its life took; at most as many as are left. */
 async function walkOne<State extends string, Event extends string, Thing>(
   { life, begin, events, stateOf, look }: Walked<State, Event, Thing>,
   left: number,
   random: Random,
-  pick: <T>(all: readonly T[]) => T | undefined,
+  pick: Pick,
   way: string[],
 ): Promise<number> {
   let { thing, state } = await begin(random);
@@ -78,7 +92,7 @@ async function walkOne<State extends string, Event extends string, Thing>(
     // At the end of a life some more is tried in vain, and then there is another one.
     if (!leadsOn && random(2) === 0) return step;
     const likely = tried.filter(({ isPossible }) => isPossible === random(3) < possibleOfThree);
-    const next = pick(likely.length > 0 ? likely : tried);
+    const next = pick(likely.length > 0 ? likely : tried, ({ event }) => `${state} ${event}`);
     if (!next) return step;
     way.push(next.event);
     await next.happen();
