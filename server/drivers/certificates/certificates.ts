@@ -15,7 +15,7 @@ export interface KeyedCertificate {
 }
 
 export interface CertificateRequest {
-  /** In ASCII and lower case: host names, also `*.example.org`, and IP addresses. */
+  /** In ASCII and lower case: host names, also `*.example.org`, and IP addresses in their shortest form. */
   names: readonly [string, ...string[]];
   /** ECDSA on P-256 unless said otherwise; RSA of 2048 bits is for clients of the last century. */
   keyType?: KeyType;

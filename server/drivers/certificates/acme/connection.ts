@@ -44,7 +44,7 @@ export function openConnection(directoryUrl: string, send: Send): Connection {
   };
   const directory = async (signal?: AbortSignal) => {
     if (known && Date.now() - known.at < directoryMillisecondsMax) return known.directory;
-    const { body } = await exchange<Directory>('GET', directoryUrl, undefined, signal);
+    const body = await exchange<Directory>('GET', directoryUrl, undefined, signal).then((reply) => reply.body, unlessRefused);
     if (typeof body?.newOrder !== 'string' || typeof body.newNonce !== 'string' || typeof body.newAccount !== 'string')
       throw new AcmeTrouble(`There is no directory of ACME at ${directoryUrl}; check the address.`);
     known = { directory: body, at: Date.now() };
@@ -69,6 +69,10 @@ export function openConnection(directoryUrl: string, send: Send): Connection {
       }
     },
   };
+}
+
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof AcmeRefusal)) throw error;
 }
 
 async function signedBody(url: string, { key, account }: Signer, nonce: string, payload: unknown): Promise<string> {

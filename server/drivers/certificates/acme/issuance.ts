@@ -111,7 +111,7 @@ async function order({ connection, request, data, signer, signal }: Step): Promi
   const { newOrder, meta, renewalInfo } = await connection.directory(signal);
   const { profile, replaces } = request;
   if (profile !== undefined && !Object.hasOwn(meta?.profiles ?? {}, profile))
-    return { end: refused([unknownProfile(profile, meta?.profiles)]) };
+    return { next: 'withdraw', data: { faults: [unknownProfile(profile, meta?.profiles)] } };
   const payload = {
     identifiers: request.names.map((name) => ({ type: isIP(name) ? 'ip' : 'dns', value: name })),
     ...(profile !== undefined && { profile }),
@@ -147,7 +147,7 @@ async function readAuthorization({ connection, signer, signal }: Step, url: stri
 async function choose(step: Step): Promise<Outcome> {
   const { data, signer, solvers } = step;
   const { body: current } = await readOrder(step);
-  if (current.status !== 'pending') return { next: 'finalize' };
+  if (current.status !== 'pending') return { next: 'withdraw' };
   const proofs: StandingProof[] = [];
   for (const url of current.authorizations) {
     const { body: authorization } = await readAuthorization(step, url);
@@ -200,9 +200,11 @@ async function tolerating(answered: Promise<unknown>): Promise<void> {
 }
 
 const lookSeconds = { first: 0.25, max: 60 };
-/** Longer each time. */
-const pause = ({ looks }: OrderData) =>
-  new Date(Date.now() + Math.min(lookSeconds.first * 2 ** Math.min(looks, 20), lookSeconds.max) * 1000);
+/** As long as the authority asked for; otherwise longer each time. */
+function pause({ looks }: OrderData, retryAt?: Date): Date {
+  const own = (seconds: number) => new Date(Date.now() + Math.min(seconds, lookSeconds.max) * 1000);
+  return retryAt && retryAt > own(lookSeconds.first) ? retryAt : own(lookSeconds.first * 2 ** Math.min(looks, 20));
+}
 
 async function look(step: Step): Promise<Outcome> {
   const { body: current } = await readOrder(step);
@@ -212,7 +214,7 @@ async function look(step: Step): Promise<Outcome> {
   let notBefore: Date | undefined;
   for (const url of current.authorizations) {
     const { body: authorization, retryAt } = await readAuthorization(step, url);
-    if (authorization.status === 'pending') notBefore = retryAt ?? pause(step.data);
+    if (authorization.status === 'pending') notBefore = pause(step.data, retryAt);
     else if (authorization.status !== 'valid') faults.push(whyInvalid(authorization, step, words));
   }
   const [first, ...others] = faults;
@@ -223,8 +225,8 @@ async function look(step: Step): Promise<Outcome> {
 }
 
 export async function wordsOf({ connection, pointTo }: Pick<Ordering, 'connection' | 'pointTo'>): Promise<Words> {
-  const { meta } = await connection.directory();
-  return { pointTo, caaIdentities: meta?.caaIdentities ?? [] };
+  const directory = await connection.directory().catch(() => undefined);
+  return { pointTo, caaIdentities: directory?.meta?.caaIdentities ?? [] };
 }
 
 function whyInvalid(authorization: Authorization, { data }: Step, words: Words): IssuanceFault {
@@ -259,7 +261,7 @@ async function finalize(step: Step): Promise<Outcome> {
     await connection.post(current.finalize, signer, { csr }, signal);
     return { next: 'finalize' };
   }
-  return { next: 'finalize', notBefore: retryAt ?? pause(data) };
+  return { next: 'finalize', notBefore: pause(data, retryAt) };
 }
 
 async function download(step: Step): Promise<Outcome> {

@@ -114,10 +114,11 @@ describe('an authority that says no', () => {
 describe('what is no authority', () => {
   test('is told as what it is', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' };
-    expect(await advanced({ '/directory': page })).toMatchObject({
-      status: 'ongoing',
-      trouble: { sentence: expect.stringContaining('no directory of ACME') as unknown },
-    });
+    for (const reply of [page, { ...page, status: 404 }, { ...page, status: 301 }])
+      expect(await advanced({ '/directory': reply })).toMatchObject({
+        status: 'ongoing',
+        trouble: { sentence: expect.stringMatching(/no directory of ACME|answered 301/) as unknown },
+      });
   });
 
   test('with answers that are not what they should be leaves a value to go on from', async () => {
@@ -135,7 +136,7 @@ describe('what is no authority', () => {
       order({ status: 'ready', authorizations: [] }),
     ];
     for (const replies of [...wrong, order({ status: 'valid', authorizations: [], certificate: `${base}/directory` })])
-      expect(await advanced(replies, 4)).toMatchObject({ status: 'ongoing', trouble: { sentence: expect.any(String) as unknown } });
+      expect(await advanced(replies, 5)).toMatchObject({ status: 'ongoing', trouble: { sentence: expect.any(String) as unknown } });
   });
 
   test('is not visited without TLS, nor at an address that is not allowed', async () => {
