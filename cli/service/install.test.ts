@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDataFolder } from '../../server/data-folder.ts';
 import { install } from './install.ts';
 import { currentLink, currentVersion } from './places.ts';
+import { neededModules } from './program.ts';
 import { readSettings } from './settings-file.ts';
 import { openTestMachine, type TestMachine } from './test-machine.ts';
 import { uninstall } from './uninstall.ts';
@@ -30,6 +31,11 @@ test('the program, its settings, its units and the command are there, and the pl
   expect(readFileSync(join(places.units, 'offshoot.service'), 'utf8')).toContain(`ExecStart="${program}/offshoot" start`);
   expect([readlinkSync(places.command), [...machine.enabled], machine.runs()]).toEqual([`${program}/offshoot`, ['offshoot.service'], true]);
   expect(machine.said.join('\n')).toMatch(/e-mail +admin@[^]*Offshoot is ready at http:\/\/127\.0\.0\.1:\d+, and starts with the machine/);
+});
+
+test('what images are built with comes along, and what only developers need does not', () => {
+  const isNeeded = neededModules(readFileSync(resolve(import.meta.dirname, '../../package-lock.json'), 'utf8'));
+  expect(['npm', 'npm/node_modules/pacote', 'fastify', 'vitest'].map(isNeeded)).toEqual([true, true, true, false]);
 });
 
 test('what cannot be done is refused with a sentence, before anything is changed', async () => {

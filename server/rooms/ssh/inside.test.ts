@@ -339,38 +339,34 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       expect(Object.keys(await links(person))).toEqual(['pf:ssh:app--queue', 'pf:ssh:app--queue:0']);
     });
 
-    test(
-      'is asked again and again: access, key or account taken away closes what is open, in the middle of its work',
-      { timeout },
-      async () => {
-        const losses: Record<string, (of: { person: Person; keyId: number }) => Promise<unknown>> = {
-          role: ({ person }) => project.owner.send('DELETE', `/projects/${project.projectId}/user-access/${person.user.id}`),
-          key: ({ person, keyId }) => person.send('DELETE', `/ssh_keys/${keyId}`),
-          token: async ({ person }) => {
-            const [token] = (await person.send('GET', `/users/${person.user.id}/api-tokens`)).json;
-            await person.send('DELETE', `/users/${person.user.id}/api-tokens/${token.id}`);
-          },
-          account: ({ person }) =>
-            all.home.platform.db.updateTable('users').set({ deactivated: true }).where('id', '=', person.user.id).execute(),
-        };
-        for (const [name, lose] of Object.entries(losses)) {
-          const somebody = await colleague(`loses-${name}`, 'production:admin');
-          if (name === 'token') await certify(somebody, 'loses-token');
-          const child = client.start('ssh', [...client.options(`loses-${name}`), at('app'), 'echo begun; sleep 4323']);
-          const errors = text(child.stderr);
-          await once(child.stdout, 'data');
-          const listed = async () =>
-            (await openSessions(all.home.platform.db, 100)).filter(({ user_id }) => user_id === somebody.person.user.id);
-          expect(await listed()).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', email: somebody.person.user.email }]);
-          const closed = once(child, 'close');
-          await lose(somebody);
-          await closed;
-          expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
-          await expect.poll(listed, waiting).toEqual([]);
-        }
-        await expect.poll(async () => (await ssh('pgrep -f "sleep 432[3]"')).code, waiting).toBe(1);
-      },
-    );
+    test('is asked again and again: access, key or account taken away closes what is open', { timeout }, async () => {
+      const losses: Record<string, (of: { person: Person; keyId: number }) => Promise<unknown>> = {
+        role: ({ person }) => project.owner.send('DELETE', `/projects/${project.projectId}/user-access/${person.user.id}`),
+        key: ({ person, keyId }) => person.send('DELETE', `/ssh_keys/${keyId}`),
+        token: async ({ person }) => {
+          const [token] = (await person.send('GET', `/users/${person.user.id}/api-tokens`)).json;
+          await person.send('DELETE', `/users/${person.user.id}/api-tokens/${token.id}`);
+        },
+        account: ({ person }) =>
+          all.home.platform.db.updateTable('users').set({ deactivated: true }).where('id', '=', person.user.id).execute(),
+      };
+      for (const [name, lose] of Object.entries(losses)) {
+        const somebody = await colleague(`loses-${name}`, 'production:admin');
+        if (name === 'token') await certify(somebody, 'loses-token');
+        const child = client.start('ssh', [...client.options(`loses-${name}`), at('app'), 'echo begun; sleep 4323']);
+        const errors = text(child.stderr);
+        await once(child.stdout, 'data');
+        const listed = async () =>
+          (await openSessions(all.home.platform.db, 100)).filter(({ user_id }) => user_id === somebody.person.user.id);
+        expect(await listed()).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', email: somebody.person.user.email }]);
+        const closed = once(child, 'close');
+        await lose(somebody);
+        await closed;
+        expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
+        await expect.poll(listed, waiting).toEqual([]);
+      }
+      await expect.poll(async () => (await ssh('pgrep -f "sleep 432[3]"')).code, waiting).toBe(1);
+    });
   });
 
   test('a person has twenty sessions and an instance fifty, and not one more, also when all come at once', { timeout }, async () => {
