@@ -73,8 +73,7 @@ export interface Verb<Body = unknown> {
 }
 
 /** With the type that the body has for `begin`. */
-const withBody = <Body extends TObject>(verb: Omit<Verb<Static<Body>>, 'body'> & { body: Body; example: Static<Body> }): Verb =>
-  verb as unknown as Verb;
+const withBody = <Body extends TObject>(verb: Omit<Verb<Static<Body>>, 'body'> & { body: Body; example: Static<Body> }): Verb => verb;
 
 const Strategy = Type.Optional(Type.Unsafe<'stopstart' | 'rolling'>({ type: 'string', enum: ['stopstart', 'rolling'] }));
 
