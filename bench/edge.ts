@@ -3,16 +3,16 @@
  * processor time for each reply of 100 bytes and of 1 MiB, memory for each idle connection, and how much a neighbour's requests suffer when an
  * environment is flooded.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { request, Agent } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../edge/testing/ports.ts';
 import { median } from './harness/platform.ts';
+import { nginxForward, openBench, processorSeconds, residentBytes, type Proxy } from './harness/proxies.ts';
 import { ensurePrograms } from './harness/programs.ts';
 
 const rounds = 3;
@@ -24,85 +24,8 @@ const idleWarmConnections = 500;
 const neighbourSeconds = 8;
 const neighbourPauseMs = 4;
 const floodConnections = 200;
-const clockTicksPerSecond = 100;
 
 const programs = ensurePrograms({ nginx: 'nginx-light', caddy: 'caddy', wrk: 'wrk' });
-const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));
-const children: ChildProcess[] = [];
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
-async function start(port: number, program: string, args: string[]): Promise<ChildProcess> {
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', program === process.execPath ? 'inherit' : 'ignore'],
-    env: { ...process.env, HOME: scratch },
-  });
-  children.push(child);
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const socket = connect(port, '127.0.0.1');
-    const isThere = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isThere) return child;
-    await sleep(50);
-  }
-  throw new Error(`${program} does not listen`);
-}
-
-const nginxSettings = (name: string, http: string) =>
-  `${process.getuid?.() === 0 ? 'user root; ' : ''}daemon off; worker_processes 1; pid ${scratch}/${name}.pid; error_log ${scratch}/${name}.err; events { worker_connections 8192; }
-  http { keepalive_requests 1000000000; client_body_temp_path ${scratch}/${name}-body; proxy_temp_path ${scratch}/${name}-proxy;
-  fastcgi_temp_path ${scratch}/a; uwsgi_temp_path ${scratch}/b; scgi_temp_path ${scratch}/c; ${http} }`;
-
-async function startNginx(name: string, port: number, http: string) {
-  const file = join(scratch, `${name}.conf`);
-  await writeFile(file, nginxSettings(name, http));
-  return start(port, programs.nginx, ['-c', file]);
-}
-
-async function startApp(name: string, port: number) {
-  const body = '0123456789'.repeat(10);
-  await mkdir(join(scratch, 'files'), { recursive: true });
-  await writeFile(join(scratch, 'files', 'large'), Buffer.alloc(1024 ** 2, 'x'));
-  return startNginx(
-    name,
-    port,
-    `access_log off; sendfile on; server { listen 127.0.0.1:${port}; location /large { root ${scratch}/files; } location / { default_type text/plain; return 200 "${body}"; } }`,
-  );
-}
-
-interface Proxy {
-  name: string;
-  port: number;
-  child: ChildProcess;
-}
-
-/** The processor time of the process and its children. */
-function processorSeconds({ pid }: ChildProcess): number {
-  const pids = [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
-  return pids.reduce<number>((sum, each) => {
-    const fields = readFileSync(`/proc/${each}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return sum + (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
-  }, 0);
-}
-
-function residentBytes({ pid }: ChildProcess): number {
-  const pids = [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
-  return pids.reduce<number>(
-    (sum, each) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/smaps_rollup`, 'utf8'))?.[1]) * 1024,
-    0,
-  );
-}
 
 async function load(port: number, host: string, path: string, connections: number, seconds: number) {
   const url = `http://127.0.0.1:${port}${path}`;
@@ -221,53 +144,40 @@ async function flood({ name, port }: Proxy, appPort: number) {
   return flooded / busy;
 }
 
-try {
-  const [appPort = 0, otherPort = 0, nginxPort = 0, caddyPort = 0, edgePort = 0] = await Promise.all(Array.from({ length: 5 }, freePort));
-  await startApp('app', appPort);
-  await startApp('other', otherPort);
-  const forward = (host: string, to: number) =>
-    `upstream ${host} { server 127.0.0.1:${to}; keepalive 256; keepalive_requests 1000000000; }
-    server { listen 127.0.0.1:${nginxPort}; server_name ${host}; location / { proxy_pass http://${host}; proxy_http_version 1.1; proxy_set_header Connection "";
-    proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
-    proxy_set_header X-Client-IP $remote_addr; proxy_set_header X-Request-Id $request_id; add_header X-Request-Id $request_id; } }`;
-  const nginx = await startNginx(
-    'nginx',
-    nginxPort,
-    `access_log ${scratch}/access.log; ${forward('app-0.test', appPort)} ${forward('app-1.test', otherPort)}`,
-  );
-  await writeFile(
-    join(scratch, 'Caddyfile'),
-    `{\n admin off\n auto_https off\n}\n${[appPort, otherPort].map((port, index) => `http://app-${index}.test:${caddyPort} {\n reverse_proxy 127.0.0.1:${port}\n}\n`).join('')}`,
-  );
-  const caddy = await start(caddyPort, programs.caddy, ['run', '--config', join(scratch, 'Caddyfile'), '--adapter', 'caddyfile']);
-  const edgeProgram = join(import.meta.dirname, 'harness', 'edge-process.ts');
-  const edge = await start(edgePort, process.execPath, [
-    edgeProgram,
-    String(edgePort),
-    join(scratch, 'logs'),
-    String(appPort),
-    String(otherPort),
-  ]);
-  const proxies: Proxy[] = [
-    { name: 'nginx', port: nginxPort, child: nginx },
-    { name: 'caddy', port: caddyPort, child: caddy },
-    { name: 'edge', port: edgePort, child: edge },
-  ];
-  for (const proxy of proxies) await idleMemory(proxy);
-  const small = await table('100 bytes', proxies, '/', 32, bounds.smallMax);
-  verdict('100 bytes edge / Caddy', `${small.caddy.toFixed(2)} (at most ${bounds.caddyMax})`, small.caddy <= bounds.caddyMax);
-  await table('1 MiB', proxies, '/large', 8, bounds.largeMax);
-  for (const proxy of proxies) {
-    const ratio = await flood(proxy, appPort);
-    if (proxy.name === 'edge')
-      verdict('a neighbour beside a flood / without', `${ratio.toFixed(2)} (at most ${bounds.neighbourMax})`, ratio <= bounds.neighbourMax);
-  }
-} finally {
-  for (const child of children.toReversed()) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const gone = once(child, 'exit');
-    child.kill('SIGTERM');
-    await gone;
-  }
-  await rm(scratch, { recursive: true });
+await using bench = await openBench(programs.nginx);
+const [appPort = 0, otherPort = 0, nginxPort = 0, caddyPort = 0, edgePort = 0] = await Promise.all(Array.from({ length: 5 }, freePort));
+await bench.startApp('app', appPort);
+await bench.startApp('other', otherPort);
+const forward = (host: string, to: number) => nginxForward(host, to, `127.0.0.1:${nginxPort}`);
+const nginx = await bench.startNginx(
+  'nginx',
+  nginxPort,
+  `access_log ${bench.scratch}/access.log; ${forward('app-0.test', appPort)} ${forward('app-1.test', otherPort)}`,
+);
+await writeFile(
+  join(bench.scratch, 'Caddyfile'),
+  `{\n admin off\n auto_https off\n}\n${[appPort, otherPort].map((port, index) => `http://app-${index}.test:${caddyPort} {\n reverse_proxy 127.0.0.1:${port}\n}\n`).join('')}`,
+);
+const caddy = await bench.start(caddyPort, programs.caddy, ['run', '--config', join(bench.scratch, 'Caddyfile'), '--adapter', 'caddyfile']);
+const edgeProgram = join(import.meta.dirname, 'harness', 'edge-process.ts');
+const edge = await bench.start(edgePort, process.execPath, [
+  edgeProgram,
+  String(edgePort),
+  join(bench.scratch, 'logs'),
+  String(appPort),
+  String(otherPort),
+]);
+const proxies: Proxy[] = [
+  { name: 'nginx', port: nginxPort, child: nginx },
+  { name: 'caddy', port: caddyPort, child: caddy },
+  { name: 'edge', port: edgePort, child: edge },
+];
+for (const proxy of proxies) await idleMemory(proxy);
+const small = await table('100 bytes', proxies, '/', 32, bounds.smallMax);
+verdict('100 bytes edge / Caddy', `${small.caddy.toFixed(2)} (at most ${bounds.caddyMax})`, small.caddy <= bounds.caddyMax);
+await table('1 MiB', proxies, '/large', 8, bounds.largeMax);
+for (const proxy of proxies) {
+  const ratio = await flood(proxy, appPort);
+  if (proxy.name === 'edge')
+    verdict('a neighbour beside a flood / without', `${ratio.toFixed(2)} (at most ${bounds.neighbourMax})`, ratio <= bounds.neighbourMax);
 }

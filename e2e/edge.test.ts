@@ -279,7 +279,7 @@ describe('one edge', () => {
     await using running = await startRunningEdge();
     await using one = await startApplication('one');
     await running.edge.put(environmentWith('shop', 1, [one.instance]));
-    await running.reopen({ listeners: [{ host: '127.0.0.1', port: await freePort() }] });
+    await running.reopen({ listeners: [{ host: '127.0.0.1', port: await freePort(), scheme: 'http' }] });
     expect((await running.get(host)).body).toBe('one');
   });
 });

@@ -1,4 +1,5 @@
 /** The edge without its process: give it a table and sockets, and it serves. */
+import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { standardLimits, type EdgeLimits } from './limits.ts';
@@ -9,6 +10,8 @@ import { ReadingTurns } from './client/reading-turns.ts';
 import type { RequestRecord } from './logs/request-record.ts';
 import type { Table } from './routing/routing.ts';
 import { Serving } from './serve.ts';
+import { openCertificates, type Certificates } from './tls/certificates.ts';
+import { ChallengeAnswers } from './tls/challenges.ts';
 
 export interface EdgeOptions {
   table: Table;
@@ -25,6 +28,15 @@ export interface EdgeOptions {
   /** Where routes of type `proxy` may lead; public addresses, unless told otherwise. */
   mayProxyTo?(address: string): boolean;
   limits?: Partial<EdgeLimits>;
+  /** Absent: it has no certificates, and answers nobody over TLS. */
+  tls?: EdgeTls;
+}
+
+export interface EdgeTls {
+  certificates: Certificates;
+  challenges: ChallengeAnswers;
+  /** Which the keys of session tickets come from. */
+  ticketSecret: Buffer;
 }
 
 export interface Edge {
@@ -32,6 +44,8 @@ export interface Edge {
   server: Server;
   /** The seam for TLS: a connection that somebody else accepted, and what its requests are to be called. */
   accept(socket: Socket, scheme: 'http' | 'https'): void;
+  /** A connection whose client begins with a handshake of TLS. */
+  acceptSecure(socket: Socket): void;
   /** Ends when nothing is outstanding at that instance, or after `secondsMax`; tells how many requests were left. */
   drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
   /** Accepts no more, lets running requests finish, closes connections that wait for none; after `secondsMax` the rest too. */
@@ -50,7 +64,17 @@ const tickMs = 250;
 const lastRequestSeconds = 1;
 const closingLooksMs = 50;
 
-export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, routerName, mayProxyTo, limits: some }: EdgeOptions): Edge {
+export function openEdge({
+  table,
+  onRecord,
+  onWake,
+  onStderr,
+  trustedProxies,
+  routerName,
+  mayProxyTo,
+  limits: some,
+  tls = noTls(),
+}: EdgeOptions): Edge {
   const limits = { ...standardLimits, ...some };
   const readingTurns = new ReadingTurns();
   const serving = new Serving({
@@ -61,11 +85,13 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     onWake,
     onStderr: onStderr ?? (() => {}),
     mayProxyTo: mayProxyTo ?? isPublicAddress,
+    challenges: tls.challenges,
   });
   const clients = new Clients({
     limits,
     readingTurns,
     trustedProxies,
+    tls: { ...tls, securityOf: (host) => table.securityOf(host) },
     serve: (visit) => serving.serve(visit),
     onRecord(visit, record) {
       if (visit.countedFor !== undefined) serving.concurrency.leave(visit.address, visit.countedFor);
@@ -85,6 +111,7 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
   return {
     server,
     accept: (socket, scheme) => clients.accept(socket, scheme),
+    acceptSecure: (socket) => clients.acceptSecure(socket),
     drain: (cluster, instance, secondsMax) => serving.instances.find(cluster, instance)?.drained(secondsMax) ?? Promise.resolve(0),
     outstanding: () => serving.concurrency.requests,
     visits: () => serving.visits.told(),
@@ -105,3 +132,5 @@ export function openEdge({ table, onRecord, onWake, onStderr, trustedProxies, ro
     },
   };
 }
+
+const noTls = (): EdgeTls => ({ certificates: openCertificates(), challenges: new ChallengeAnswers(), ticketSecret: randomBytes(32) });

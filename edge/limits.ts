@@ -5,6 +5,8 @@ export interface EdgeLimits {
   headerLinesMax: number;
   /** From the first byte of a request, or from the start of a connection, to the end of the head. */
   headSeconds: number;
+  /** From the start of a connection to the end of the handshake of TLS. */
+  handshakeSeconds: number;
   /** A body of which nothing arrives for this long is given up. */
   bodyIdleSeconds: number;
   keepAliveSeconds: number;
@@ -43,6 +45,7 @@ export const standardLimits: EdgeLimits = {
   headerBytesMax: 32 * 1024,
   headerLinesMax: 100,
   headSeconds: 15,
+  handshakeSeconds: 10,
   bodyIdleSeconds: 60,
   keepAliveSeconds: 75,
   requestsPerConnectionMax: 100_000,

@@ -10,6 +10,7 @@ const statuses: Record<PageKind, number> = {
   missing: 404,
   'method-not-allowed': 405,
   'too-large': 413,
+  misdirected: 421,
   loop: 508,
   unavailable: 502,
   paused: 503,

@@ -57,6 +57,12 @@ const pages = {
     what: 'What you sent is larger than this site accepts.',
     toDo: 'Send something smaller. If the site is yours, see max_request_size in its configuration.',
   },
+  misdirected: {
+    status: 421,
+    title: 'This connection is for another site',
+    what: 'It was opened for one site, and this request asks for another.',
+    toDo: 'Load the page again. If a program sent it, let it open a connection for each host.',
+  },
   loop: {
     status: 508,
     title: 'This address leads in a circle',

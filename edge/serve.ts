@@ -25,6 +25,7 @@ import { answerFromFiles, locationOf, type FileAnswer } from './files/static-fil
 import type { EdgeEnvironment, Location, Route, Upstream } from './routing/table.ts';
 import { Turns, type Shares } from './client/turns.ts';
 import type { Visit } from './client/visit.ts';
+import type { ChallengeAnswers } from './tls/challenges.ts';
 
 export interface ServeOptions {
   table: Table;
@@ -35,6 +36,7 @@ export interface ServeOptions {
   onStderr(cluster: string, instance: string, text: string): void;
   /** Whether a route of type `proxy` may lead to this address. */
   mayProxyTo(address: string): boolean;
+  challenges: ChallengeAnswers;
 }
 
 const requestShares: Shares = { alone: 16, amongOthers: 4 };
@@ -75,6 +77,9 @@ export class Serving {
   serve(visit: Visit) {
     // OPTIONS * asks about the server as a whole, which has nothing to say.
     if (visit.path === '*') return this.#answer(visit, { status: 204, headers: [], body: undefined });
+    const proof = this.#options.challenges.answer(visit);
+    if (proof) return this.#answer(visit, proof);
+    if (isMisdirected(visit)) return this.#show(visit, 'misdirected');
     const cluster = this.#options.table.find(visit.scheme, visit.host, visit.path)?.environment.cluster;
     if (cluster === undefined) return this.#show(visit, 'missing');
     if (!this.concurrency.enter(visit.address, cluster)) return this.#show(visit, 'too-busy');
@@ -220,6 +225,9 @@ export class Serving {
     sendReply(visit, reply, edgeHeaders(visit, visit.environment, this.#options.routerName), this.#options.limits.idleSeconds);
   }
 }
+
+/** Who has named one host in the handshake may not ask for another: it was not that one's certificate, and not its rules, that let it in. */
+const isMisdirected = ({ connection: { security }, host }: Visit) => security?.serverName !== undefined && security.serverName !== host;
 
 interface UpstreamPlace {
   environment: EdgeEnvironment;

@@ -127,7 +127,7 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
         folder: join(data, 'edge'),
         logs: logsFolder(config),
         volumes: volumes.folder,
-        listeners: [{ host, port: config.edge.port }],
+        listeners: [{ host, port: config.edge.port, scheme: 'http' }],
         processes: config.edge.processes,
         trustedProxies,
         routerName: config.region.id,

@@ -1,13 +1,33 @@
-/** The edge as one process, for benches: the table of one installation with two environments, and its access log; no control socket. */
-import { mkdirSync } from 'node:fs';
+/**
+ * The edge as one process, for benches: the table of one installation with two environments, and its access log; no control socket. With `BENCH_TLS`, a port
+ * and the files of a certificate and of its key, it listens for TLS there too.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { randomBytes } from 'node:crypto';
 
 import { openEdge } from '../../edge/edge.ts';
 import { openEnvironmentLogs } from '../../edge/logs/environment-logs.ts';
 import { openTable } from '../../edge/routing/routing.ts';
 import { openAppsByCluster } from '../../edge/routing/served-apps.ts';
-import type { EdgeEnvironment } from '../../edge/routing/table.ts';
+import type { EdgeEnvironment, Route } from '../../edge/routing/table.ts';
+import { openCertificates } from '../../edge/tls/certificates.ts';
+import { ChallengeAnswers } from '../../edge/tls/challenges.ts';
 
 const [port = '', logs = '', ...upstreams] = process.argv.slice(2);
+
+const route = (host: string, scheme: Route['scheme']): Route => ({
+  type: 'upstream',
+  upstream: 'app',
+  cache: { enabled: true, default_ttl: 0, cookies: ['*'], headers: ['Accept', 'Accept-Language'] },
+  sticky: false,
+  original_url: `${scheme}://{default}/`,
+  scheme,
+  host,
+  path: '/',
+  redirects: { expires: '-1s', paths: {} },
+  strict_transport_security: { enabled: false, include_subdomains: false, preload: false },
+});
 
 const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
   cluster: host.replaceAll('.', '-'),
@@ -16,20 +36,7 @@ const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
   deployment: 'first',
   restrict_robots: true,
   http_access: { is_enabled: true, addresses: [], basic_auth: {} },
-  routes: [
-    {
-      type: 'upstream',
-      upstream: 'app',
-      cache: { enabled: true, default_ttl: 0, cookies: ['*'], headers: ['Accept', 'Accept-Language'] },
-      sticky: false,
-      original_url: 'http://{default}/',
-      scheme: 'http',
-      host,
-      path: '/',
-      redirects: { expires: '-1s', paths: {} },
-      strict_transport_security: { enabled: false, include_subdomains: false, preload: false },
-    },
-  ],
+  routes: [route(host, 'http'), route(host, 'https')],
   upstreams: {
     app: {
       protocol: 'http',
@@ -57,13 +64,21 @@ const table = openTable();
 upstreams.forEach((upstream, index) => table.put(environment(`app-${index}.test`, Number(upstream))));
 mkdirSync(logs, { recursive: true });
 const environmentLogs = openEnvironmentLogs(logs, openAppsByCluster(table), () => {});
+const [securePort = '', certificateFile = '', keyFile = ''] = (process.env.BENCH_TLS ?? '').split(',');
+const certificates = openCertificates();
 const edge = openEdge({
   table,
   onRecord: (record) => environmentLogs.write(record),
   onWake: () => {},
   trustedProxies: [],
   routerName: 'bench',
+  tls: { certificates, challenges: new ChallengeAnswers(), ticketSecret: randomBytes(32) },
   limits: { connectionsPerAddressMax: 20_000, requestsPerAddressMax: 20_000 },
 });
 edge.server.listen(Number(port), '127.0.0.1');
+if (securePort !== '') {
+  const [certificate, key] = [readFileSync(certificateFile, 'utf8'), readFileSync(keyFile, 'utf8')];
+  certificates.put({ id: 'bench', version: 1, names: ['app-0.test'], certificate, chain: [], key, is_default: true });
+  createServer({ allowHalfOpen: true, noDelay: true }, (socket) => edge.acceptSecure(socket)).listen(Number(securePort), '127.0.0.1');
+}
 process.once('SIGTERM', () => process.exit());

@@ -3,43 +3,30 @@
  * ends when the client is silent for too long, says what is not HTTP, or asked for it.
  */
 import type { Socket } from 'node:net';
-import type { ClientIdentity, Peer, TrustedProxies } from './client-identity.ts';
+import type { Acceptor, Occupant } from './acceptor.ts';
+import type { ClientIdentity, Peer } from './client-identity.ts';
 import { crowdedReply, endWith } from './connection-places.ts';
 import { Incoming, type IncomingUser } from './incoming.ts';
-import type { EdgeLimits } from '../limits.ts';
 import { Outgoing } from './outgoing.ts';
-import type { ReadingTurns } from './reading-turns.ts';
 import { refusalReply, refusalStatus, type Refusal } from './refusals.ts';
 import { passableUpgrade, readHead } from './request-head.ts';
 import type { RequestHead } from './request-parser.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
-import { Visit, type VisitConnection } from './visit.ts';
-
-/** Whoever accepted a connection: it serves what is asked there, and hears what becomes of it. */
-export interface Acceptor {
-  readonly limits: EdgeLimits;
-  readonly readingTurns: ReadingTurns;
-  readonly proxies: TrustedProxies;
-  /** No connection stays open after the reply that is under way. */
-  readonly isClosing: boolean;
-  /** The first request on it has arrived. */
-  onAsked(connection: ClientConnection): void;
-  serve(visit: Visit): void;
-  onVisitOver(visit: Visit, record: RequestRecord): void;
-  onClosed(connection: ClientConnection): void;
-}
+import { Http1Visit, type Http1Connection } from './http1-visit.ts';
+import type { ConnectionSecurity, Visit } from './visit.ts';
 
 /** Requests that were sent ahead; past this the socket is not read until some are answered. */
 const sentAheadMax = 16;
 /** After the last reply to a client that still sends: a close that comes at once would take the reply away from it. */
 const lingerSeconds = 2;
 
-export class ClientConnection implements Peer, VisitConnection {
+export class ClientConnection implements Peer, Http1Connection, Occupant {
   readonly socket: Socket;
   readonly out: Outgoing;
   readonly peer: string;
   readonly scheme: 'http' | 'https';
   readonly isTrusted: boolean;
+  readonly security: ConnectionSecurity | undefined;
   readonly #acceptor: Acceptor;
   readonly #incoming: Incoming;
   /** Requests that have arrived and are not over. The first one is being answered. */
@@ -55,10 +42,11 @@ export class ClientConnection implements Peer, VisitConnection {
   #requests = 0;
   #isLingering = false;
 
-  constructor(acceptor: Acceptor, socket: Socket, scheme: 'http' | 'https') {
+  constructor(acceptor: Acceptor, socket: Socket, scheme: 'http' | 'https', security?: ConnectionSecurity) {
     this.#acceptor = acceptor;
     this.socket = socket;
     this.scheme = scheme;
+    this.security = security;
     this.peer = socket.remoteAddress ?? '';
     this.isTrusted = acceptor.proxies.has(this.peer);
     this.#deadline = performance.now() + acceptor.limits.headSeconds * 1000;
@@ -171,7 +159,7 @@ export class ClientConnection implements Peer, VisitConnection {
     if (this.#requests++ === 0) this.#acceptor.onAsked(this);
     const isSole = this.#visits.length === 0;
     const upgrade = request.wantsUpgrade && isSole && request.method === 'GET' ? passableUpgrade(head) : undefined;
-    const visit = new Visit(this, request, head, upgrade);
+    const visit = new Http1Visit(this, request, head, upgrade);
     this.#visits.push(visit);
     this.#arriving = visit;
     if (upgrade !== undefined) this.#onEnd([]);

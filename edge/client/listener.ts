@@ -4,18 +4,23 @@
  */
 import type { Socket } from 'node:net';
 import { countedAs } from './addresses.ts';
-import { ClientConnection, type Acceptor } from './client-connection.ts';
+import type { Acceptor, Occupant } from './acceptor.ts';
+import { ClientConnection } from './client-connection.ts';
 import { TrustedProxies } from './client-identity.ts';
 import { ConnectionPlaces, crowdedReply, endWith } from './connection-places.ts';
 import type { EdgeLimits } from '../limits.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
 import type { Visit } from './visit.ts';
+import { Http2Connection } from './http2-connection.ts';
+import { Handshakes, type HandshakesOptions, type SecureClient } from '../tls/handshakes.ts';
+import { SecureArrival } from '../tls/secure-arrival.ts';
 
 export interface ClientsOptions {
   limits: EdgeLimits;
   readingTurns: ReadingTurns;
   trustedProxies: readonly string[];
+  tls: HandshakesOptions;
   serve(visit: Visit): void;
   onRecord(visit: Visit, record: RequestRecord): void;
 }
@@ -25,14 +30,16 @@ export class Clients implements Acceptor {
   readonly readingTurns: ReadingTurns;
   readonly proxies: TrustedProxies;
   isClosing = false;
+  readonly #handshakes: Handshakes;
   readonly #options: ClientsOptions;
-  readonly #connections: ConnectionPlaces<ClientConnection>;
+  readonly #connections: ConnectionPlaces<Occupant>;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
     this.limits = options.limits;
     this.readingTurns = options.readingTurns;
     this.proxies = new TrustedProxies(options.trustedProxies);
+    this.#handshakes = new Handshakes(options.tls);
     this.#connections = new ConnectionPlaces(options.limits, (connection) => connection.giveWay());
   }
 
@@ -44,19 +51,40 @@ export class Clients implements Acceptor {
     const peer = socket.remoteAddress;
     // The client left before it was accepted.
     if (peer === undefined) return void socket.destroy();
-    const counted = countedAs(peer);
-    const crowded = this.#connections.makeRoom(counted, !this.proxies.has(peer));
+    const crowded = this.#connections.makeRoom(countedAs(peer), !this.proxies.has(peer));
     if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
-    const connection = new ClientConnection(this, socket, scheme);
-    if (!connection.isTrusted) connection.belongTo(`address ${counted}`);
-    this.#connections.take(connection, counted);
+    this.#welcome(new ClientConnection(this, socket, scheme), peer);
   }
 
-  onAsked(connection: ClientConnection) {
+  /** A connection that is to be encrypted has its place from the beginning: handshakes are what most is asked of the edge for. */
+  acceptSecure(socket: Socket) {
+    const peer = socket.remoteAddress;
+    if (peer === undefined || this.#connections.makeRoom(countedAs(peer), !this.proxies.has(peer)) !== undefined)
+      return void socket.destroy();
+    const arrival = new SecureArrival(socket, this.limits.handshakeSeconds, () => this.#connections.giveUp(arrival));
+    this.#connections.take(arrival, countedAs(peer));
+    this.#handshakes.begin(socket, countedAs(peer), (client) => {
+      this.#connections.giveUp(arrival);
+      this.#greet(client, peer);
+    });
+  }
+
+  #greet({ socket, protocol, serverName, certificate }: SecureClient, peer: string) {
+    const security = { serverName, certificate };
+    if (protocol === 'h2') this.#connections.take(new Http2Connection(this, socket, security), countedAs(peer));
+    else this.#welcome(new ClientConnection(this, socket, 'https', security), peer);
+  }
+
+  #welcome(connection: ClientConnection, peer: string) {
+    if (!connection.isTrusted) connection.belongTo(`address ${countedAs(peer)}`);
+    this.#connections.take(connection, countedAs(peer));
+  }
+
+  onAsked(connection: Occupant) {
     this.#connections.keep(connection);
   }
 
-  onClosed(connection: ClientConnection) {
+  onClosed(connection: Occupant) {
     this.#connections.giveUp(connection);
   }
 

@@ -59,9 +59,8 @@ export class SocketReading {
   }
 }
 
-/** A socket of TLS has a handle of its own, which would take more care than it saves time. */
+/** That of TLS is used like that of a plain socket. */
 export function readingHandleOf(socket: Socket): ReadingHandle | undefined {
-  if ('encrypted' in socket) return undefined;
   const { _handle: handle } = socket as Socket & { _handle?: Partial<ReadingHandle> | null };
   return handle?.isStreamBase && handle.readStart && handle.readStop ? (handle as ReadingHandle) : undefined;
 }

@@ -1,16 +1,15 @@
 /**
- * One request and its reply, from the head that arrived to the record of how it went. It knows how to be answered on its connection, in turn,
- * with the framing that the client understands; what it is answered is decided elsewhere.
+ * One request and its reply, from the head that arrived to the record of how it went. What it is answered is decided elsewhere; how the answer is written
+ * depends on what the client speaks (http1-visit.ts, http2-visit.ts).
  */
-import { STATUS_CODES } from 'node:http';
 import type { ClientIdentity } from './client-identity.ts';
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange.ts';
-import type { Outgoing } from './outgoing.ts';
 import { RequestBody } from './request-body.ts';
 import { headersByName, type ReadHead } from './request-head.ts';
 import type { RequestHead } from './request-parser.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
+import type { ClientCertificate } from '../tls/handshakes.ts';
 import type { EdgeEnvironment, Route } from '../routing/table.ts';
 
 /** - none: 204, 304, HEAD. - length: as many bytes as told. - stream: until it ends. */
@@ -24,13 +23,20 @@ export interface Attendant {
   onTick?(now: number): void;
 }
 
-/** What a visit, and whoever works on it, may do with the connection that it came on. */
+/** What is known of a client that came over TLS. */
+export interface ConnectionSecurity {
+  /** The host that it asked for in the handshake; lower case. Undefined: it named none. */
+  serverName: string | undefined;
+  /** Undefined: the host asks for none. */
+  certificate: ClientCertificate | undefined;
+}
+
+/** What a visit, and whoever works on it, may do with what it came on: a connection, or the part of one that is its own. */
 export interface VisitConnection {
   readonly socket: Socket;
-  readonly out: Outgoing;
   readonly isTrusted: boolean;
-  /** Whether another request may follow this one. */
-  readonly staysOpen: boolean;
+  /** Undefined: it is not encrypted, or was decrypted by somebody else. */
+  readonly security: ConnectionSecurity | undefined;
   identify(headers: readonly string[]): ClientIdentity;
   /** Whose share reading from it takes of: an environment, or the client's address. */
   belongTo(owner: string): void;
@@ -48,7 +54,7 @@ export interface VisitConnection {
 
 const clientLeft = 499;
 
-export class Visit implements Exchange {
+export abstract class Visit implements Exchange {
   readonly connection: VisitConnection;
   readonly method: string;
   readonly scheme: 'http' | 'https';
@@ -86,8 +92,6 @@ export class Visit implements Exchange {
   status = 0;
   isStarted = false;
   isOver = false;
-  #bytesBefore: number;
-  #isChunkedReply = false;
   #headers: Record<string, string | undefined> | undefined;
 
   constructor(connection: VisitConnection, request: RequestHead, head: ReadHead, upgrade: string | undefined) {
@@ -108,7 +112,6 @@ export class Visit implements Exchange {
     this.keepAlive = request.keepAlive;
     this.upgrade = upgrade;
     this.body = new RequestBody(head.contentLength, head.isChunked);
-    this.#bytesBefore = connection.out.bytes;
   }
 
   get headers(): Readonly<Record<string, string | undefined>> {
@@ -116,50 +119,34 @@ export class Visit implements Exchange {
   }
 
   /** Sends an interim reply, such as 103. */
-  inform(status: number, lines: string) {
-    if (this.minor === 1 && this.status === 0)
-      this.connection.out.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`);
-  }
+  abstract inform(status: number, lines: string): void;
 
   /** `lines` are whole headers, each with its end, without those that frame the body. */
   begin(status: number, reason: string, lines: string, body: ReplyBody): void {
     this.status = status;
-    // The rest of a body that nobody reads would be taken for the next request; and the parser reads no request after one that asked for another protocol.
-    if (!this.body.isWhole || !this.connection.staysOpen || this.upgrade !== undefined) this.keepAlive = false;
-    const framing = this.#frame(body);
-    const connection = this.keepAlive ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';
-    this.connection.out.write(`HTTP/1.1 ${status} ${reason}\r\n${lines}${framing}${connection}\r\n`);
+    this.writeHead(status, reason, lines, body);
   }
 
-  /** From here on both sides send what they want. */
+  /** From here on both sides say what they want. */
   beginTunnel(lines: string) {
     this.status = 101;
-    this.connection.out.write(`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`);
-  }
-
-  #frame(body: ReplyBody): string {
-    if (body.kind === 'length') return `Content-Length: ${body.length}\r\n`;
-    if (body.kind === 'none') return body.length === undefined ? '' : `Content-Length: ${body.length}\r\n`;
-    if (this.minor === 1) {
-      this.#isChunkedReply = true;
-      return 'Transfer-Encoding: chunked\r\n';
-    }
-    this.keepAlive = false;
-    return '';
+    this.writeTunnelHead(lines);
   }
 
   /** A string is Latin-1. False: wait for `onClientRoom`. `lent` is given back when the piece that is part of it has been sent. */
-  write(piece: Buffer | string, lent?: Buffer): boolean {
-    const { out } = this.connection;
-    if (this.#isChunkedReply) out.write(`${piece.length.toString(16)}\r\n`);
-    const hasRoom = lent && typeof piece !== 'string' ? out.writeLent(piece, lent) : out.write(piece);
-    return this.#isChunkedReply ? out.write('\r\n') : hasRoom;
-  }
+  abstract write(piece: Buffer | string, lent?: Buffer): boolean;
 
+  /** `trailers` are whole lines. */
   end(trailers = '') {
-    if (this.#isChunkedReply) this.connection.out.write(`0\r\n${trailers}\r\n`);
+    this.writeEnd(trailers);
     this.#close(false);
   }
+
+  protected abstract writeHead(status: number, reason: string, lines: string, body: ReplyBody): void;
+  protected abstract writeTunnelHead(lines: string): void;
+  protected abstract writeEnd(trailers: string): void;
+  /** Of the reply, so far. */
+  protected abstract get bytesOut(): number;
 
   /** The reply cannot be finished; the client must see that it is not whole. */
   breakOff(note: string) {
@@ -201,7 +188,7 @@ export class Visit implements Exchange {
       query: this.query,
       status: this.status,
       bytes_in: this.body.bytes,
-      bytes_out: this.connection.out.bytes - this.#bytesBefore,
+      bytes_out: this.bytesOut,
       held_ms: this.heldMs,
       connect_ms: this.connectMs,
       first_byte_ms: this.firstByteMs,

@@ -57,9 +57,8 @@ export function writeNow(socket: Socket, text: string, onLater: (sent: Promise<v
   return true;
 }
 
-/** A socket of TLS has a handle of its own, which would take more care than it saves time. */
+/** That of TLS is used like that of a plain socket. */
 function handleOf(socket: Socket): Handle | undefined {
-  if ('encrypted' in socket) return undefined;
   const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
   return handle?.writeLatin1String ? (handle as Handle) : undefined;
 }

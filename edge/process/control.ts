@@ -6,6 +6,11 @@
  *   DELETE /environments/<cluster>           → {"changed": true}
  *   POST   /environments/keep                {"clusters": […]}: the others are removed → {"removed": […]}
  *   POST   /environments/<cluster>/drain     {"instance": …, "seconds_max": …} → {"remaining": 0}
+ *   GET    /certificates                     {"<id>": <version>, …}; keys are told to nobody
+ *   PUT    /certificates/<id>                an EdgeCertificate → {"changed": true}
+ *   DELETE /certificates/<id>                → {"changed": true}
+ *   POST   /certificates/keep                {"ids": […]}: the others are removed → {"removed": […]}
+ *   PUT    /challenges                       Challenges: all that are open now
  *   GET    /visits                           LastVisits
  *   GET    /events                           lines of JSON, for as long as one listens: see EdgeEvent
  *   GET    /records                          lines of JSON, a request each: see RecordLine
@@ -27,6 +32,10 @@ import { fields, list, number, parserOf, Refused, text, textLike } from '../rout
 import type { Listener } from './settings.ts';
 import type { Streams } from './streams.ts';
 import { HandingOver, type TableKeeper } from '../routing/table-keeper.ts';
+import { isCertificateId, parseCertificate } from '../tls/certificate.ts';
+import { flawOf } from '../tls/certificates.ts';
+import type { CertificateKeeper } from '../tls/certificate-keeper.ts';
+import { parseChallenges } from '../tls/challenges.ts';
 
 export interface EdgeStatus {
   /** As in the settings. */
@@ -57,6 +66,7 @@ export interface Program {
 export interface ControlOperations {
   keeper: TableKeeper;
   versions(): Record<string, number>;
+  certificates: CertificateKeeper;
   drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
   visits(): Promise<LastVisits>;
   status(): Promise<EdgeStatus>;
@@ -81,11 +91,13 @@ const path = textLike(/^\/[^\0\n]*$/, 4096, 'a path that begins with a slash');
 const word = text(256);
 const seconds = number(0, waitSecondsMax);
 const parseKeep = parserOf(fields<{ clusters: string[] }>({ clusters: list(word, clustersMax) }), 'The body');
+const parseKeepCertificates = parserOf(fields<{ ids: string[] }>({ ids: list(word, clustersMax) }), 'The body');
 const parseDrain = parserOf(fields<{ instance: string; seconds_max: number }>({ instance: word, seconds_max: seconds }), 'The body');
 const parseStop = parserOf(fields<{ seconds_max: number }>({ seconds_max: seconds }), 'The body');
 const parseProgram = parserOf(fields<Program>({ node: path, main: path, settings: path }), 'The body');
 
-type Handler = (operations: ControlOperations, request: IncomingMessage, cluster: string) => unknown;
+/** `name` is that of the path: of an environment or of a certificate. */
+type Handler = (operations: ControlOperations, request: IncomingMessage, name: string) => unknown;
 
 const handlers: [method: string, path: RegExp, handle: Handler][] = [
   ['GET', /^\/environments$/, ({ versions }) => versions()],
@@ -97,6 +109,17 @@ const handlers: [method: string, path: RegExp, handle: Handler][] = [
   ['PUT', /^\/environments\/([^/]+)$/, putEnvironment],
   ['DELETE', /^\/environments\/([^/]+)$/, async ({ keeper }, _, cluster) => ({ changed: await keeper.remove(cluster) })],
   ['POST', /^\/environments\/([^/]+)\/drain$/, drainInstance],
+  ['GET', /^\/certificates$/, ({ certificates }) => certificates.versions()],
+  [
+    'POST',
+    /^\/certificates\/keep$/,
+    async ({ certificates }, request) => ({
+      removed: await certificates.keepOnly(new Set(parseKeepCertificates(await bodyOf(request)).ids)),
+    }),
+  ],
+  ['PUT', /^\/certificates\/([^/]+)$/, putCertificate],
+  ['DELETE', /^\/certificates\/([^/]+)$/, async ({ certificates }, _, id) => ({ changed: await certificates.remove(id) })],
+  ['PUT', /^\/challenges$/, async ({ certificates }, request) => certificates.challenge(parseChallenges(await bodyOf(request)))],
   ['GET', /^\/visits$/, ({ visits }) => visits()],
   ['GET', /^\/status$/, ({ status }) => status()],
   ['POST', /^\/upgrade$/, async ({ upgrade }, request) => ({ pid: await upgrade(parseProgram(await bodyOf(request))) })],
@@ -107,6 +130,14 @@ async function putEnvironment({ keeper }: ControlOperations, request: IncomingMe
   const environment = parseEnvironment(await bodyOf(request));
   if (environment.cluster !== cluster) throw new Refused({ cluster: 'is not the one of the address' });
   return { changed: await keeper.put(environment) };
+}
+
+async function putCertificate({ certificates }: ControlOperations, request: IncomingMessage, id: string) {
+  const certificate = parseCertificate(await bodyOf(request));
+  if (certificate.id !== id) throw new Refused({ id: 'is not the one of the address' });
+  const flaw = flawOf(certificate);
+  if (flaw !== undefined) throw new Refused({ certificate: `cannot be used: ${flaw}` });
+  return { changed: await certificates.put(certificate) };
 }
 
 async function drainInstance({ drain }: ControlOperations, request: IncomingMessage, cluster: string) {
@@ -152,9 +183,10 @@ async function answer(operations: ControlOperations, request: IncomingMessage, r
   try {
     const found = handlers.find(([method, itsPath]) => method === request.method && itsPath.test(address));
     if (!found) return reply(response, 404, { error: 'There is no such operation.' });
-    const cluster = found[1].exec(address)?.[1] ?? '';
-    if (cluster !== '' && !isCluster(cluster)) throw new Refused({ cluster: 'is not the name of an environment' });
-    return reply(response, 200, (await found[2](operations, request, cluster)) ?? {});
+    const name = found[1].exec(address)?.[1] ?? '';
+    const isName = address.startsWith('/certificates/') ? isCertificateId : isCluster;
+    if (name !== '' && !isName(name)) throw new Refused({ address: 'is of nothing that could be here' });
+    return reply(response, 200, (await found[2](operations, request, name)) ?? {});
   } catch (error) {
     if (error instanceof Refused) return reply(response, 400, { error: error.message, fields: error.fields });
     if (error instanceof HandingOver) return reply(response, 503, { error: error.message });

@@ -9,10 +9,14 @@ import { boundLog } from './log-file.ts';
 import { openChannel, type Asks, type Channel, type Tellings } from './messages.ts';
 import { startProcesses } from './processes.ts';
 import { openTable } from '../routing/routing.ts';
-import { controlSocketOf, drainSecondsMax, readSettings, tableFolderOf } from './settings.ts';
+import { certificateFolderOf, controlSocketOf, drainSecondsMax, readSettings, tableFolderOf } from './settings.ts';
 import { openStreams } from './streams.ts';
 import { openTableFolder } from '../routing/table-folder.ts';
 import { openTableKeeper } from '../routing/table-keeper.ts';
+import { openCertificateFolder } from '../tls/certificate-folder.ts';
+import { openCertificateKeeper } from '../tls/certificate-keeper.ts';
+import { openCertificates } from '../tls/certificates.ts';
+import { keyFor } from '../tls/edge-secret.ts';
 import { announceMainProcess, announceStop, renewGuard, startSuccessor, type Relay, type Successor } from './upgrade.ts';
 import { openWakes } from '../routing/wakes.ts';
 
@@ -23,6 +27,16 @@ boundLog(settings.folder);
 
 const tableFolder = openTableFolder(tableFolderOf(settings.folder));
 const table = openTable();
+const certificates = openCertificates();
+const certificateKeeper = openCertificateKeeper(
+  certificates,
+  openCertificateFolder(certificateFolderOf(settings.folder), keyFor('certificates at rest')),
+  {
+    put: (some) => processes.askAll('put_certificates', { certificates: some }).then(() => undefined),
+    remove: (ids) => processes.askAll('remove_certificates', { ids }).then(() => undefined),
+    challenge: (open) => processes.askAll('challenge', open).then(() => undefined),
+  },
+);
 let predecessor: Channel | undefined;
 let successor: Successor | undefined;
 
@@ -40,7 +54,12 @@ const wakes = openWakes(table, (cluster) => {
   void events.send(lineOfWake(cluster));
 });
 
-const processes = startProcesses(settingsFile, settings, () => table.environments(), {
+const known = {
+  environments: () => table.environments(),
+  certificates: () => certificates.all(),
+  challenges: () => certificateKeeper.challenges,
+};
+const processes = startProcesses(settingsFile, settings, known, {
   wake: (cluster) => wakes.ask(cluster),
   async records(lines) {
     await (successor ? successor.channel.ask('records', { lines }) : records.send(lines));
@@ -55,6 +74,7 @@ const processes = startProcesses(settingsFile, settings, () => table.environment
 /** The table is loaded while the processes start. */
 const loaded = tableFolder.load();
 for (const environment of loaded.environments) table.put(environment);
+certificateKeeper.load();
 for (const file of loaded.setAside) console.error(`edge: ${file} of the table could not be read and was set aside`);
 
 /** Asks our processes, and those of the version before that still finish requests. */
@@ -94,6 +114,7 @@ const keeper = openTableKeeper(table, tableFolder, {
 const control = await openControl(controlSocketOf(settings.folder), {
   keeper,
   versions: () => table.versions(),
+  certificates: certificateKeeper,
   drain: (cluster, instance, secondsMax) => relay.drain({ cluster, instance, seconds_max: secondsMax }),
   visits: () => relay.visits({}),
   status,
@@ -128,7 +149,7 @@ function upgrade(program: Program): Promise<number> {
 
 async function makePlace(program: Program): Promise<number> {
   try {
-    const taken = await startSuccessor(program, settings, keeper, relay);
+    const taken = await startSuccessor(program, settings, { table: keeper, certificates: certificateKeeper }, relay);
     successor = taken;
     for (const cluster of wakes.pending()) taken.channel.tell('wake', { cluster });
     void taken.ended.then(endWithSuccessor);
@@ -164,6 +185,7 @@ function becomeMain() {
 async function takeOverFrom(before: Channel) {
   const { changed } = await before.ask('take_over', {});
   await keeper.reload(changed);
+  await certificateKeeper.reload();
   predecessor = before;
   process.once('disconnect', () => {
     predecessor = undefined;

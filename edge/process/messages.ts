@@ -5,11 +5,17 @@
 import type { EventEmitter } from 'node:events';
 import type { LastVisits } from '../routing/last-visits.ts';
 import type { EdgeEnvironment } from '../routing/table.ts';
+import type { EdgeCertificate } from '../tls/certificate.ts';
+import type { Challenges } from '../tls/challenges.ts';
 
 /** To a process that serves; the predecessor takes them too, and passes them on to its own. */
 export interface Asks {
   put: { ask: { environments: EdgeEnvironment[] }; answer: undefined };
   remove: { ask: { clusters: string[] }; answer: undefined };
+  put_certificates: { ask: { certificates: EdgeCertificate[] }; answer: undefined };
+  remove_certificates: { ask: { ids: string[] }; answer: undefined };
+  /** All that are open. */
+  challenge: { ask: Challenges; answer: undefined };
   /** How many requests were left at the instance. */
   drain: { ask: { cluster: string; instance: string; seconds_max: number }; answer: number };
   status: { ask: object; answer: ProcessStatus };

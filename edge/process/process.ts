@@ -10,6 +10,9 @@ import { openRecords } from '../logs/records.ts';
 import { openTable } from '../routing/routing.ts';
 import { openAppsByCluster } from '../routing/served-apps.ts';
 import { drainSecondsMax, firstDescriptor, readSettings, tableFolderOf } from './settings.ts';
+import { openCertificates } from '../tls/certificates.ts';
+import { ChallengeAnswers } from '../tls/challenges.ts';
+import { keyFor } from '../tls/edge-secret.ts';
 import { openTableFolder } from '../routing/table-folder.ts';
 
 const backlog = 4096;
@@ -19,12 +22,15 @@ const followMilliseconds = 500;
 
 const settings = readSettings(process.argv[2] ?? '');
 const table = openTable();
+const certificates = openCertificates();
+const challenges = new ChallengeAnswers();
 const logs = openEnvironmentLogs(settings.logs, openAppsByCluster(table), (file) => channel.tell('log_full', { file }));
 const records = openRecords((lines) => channel.ask('records', { lines }));
 const edge = openEdge({
   table,
   trustedProxies: settings.trusted_proxies,
   routerName: settings.router_name,
+  tls: { certificates, challenges, ticketSecret: keyFor('session tickets') },
   onRecord(record) {
     records.push(record);
     logs.write(record);
@@ -38,7 +44,8 @@ const ports = settings.listeners.map(({ scheme }) =>
   createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     connections++;
     socket.once('close', () => connections--);
-    edge.accept(socket, scheme);
+    if (scheme === 'https') edge.acceptSecure(socket);
+    else edge.accept(socket, 'http');
   }),
 );
 
@@ -71,6 +78,15 @@ const channel = openChannel(
     },
     remove({ clusters }) {
       for (const cluster of clusters) table.remove(cluster);
+    },
+    put_certificates({ certificates: some }) {
+      for (const certificate of some) certificates.put(certificate);
+    },
+    remove_certificates({ ids }) {
+      for (const id of ids) certificates.remove(id);
+    },
+    challenge(open) {
+      challenges.replace(open);
     },
     drain: ({ cluster, instance, seconds_max }) => edge.drain(cluster, instance, seconds_max),
     status: () => ({

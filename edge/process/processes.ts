@@ -10,6 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NoAnswer, openChannel, type Asks, type Channel, type ProcessStatus, type Tellings } from './messages.ts';
 import { firstDescriptor, type EdgeSettings } from './settings.ts';
 import type { EdgeEnvironment } from '../routing/table.ts';
+import type { EdgeCertificate } from '../tls/certificate.ts';
+import type { Challenges } from '../tls/challenges.ts';
 
 export interface Processes {
   /** The answers of all processes that are there, also of those that only finish requests. One that ends meanwhile gives none. */
@@ -26,6 +28,13 @@ export interface Processes {
   readonly restarts: number;
 }
 
+/** What a process has before it listens. */
+export interface Known {
+  environments(): Iterable<EdgeEnvironment>;
+  certificates(): Iterable<EdgeCertificate>;
+  challenges(): Challenges;
+}
+
 export interface ProcessEvents {
   wake(cluster: string): void;
   records(lines: string): Promise<void>;
@@ -34,7 +43,7 @@ export interface ProcessEvents {
 }
 
 const program = join(import.meta.dirname, 'process.ts');
-const environmentsPerMessage = 500;
+const perMessage = 500;
 const aliveEverySeconds = 5;
 /** A process that still loads the program on a small or busy machine does not hang; if it were killed, the next one would have to load it again. */
 const startSecondsMax = 120;
@@ -54,12 +63,7 @@ interface Serving {
   ended: Promise<unknown>;
 }
 
-export function startProcesses(
-  settingsFile: string,
-  settings: EdgeSettings,
-  environments: () => Iterable<EdgeEnvironment>,
-  events: ProcessEvents,
-): Processes {
+export function startProcesses(settingsFile: string, settings: EdgeSettings, known: Known, events: ProcessEvents): Processes {
   const all = new Set<Serving>();
   let isListening = false;
   let isFinishing = false;
@@ -103,12 +107,12 @@ export function startProcesses(
   const bringUp = async (serving: Serving) => {
     const { child, channel } = serving;
     await once(child, 'spawn');
-    const table = [...environments()];
-    const parts = Array.from({ length: Math.ceil(table.length / environmentsPerMessage) }, (_, part) =>
-      table.slice(part * environmentsPerMessage, (part + 1) * environmentsPerMessage),
-    );
     channel.tell('records_wanted', { wanted: areRecordsWanted });
-    await Promise.all(parts.map((part) => channel.ask('put', { environments: part }, startSecondsMax)));
+    await Promise.all([
+      ...inParts(known.environments()).map((environments) => channel.ask('put', { environments }, startSecondsMax)),
+      ...inParts(known.certificates()).map((certificates) => channel.ask('put_certificates', { certificates }, startSecondsMax)),
+      channel.ask('challenge', known.challenges(), startSecondsMax),
+    ]);
     await channel.ask('status', {}, startSecondsMax);
     serving.isUp = true;
     if (isListening) await channel.ask('listen', {});
@@ -175,4 +179,9 @@ export function startProcesses(
       return restarts;
     },
   };
+}
+
+function inParts<T>(all: Iterable<T>): T[][] {
+  const items = [...all];
+  return Array.from({ length: Math.ceil(items.length / perMessage) }, (_, part) => items.slice(part * perMessage, (part + 1) * perMessage));
 }

@@ -22,7 +22,7 @@ export interface EdgeSettings {
 export interface Listener {
   host: string;
   port: number;
-  scheme: 'http';
+  scheme: 'http' | 'https';
 }
 
 const processesMax = 64;
@@ -37,7 +37,7 @@ const parseSettings = parserOf(
     version: word,
     folder: path,
     logs: path,
-    listeners: list(fields<Listener>({ host: word, port: wholeNumber(1, 65_535), scheme: oneOf('http') }), listenersMax),
+    listeners: list(fields<Listener>({ host: word, port: wholeNumber(1, 65_535), scheme: oneOf('http', 'https') }), listenersMax),
     processes: wholeNumber(1, processesMax),
     trusted_proxies: list(word, trustedProxiesMax),
     router_name: textLike(/^[\x20-\x7e]*$/, wordCharactersMax, 'the value of a header'),
@@ -54,6 +54,7 @@ export const drainSecondsMax = 300;
 export const firstDescriptor = 3;
 
 export const controlSocketOf = (folder: string) => join(folder, 'control.sock');
+export const certificateFolderOf = (folder: string) => join(folder, 'certificates');
 export const tableFolderOf = (folder: string) => join(folder, 'table');
 /** Tells the guard which main process serves now: its number and its program, a word on each line. */
 export const mainProcessFileOf = (folder: string) => join(folder, 'main-process');

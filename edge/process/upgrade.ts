@@ -17,6 +17,7 @@ import type { Program } from './control.ts';
 import { openChannel, type Asks, type Channel } from './messages.ts';
 import { firstDescriptor, mainProcessFileOf, type EdgeSettings } from './settings.ts';
 import type { TableKeeper } from '../routing/table-keeper.ts';
+import type { CertificateKeeper } from '../tls/certificate-keeper.ts';
 
 const takeOverSecondsMax = 30;
 
@@ -36,9 +37,16 @@ export interface Relay {
   wantRecords(wanted: boolean): void;
 }
 
+/** What a successor reads from the disk, once nobody changes it. */
+export interface Keepers {
+  table: TableKeeper;
+  certificates: CertificateKeeper;
+}
+
 /** Resolves when the successor has taken over. */
-export async function startSuccessor(program: Program, settings: EdgeSettings, keeper: TableKeeper, relay: Relay): Promise<Successor> {
-  const from = keeper.position;
+export async function startSuccessor(program: Program, settings: EdgeSettings, keepers: Keepers, relay: Relay): Promise<Successor> {
+  const { table, certificates } = keepers;
+  const from = table.position;
   const sockets = settings.listeners.map((_, index) => firstDescriptor + index);
   const child = spawn(program.node, [program.main, program.settings], {
     stdio: ['ignore', 'inherit', 'inherit', ...sockets, 'ipc'],
@@ -53,7 +61,13 @@ export async function startSuccessor(program: Program, settings: EdgeSettings, k
   );
   const channel = openChannel(
     child,
-    { ...relay, take_over: async () => ({ changed: await keeper.handOver(from) }) },
+    {
+      ...relay,
+      async take_over() {
+        await certificates.handOver();
+        return { changed: await table.handOver(from) };
+      },
+    },
     { taken_over: () => resolve(undefined), records_wanted: ({ wanted }) => relay.wantRecords(wanted) },
   );
   try {
@@ -62,7 +76,8 @@ export async function startSuccessor(program: Program, settings: EdgeSettings, k
   } catch (error) {
     child.kill('SIGKILL');
     await ended;
-    keeper.goOn();
+    table.goOn();
+    certificates.goOn();
     throw error;
   } finally {
     clearTimeout(timer);

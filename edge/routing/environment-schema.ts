@@ -17,7 +17,7 @@ import {
   textLike,
   wholeNumber,
 } from './schema.ts';
-import type { CacheRules, EdgeEnvironment, FilesAt, HttpAccess, Location, PathRedirect, Route, Upstream } from './table.ts';
+import type { CacheRules, EdgeEnvironment, FilesAt, HttpAccess, Location, PathRedirect, Route, RouteTls, Upstream } from './table.ts';
 
 const wordCharactersMax = 256;
 const addressCharactersMax = 4096;
@@ -29,6 +29,8 @@ const upstreamsMax = 500;
 const instancesMax = 500;
 const entriesMax = 5000;
 const redirectedPathsMax = 50_000;
+const certificateCharactersMax = 64 * 1024;
+const authoritiesMax = 100;
 
 const clusterPattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/;
 export const isCluster = (text: string) => clusterPattern.test(text);
@@ -66,7 +68,7 @@ const cacheRules = fields<CacheRules>({
 
 type RouteOf<Type extends Route['type']> = Extract<Route, { type: Type }>;
 /** Fields that tables written by an earlier edge do not have. */
-const added = ['claim'] as const;
+const added = ['claim', 'tls'] as const;
 
 const routeBase = {
   type: word,
@@ -81,6 +83,11 @@ const routeBase = {
   path: textLike(/^\/(?:[^\0\r\n]*\/)?$/, addressCharactersMax, 'a path that begins and ends with a slash'),
   redirects: fields<Route['redirects']>({ expires: word, paths: byName(pattern, pathRedirect, redirectedPathsMax) }),
   strict_transport_security: fields<Route['strict_transport_security']>({ enabled: flag, include_subdomains: flag, preload: flag }),
+  tls: fields<RouteTls>({
+    min_version: orNull(oneOf('TLSv1.2', 'TLSv1.3')),
+    client_authentication: orNull(oneOf('request', 'require')),
+    client_certificate_authorities: list(text(certificateCharactersMax), authoritiesMax),
+  }),
 };
 
 const route = kinds('type', {

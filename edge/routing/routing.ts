@@ -3,13 +3,15 @@
  * Each environment is prepared by itself, so that putting one touches no other. Whose a host is, the numbers of the claims say (table.ts): in whatever
  * order environments come, or are read from the disk, the same one has it.
  */
-import type { EdgeEnvironment, Route } from './table.ts';
+import type { EdgeEnvironment, Route, RouteTls } from './table.ts';
 
 export interface Table {
   /** False: a version at least as high is there already. */
   put(environment: EdgeEnvironment): boolean;
   remove(cluster: string): boolean;
   find(scheme: 'http' | 'https', host: string, path: string): Found | undefined;
+  /** What all routes of a host ask for together: a handshake comes before anybody knows the path. Undefined: nobody has the host. */
+  securityOf(host: string): HostSecurity | undefined;
   get(cluster: string): EdgeEnvironment | undefined;
   /** Cluster to version. */
   versions(): Record<string, number>;
@@ -28,6 +30,8 @@ export interface Found {
   route: Route | undefined;
 }
 
+export type HostSecurity = RouteTls;
+
 interface Entry {
   environment: EdgeEnvironment;
   hosts: Map<string, Place>;
@@ -40,6 +44,7 @@ interface Place {
   claim: number;
   /** By scheme, the longest path first. */
   routes: Record<Route['scheme'], Route[]>;
+  security: HostSecurity;
 }
 
 /** A DNS name has no more. */
@@ -78,6 +83,7 @@ export function openTable(): Table {
       const place = placeOf(places, host);
       return place && { environment: place.environment, route: routeAt(place.routes[scheme], path) };
     },
+    securityOf: (host) => placeOf(places, host)?.security,
     get: (cluster) => entries.get(cluster)?.environment,
     versions: () => Object.fromEntries([...entries].map(([cluster, { environment }]) => [cluster, environment.version])),
     environments: () => entries.values().map(({ environment }) => environment),
@@ -94,9 +100,10 @@ export function openTable(): Table {
 function prepare(environment: EdgeEnvironment): Entry {
   const hosts: Entry['hosts'] = new Map();
   for (const route of environment.routes) {
-    const place = hosts.get(route.host) ?? { environment, claim: 0, routes: { http: [], https: [] } };
+    const place = hosts.get(route.host) ?? { environment, claim: 0, routes: { http: [], https: [] }, security: noSecurity };
     place.claim = Math.max(place.claim, route.claim ?? 0);
     place.routes[route.scheme].push(route);
+    if (route.scheme === 'https' && route.tls) place.security = strictest(place.security, route.tls);
     hosts.set(route.host, place);
   }
   for (const { routes } of hosts.values()) {
@@ -104,6 +111,18 @@ function prepare(environment: EdgeEnvironment): Entry {
   }
   return { environment, hosts };
 }
+
+const noSecurity: HostSecurity = { min_version: null, client_authentication: null, client_certificate_authorities: [] };
+
+/** Of each, that which asks for more. */
+const strictest = (one: HostSecurity, other: HostSecurity): HostSecurity => ({
+  min_version: laterOf(versionOrder, one.min_version, other.min_version),
+  client_authentication: laterOf(authenticationOrder, one.client_authentication, other.client_authentication),
+  client_certificate_authorities: [...new Set([...one.client_certificate_authorities, ...other.client_certificate_authorities])],
+});
+const versionOrder = [null, 'TLSv1.2', 'TLSv1.3'] as const;
+const authenticationOrder = [null, 'request', 'require'] as const;
+const laterOf = <T>(order: readonly T[], one: T, other: T): T => (order.indexOf(one) > order.indexOf(other) ? one : other);
 
 /** The owner first. Without claims there is no owner, but it is always the same one that comes first. */
 const inOrder = (a: Place, b: Place) => b.claim - a.claim || (a.environment.cluster < b.environment.cluster ? -1 : 1);

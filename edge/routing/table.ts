@@ -56,6 +56,17 @@ interface RouteBase {
   path: string;
   redirects: { expires: string; paths: Record<string, PathRedirect> };
   strict_transport_security: { enabled: boolean; include_subdomains: boolean; preload: boolean };
+  /** Absent: from before there was TLS, and nothing beyond what holds for all. */
+  tls?: RouteTls;
+}
+
+/** What a route asks of those who come over TLS, beyond what holds for all. */
+export interface RouteTls {
+  min_version: 'TLSv1.2' | 'TLSv1.3' | null;
+  /** Whether clients have to show a certificate, or may. */
+  client_authentication: 'request' | 'require' | null;
+  /** PEM: of those who sign them. */
+  client_certificate_authorities: string[];
 }
 
 export type Route = RouteBase &

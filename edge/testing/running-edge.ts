@@ -30,7 +30,7 @@ export async function startRunningEdge(changes: Partial<EdgeOptions> = {}): Prom
     folder: join(data, 'edge'),
     logs: join(data, 'logs'),
     volumes: join(data, 'volumes'),
-    listeners: [{ host: '127.0.0.1', port: await freePort() }],
+    listeners: [{ host: '127.0.0.1', port: await freePort(), scheme: 'http' }],
     processes: 1,
     trustedProxies: [],
     routerName: 'test',

@@ -54,22 +54,43 @@ export function httpRequestWriter(
 }
 
 /** What only the edge may say; whatever the client said of it was dropped. */
-function forwardingLines({ address, scheme, authority, forwardedFor, requestId, route }: Visit): string {
-  const ssl = scheme === 'https' ? 'X-Client-SSL: on\r\n' : '';
+function forwardingLines(visit: Visit): string {
+  const { address, scheme, authority, forwardedFor, requestId, route } = visit;
+  const ssl = scheme === 'https' ? `X-Client-SSL: on\r\n${certificateLines(visit)}` : '';
   return (
     `X-Forwarded-For: ${forwardedFor}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Host: ${authority}\r\nX-Client-IP: ${address}\r\n${ssl}` +
     `X-Original-Route: ${headerSafe(route?.original_url ?? '')}\r\nX-Request-Id: ${requestId}\r\n`
   );
 }
 
+/** Of a client that was asked for a certificate: whether it has a good one, and which; PEM has line feeds, so it is escaped as in an address. */
+const certificateOf = ({ connection: { security } }: Visit): [name: string, value: string][] =>
+  security?.certificate
+    ? [
+        ['X-Client-Verify', headerSafe(security.certificate.verified)],
+        ...(security.certificate.pem === undefined
+          ? []
+          : [['X-Client-Cert', encodeURIComponent(security.certificate.pem)] satisfies [string, string]]),
+      ]
+    : [];
+
+const certificateLines = (visit: Visit) =>
+  visit.connection.security?.certificate
+    ? certificateOf(visit)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('')
+    : '';
+
 /** What `forwardingLines` says, for programs that are told names and values. */
-export function forwardingHeaders({ address, scheme, authority, forwardedFor, requestId, route }: Visit): [name: string, value: string][] {
+export function forwardingHeaders(visit: Visit): [name: string, value: string][] {
+  const { address, scheme, authority, forwardedFor, requestId, route } = visit;
   return [
     ['X_FORWARDED_FOR', forwardedFor],
     ['X_FORWARDED_PROTO', scheme],
     ['X_FORWARDED_HOST', authority],
     ['X_CLIENT_IP', address],
     ...(scheme === 'https' ? [['X_CLIENT_SSL', 'on'] satisfies [string, string]] : []),
+    ...certificateOf(visit).map(([name, value]): [string, string] => [name.replaceAll('-', '_').toUpperCase(), value]),
     ['X_ORIGINAL_ROUTE', headerSafe(route?.original_url ?? '')],
     ['X_REQUEST_ID', requestId],
   ];

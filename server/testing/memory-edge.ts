@@ -1,9 +1,12 @@
 /** An edge that remembers what it was told: alone, or in front of a real one. */
 import type { EdgeEnvironment } from '../../edge/routing/table.ts';
-import type { Edge } from '../drivers/edge/edge.ts';
+import type { Challenges, Edge, EdgeCertificate } from '../drivers/edge/edge.ts';
 
 export interface MemoryEdge extends Edge {
   readonly table: Map<string, EdgeEnvironment>;
+  readonly presented: Map<string, EdgeCertificate>;
+  /** The proofs that it was told last. */
+  readonly proofs: Challenges;
   /** What it was told of states, in order: `<cluster> holding`. */
   readonly told: string[];
   /** As if that had been visited so many seconds ago; all else never, for a day. */
@@ -34,12 +37,16 @@ export const rememberingEdge = (real: Edge): MemoryEdge => {
 
 export function openMemoryEdge(): MemoryEdge {
   const table = new Map<string, EdgeEnvironment>();
+  const presented = new Map<string, EdgeCertificate>();
+  const proofs: Challenges = { http: [], tls: [] };
   const told: string[] = [];
   const visited = new Map<string, number>();
   const listeners = new Set<(cluster: string) => void>();
   const notNeeded = () => Promise.reject(new Error('Not needed here.'));
   return {
     table,
+    presented,
+    proofs,
     told,
     visited,
     wake: (cluster) => listeners.forEach((listener) => listener(cluster)),
@@ -51,6 +58,13 @@ export function openMemoryEdge(): MemoryEdge {
     remove: async (cluster) => void table.delete(cluster),
     list: async () => Object.fromEntries([...table].map(([cluster, { version }]) => [cluster, version])),
     keepOnly: async (clusters) => [...table.keys()].filter((cluster) => !clusters.includes(cluster) && table.delete(cluster)),
+    putCertificate: async (certificate) => {
+      if ((presented.get(certificate.id)?.version ?? -1) < certificate.version) presented.set(certificate.id, structuredClone(certificate));
+    },
+    removeCertificate: async (id) => void presented.delete(id),
+    certificates: async () => Object.fromEntries([...presented].map(([id, { version }]) => [id, version])),
+    keepOnlyCertificates: async (ids) => [...presented.keys()].filter((id) => !ids.includes(id) && presented.delete(id)),
+    challenge: async (challenges) => void Object.assign(proofs, structuredClone(challenges)),
     drain: async () => 0,
     onWake: (listener) => {
       listeners.add(listener);

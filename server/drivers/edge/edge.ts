@@ -6,8 +6,10 @@ import type { EdgeStatus } from '../../../edge/process/control.ts';
 import type { LastVisits } from '../../../edge/routing/last-visits.ts';
 import type { RecordLine } from '../../../edge/logs/records.ts';
 import type { EdgeEnvironment } from '../../../edge/routing/table.ts';
+import type { EdgeCertificate } from '../../../edge/tls/certificate.ts';
+import type { Challenges } from '../../../edge/tls/challenges.ts';
 
-export type { EdgeEnvironment, EdgeStatus, LastVisits, RecordLine };
+export type { Challenges, EdgeCertificate, EdgeEnvironment, EdgeStatus, LastVisits, RecordLine };
 
 export interface Edge {
   /**
@@ -20,6 +22,18 @@ export interface Edge {
   list(): Promise<Record<string, number>>;
   /** Removes all others, and answers which. */
   keepOnly(clusters: readonly string[]): Promise<string[]>;
+  /**
+   * Resolves when every process presents it to whoever asks for one of its names; connections that are open go on. Of two, the one with the higher version
+   * stays. Throws `invalid-request`, with what is wrong with it.
+   */
+  putCertificate(certificate: EdgeCertificate): Promise<void>;
+  removeCertificate(id: string): Promise<void>;
+  /** Id to version. Nobody is told a key, and an edge that was started anew knows none. */
+  certificates(): Promise<Record<string, number>>;
+  /** Removes all others, and answers which. */
+  keepOnlyCertificates(ids: readonly string[]): Promise<string[]>;
+  /** All proofs that authorities may ask for now. An edge that was started anew or upgraded since has to be told again. */
+  challenge(challenges: Challenges): Promise<void>;
   /** Waits until no request is at the instance, which the table should no longer name; answers how many were left after `secondsMax`. */
   drain(cluster: string, instance: string, secondsMax: number): Promise<number>;
   /** Called for each environment that sleeps and is asked for; again after a lost connection, until its entry has changed. Answers how to stop that. */

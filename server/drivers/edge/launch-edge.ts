@@ -10,7 +10,8 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeStatus } from '../../../edge/process/control.ts';
-import type { EdgeSettings } from '../../../edge/process/settings.ts';
+import type { EdgeSettings, Listener } from '../../../edge/process/settings.ts';
+import { newEdgeSecret } from '../../../edge/tls/edge-secret.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
 import { removeEdgeCgroup, wordsToJoin } from './edge-cgroup.ts';
@@ -23,7 +24,7 @@ export interface EdgeOptions {
   logs: string;
   /** Holds all volumes: the files that it serves, and the sockets of applications. */
   volumes: string;
-  listeners: { host: string; port: number }[];
+  listeners: Listener[];
   /** How many processes serve requests, side by side. */
   processes: number;
   /** Addresses or ranges whose forwarding headers are believed. */
@@ -92,7 +93,7 @@ function settingsOf({ folder, logs, listeners, processes, trustedProxies, router
   const settings = {
     folder: resolve(folder),
     logs: resolve(logs),
-    listeners: listeners.map(({ host, port }) => ({ host, port, scheme: 'http' as const })),
+    listeners,
     processes,
     trusted_proxies: [...trustedProxies],
     router_name: routerName,
@@ -162,7 +163,7 @@ async function launchGuard(settings: EdgeSettings, file: string, sandbox: Sandbo
     cwd: '/',
     detached: true,
     stdio: ['ignore', output, output],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', NODE_COMPILE_CACHE: join(folder, 'compile-cache') },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', NODE_COMPILE_CACHE: join(folder, 'compile-cache'), ...newEdgeSecret() },
   });
   closeSync(output);
   guard.unref();

@@ -44,6 +44,20 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
       const { removed } = (await control.ask('POST', '/environments/keep', { clusters })) as { removed: string[] };
       return removed;
     },
+    async putCertificate(certificate) {
+      await control.ask('PUT', `/certificates/${certificate.id}`, certificate);
+    },
+    async removeCertificate(id) {
+      await control.ask('DELETE', `/certificates/${id}`);
+    },
+    certificates: () => control.ask('GET', '/certificates') as Promise<Record<string, number>>,
+    async keepOnlyCertificates(ids) {
+      const { removed } = (await control.ask('POST', '/certificates/keep', { ids })) as { removed: string[] };
+      return removed;
+    },
+    async challenge(challenges) {
+      await control.ask('PUT', '/challenges', challenges);
+    },
     async drain(cluster, instance, secondsMax) {
       const ask = { instance, seconds_max: secondsMax };
       const { remaining } = (await control.ask('POST', at(cluster, '/drain'), ask, secondsMax + answerSecondsMax)) as { remaining: number };

@@ -1,0 +1,179 @@
+/**
+ * From an accepted connection to one that is encrypted: the client names a host, and gets its certificate, and the rules of its routes. A handshake costs more
+ * than a request, so each address has its turn (turns.ts), and one that takes too long is ended. Node's tls.Server does the same for one certificate and one
+ * set of rules; which of them apply is known here only when the client has named the host.
+ */
+import { constants } from 'node:crypto';
+import { isIP, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket, type SecureContext, type Server } from 'node:tls';
+import { Turns, type Shares } from '../client/turns.ts';
+import type { HostSecurity } from '../routing/routing.ts';
+import { contextOptions, type Certificates } from './certificates.ts';
+import { challengeProtocol, type ChallengeAnswers } from './challenges.ts';
+import { periodOf, ticketKeysAt } from './ticket-keys.ts';
+
+export interface HandshakesOptions {
+  certificates: Certificates;
+  challenges: ChallengeAnswers;
+  /** What the routes of a host ask for. */
+  securityOf(host: string): HostSecurity | undefined;
+  /** Which the keys of tickets come from. */
+  ticketSecret: Buffer;
+}
+
+/** What is known of a client when the connection is encrypted. */
+export interface SecureClient {
+  socket: TLSSocket;
+  /** Lower case; undefined: the client named none. */
+  serverName: string | undefined;
+  protocol: 'h2' | 'http/1.1';
+  certificate: ClientCertificate | undefined;
+}
+
+export interface ClientCertificate {
+  /** `SUCCESS`, or `FAILED:` and what is wrong with it. */
+  verified: string;
+  /** PEM; undefined: it showed none. */
+  pem: string | undefined;
+}
+
+const handshakeShares: Shares = { alone: 8, amongOthers: 2 };
+const protocols = ['h2', 'http/1.1'] as const;
+const { SSL_OP_NO_RENEGOTIATION, SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
+
+/** The parts of a TLSSocket that Node keeps out of its documentation, and which its own servers use alike. */
+interface Internals {
+  _handle: { setVerifyMode(request: boolean, reject: boolean): void; verifyError(): Error | null | undefined } | null;
+  secureConnecting: boolean;
+  /** From then on what goes wrong is an error of the socket. */
+  _releaseControl(): boolean;
+}
+const internalsOf = (socket: TLSSocket) => socket as unknown as Internals;
+
+export class Handshakes {
+  readonly #options: HandshakesOptions;
+  readonly #turns = new Turns(handshakeShares);
+  #base: { key: string; context: SecureContext } | undefined;
+
+  constructor(options: HandshakesOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `onSecure`, unless the socket closes before. */
+  begin(socket: Socket, address: string, onSecure: (client: SecureClient) => void) {
+    const start = () => {
+      if (socket.destroyed) return;
+      if (this.#options.challenges.areOpen) this.#peek(socket, onSecure);
+      else this.#secure(socket, onSecure);
+    };
+    if (this.#turns.mayGo(address)) start();
+    else this.#turns.wait(address, start);
+  }
+
+  /** Which certificate to show is chosen before Node tells what the client offers; only a proof is asked for with a protocol of its own. */
+  #peek(socket: Socket, onSecure: (client: SecureClient) => void) {
+    socket.once('readable', () => {
+      const hello = socket.read() as Buffer | null;
+      if (hello === null) return void socket.destroy();
+      socket.unshift(hello);
+      if (hello.includes(challengeProtocol)) this.#prove(socket);
+      else this.#secure(socket, onSecure);
+    });
+  }
+
+  /** A handshake with the right certificate is the whole proof. */
+  #prove(socket: Socket) {
+    const { challenges } = this.#options;
+    const secured = new TLSSocket(socket, {
+      isServer: true,
+      ALPNCallback: ({ protocols: offered }) => offered.find((protocol) => protocol === challengeProtocol),
+      SNICallback: (name, done) => {
+        const context = challenges.contextFor(name.toLowerCase());
+        done(context ? null : new Error('No proof is asked for here'), context);
+      },
+    });
+    secured.on('secure', () => secured.end());
+    secured.on('error', () => socket.destroy());
+  }
+
+  #secure(socket: Socket, onSecure: (client: SecureClient) => void) {
+    const handshakes = this;
+    const chosen: { stapled?: string | undefined } = { stapled: this.#options.certificates.find(undefined)?.stapled };
+    const secured = new TLSSocket(socket, {
+      isServer: true,
+      secureContext: this.#baseContext(),
+      rejectUnauthorized: false,
+      server: staplingOf(chosen),
+      ALPNCallback: ({ protocols: offered }) => protocols.find((protocol) => offered.includes(protocol)),
+      SNICallback(this: TLSSocket, name: string, done: (error: Error | null, context?: SecureContext) => void) {
+        chosen.stapled = handshakes.#options.certificates.find(name.toLowerCase())?.stapled;
+        handshakes.#chooseFor(this, name.toLowerCase(), done);
+      },
+    });
+    secured.on('error', () => socket.destroy());
+    secured.once('secure', () => {
+      internalsOf(secured)._releaseControl();
+      internalsOf(secured).secureConnecting = false;
+      const client = this.#clientOf(secured);
+      if (client) onSecure(client);
+      else secured.destroy();
+    });
+  }
+
+  #chooseFor(secured: TLSSocket, name: string, done: (error: Error | null, context?: SecureContext) => void) {
+    const { certificates, securityOf } = this.#options;
+    const certificate = certificates.find(name);
+    const security = securityOf(name);
+    if (security && isTooOld(secured.getProtocol(), security)) return done(new Error('The version of TLS is too old for this host'));
+    if (security?.client_authentication) internalsOf(secured)._handle?.setVerifyMode(true, security.client_authentication === 'require');
+    done(null, certificate && certificates.contextOf(certificate, security?.client_certificate_authorities ?? []));
+  }
+
+  /** Undefined: it may not enter. */
+  #clientOf(socket: TLSSocket): SecureClient | undefined {
+    const serverName = nameOf(socket.servername);
+    const authentication = serverName === undefined ? undefined : this.#options.securityOf(serverName)?.client_authentication;
+    const certificate = authentication ? shownBy(socket) : undefined;
+    if (authentication === 'require' && certificate?.verified !== 'SUCCESS') return undefined;
+    return { socket, serverName, protocol: socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1', certificate };
+  }
+
+  /** What applies until the client has named a host, and to all sessions: the keys of tickets. */
+  #baseContext(): SecureContext {
+    const byDefault = this.#options.certificates.find(undefined);
+    const key = `${periodOf(Date.now())} ${byDefault?.id} ${byDefault?.version}`;
+    if (this.#base?.key === key) return this.#base.context;
+    const context = createSecureContext({
+      ...contextOptions,
+      ...(byDefault && { cert: [byDefault.certificate, ...byDefault.chain].join('\n'), key: byDefault.key }),
+      secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA,
+      ticketKeys: ticketKeysAt(this.#options.ticketSecret, Date.now()),
+    });
+    this.#base = { key, context };
+    return context;
+  }
+}
+
+/** An address is no name of a host, whoever sends it as one. */
+const nameOf = (told: string | false | null | undefined) => (told && isIP(told) === 0 ? told.toLowerCase() : undefined);
+
+type Stapled = (error: Error | null, response: Buffer | null) => void;
+
+/** Whom Node asks for what is stapled: of a server, it uses these two. */
+const staplingOf = (chosen: { stapled?: string | undefined }) =>
+  ({
+    listenerCount: (event: string) => (event === 'OCSPRequest' ? 1 : 0),
+    emit: (_event: string, _certificate: Buffer, _issuer: Buffer, done: Stapled) =>
+      done(null, chosen.stapled === undefined ? null : Buffer.from(chosen.stapled, 'base64')),
+  }) as unknown as Server;
+
+const versions = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
+const isTooOld = (spoken: string | null, { min_version }: HostSecurity) =>
+  min_version !== null && versions.indexOf(spoken ?? '') < versions.indexOf(min_version);
+
+function shownBy(socket: TLSSocket): ClientCertificate {
+  const shown = socket.getPeerX509Certificate();
+  if (!shown) return { verified: 'NONE', pem: undefined };
+  const problem = internalsOf(socket)._handle?.verifyError();
+  return { verified: problem ? `FAILED:${problem.message}` : 'SUCCESS', pem: shown.toString() };
+}
