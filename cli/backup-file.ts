@@ -24,7 +24,7 @@ import {
   fitStack,
   manifestPart,
   sealedStack,
-  Unfit,
+  UnreadableBackup,
   type BackupContent,
   type Manifest,
 } from '../server/rooms/backups/public.ts';
@@ -61,7 +61,7 @@ export const exportBackup = ([id = '', file = '']: string[]) =>
     const row = (await allBackups(db)).find((backup) => backup.id === id);
     const content = await backupContent(db, secrets, id);
     if (!row || !backupLife.possible(row.state, 'export') || !content?.stored)
-      throw new Problem('not-found', `There is no backup ${id} that could be restored.`);
+      throw new Problem('not-found', `There is no backup ${id} that could be restored; ./offshoot backup list shows what there is.`);
     const { environment_id: environment, project_id: project, created_at } = row;
     const { stored, parts: backedUp, stack } = content;
     const about: About = { version: 1, backup: id, project, environment, created_at, safe: row.safe, parts: backedUp, stack };
@@ -140,7 +140,7 @@ async function unpack(file: string, key: Buffer, scratch: string): Promise<{ abo
     await exported.restore(repository, { ...from, parts: names }, parts);
     return { about, parts };
   } catch (cause) {
-    if (cause instanceof Unfit) throw cause;
+    if (cause instanceof UnreadableBackup) throw cause;
     if (isFull(cause))
       throw new Problem('unavailable', `There is no space left to unpack ${file} at ${scratch}; make room there.`, { cause });
     throw new Problem('invalid-request', `${file} is not a backup, is damaged, or has another key.`, { cause });
@@ -158,7 +158,7 @@ async function readAbout(exported: Blobs, scratch: string): Promise<{ about: Abo
   await exported.restore(repository, from, folders);
   const text = await readFile(join(scratch, 'parts', aboutPart, aboutFile), 'utf8');
   const about: unknown = JSON.parse(text);
-  if (!Value.Check(About, about)) throw new Unfit('What the file says of its backup', flawOf(About, about));
+  if (!Value.Check(About, about)) throw new UnreadableBackup('What the file says of its backup', flawOf(About, about));
   return { about: { ...about, stack: fitStack('The backup in the file', about.stack) }, from };
 }
 

@@ -106,9 +106,9 @@ export const verifyBackups = ([which]: string[]) =>
       );
   });
 
-/** Says so, and has it offered or not from now on. Whether it is whole, in every place. */
+/** Says whether a backup is whole in every place, and has it offered for restoring from now on, or not. */
 async function verifyBackup({ db, blobs }: Kept, { id, project_id, environment_id, state, stored }: ListedBackup): Promise<boolean> {
-  // Of one that is being made or deleted some is missing, as it should be.
+  // While a backup is being made or deleted, some of it is missing as a matter of course.
   if (!stored || !backupLife.possible(state, 'keep')) return true;
   const copies = await blobs.inspect(project_id, stored);
   const verdict = verdictOn(copies);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { stopEdgeIn } from '../server/drivers/edge/open-edge.ts';
-import { removeRunFolder } from '../server/drivers/runtime/runc/places.ts';
+import { removeRunFolder } from '../server/drivers/runtime/runc/runtime-folders.ts';
 import { openRuncRuntime } from '../server/drivers/runtime/runc/runc.ts';
 import { openVolumes } from '../server/drivers/volumes/open-volumes.ts';
 

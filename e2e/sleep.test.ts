@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { holdSeconds } from '../server/rooms/deployments/deploy/held.ts';
+import { holdSeconds } from '../server/rooms/deployments/deploy/hold-requests.ts';
 import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { openBrowser } from './browser.ts';
 import { processesOfStack, stacksIn } from './containers.ts';

@@ -139,25 +139,25 @@ export class Serving {
     else goOn(answer);
   }
 
-  #onFiles(visit: Visit, place: UpstreamPlace, answer: FileAnswer) {
+  #onFiles(visit: Visit, target: UpstreamTarget, answer: FileAnswer) {
     if (answer.kind === 'reply') return this.#answer(visit, answer.reply);
-    if (answer.kind === 'pass' || answer.kind === 'script') return this.#lookUp(visit, place, answer);
+    if (answer.kind === 'pass' || answer.kind === 'script') return this.#lookUp(visit, target, answer);
     this.#show(visit, answer.kind);
   }
 
-  #lookUp(visit: Visit, place: UpstreamPlace, answer: AppAnswer) {
+  #lookUp(visit: Visit, target: UpstreamTarget, answer: AppAnswer) {
     const lookup =
-      visit.upgrade === undefined ? this.#cache.lookup(place.environment, place.route.cache, visit) : ({ kind: 'bypass' } as const);
+      visit.upgrade === undefined ? this.#cache.lookup(target.environment, target.route.cache, visit) : ({ kind: 'bypass' } as const);
     const goOn = (found: Lookup) => {
       if (found.kind === 'wait') return this.#whenReady(visit, found.outcome, goOn, abortStore);
       visit.cache = found.kind === 'hit' ? 'HIT' : found.kind === 'miss' ? 'MISS' : 'BYPASS';
       if (found.kind === 'hit') this.#answer(visit, found.reply);
-      else this.#deliver(visit, place, answer, found.kind === 'miss' ? found.store : undefined);
+      else this.#deliver(visit, target, answer, found.kind === 'miss' ? found.store : undefined);
     };
     goOn(lookup);
   }
 
-  #deliver(visit: Visit, { environment, route, upstream, bodyBytesMax }: UpstreamPlace, answer: AppAnswer, store: Store | undefined) {
+  #deliver(visit: Visit, { environment, route, upstream, bodyBytesMax }: UpstreamTarget, answer: AppAnswer, store: Store | undefined) {
     const { limits, onStderr } = this.#options;
     const place = { authority: visit.authority, path: visit.path };
     const order: Order = {
@@ -167,7 +167,7 @@ export class Serving {
       store,
       limits,
       edgeHeaders: edgeHeaders(visit, environment, this.#options.routerName),
-      converse: (sink) => httpRequestWriter(visit, place, sink, limits),
+      openWriter: (sink) => httpRequestWriter(visit, place, sink, limits),
       onFailure: (failure, note, isUnsent) => this.#onFailure(visit, failure, note, isUnsent),
     };
     if (upstream.protocol === 'http') new Delivery(visit, order).start();
@@ -186,13 +186,13 @@ export class Serving {
     if (!target) return this.#show(visit, 'unavailable');
     const { host, port, secure, authority, path } = target;
     new Delivery(visit, {
-      instances: [this.instances.elsewhere(environment.cluster, host, port, secure)],
+      instances: [this.instances.outside(environment.cluster, host, port, secure)],
       isSticky: false,
       bodyBytesMax: bodyBytesMaxOf(undefined),
       store: undefined,
       limits,
       edgeHeaders: edgeHeaders(visit, environment, routerName),
-      converse: (sink) => httpRequestWriter(visit, { authority, path, moreLines: loopLine }, sink, limits),
+      openWriter: (sink) => httpRequestWriter(visit, { authority, path, moreLines: loopLine }, sink, limits),
       onFailure: (failure, note) => this.#onFailure(visit, failure, note, false),
     }).start();
   }
@@ -229,7 +229,7 @@ export class Serving {
 /** Who has named one host in the handshake may not ask for another: it was not that one's certificate, and not its rules, that let it in. */
 const isMisdirected = ({ connection: { security }, host }: Visit) => security?.serverName !== undefined && security.serverName !== host;
 
-interface UpstreamPlace {
+interface UpstreamTarget {
   environment: EdgeEnvironment;
   route: UpstreamRoute;
   upstream: Upstream;

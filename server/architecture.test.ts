@@ -110,7 +110,7 @@ test('inside the edge and the operator commands, no file leads back to itself by
 });
 
 /** The edge's rules for connections and addresses hold at the platform's own doors too. */
-const rulesOfEdge = ['../edge/client/addresses.ts', '../edge/client/connection-places.ts', '../edge/upstream/public-address.ts'];
+const rulesOfEdge = ['../edge/client/addresses.ts', '../edge/client/open-connections.ts', '../edge/upstream/public-address.ts'];
 
 test('the kernel knows no room, no driver, and of the product only types', () => {
   const inside = imports.filter(({ file }) => file.startsWith('kernel/') && !isTest(file));

@@ -1,6 +1,6 @@
 /** How the product's things are named in addresses. */
 import { Type } from 'typebox';
-import { slashesAllowed } from './kernel/slashes.ts';
+import { slashesAllowed } from './kernel/names-with-slashes.ts';
 
 export const ProjectId = Type.String({ pattern: '^[a-z0-9]{1,64}$' });
 export const ActivityId = Type.String({ pattern: '^[a-z0-9]{1,64}$' });

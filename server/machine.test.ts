@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../edge/testing/ports.ts';
 import { readConfig } from './config.ts';
 import { stopEdgeIn } from './drivers/edge/open-edge.ts';
-import { removeRunFolder } from './drivers/runtime/runc/places.ts';
+import { removeRunFolder } from './drivers/runtime/runc/runtime-folders.ts';
 import { openVolumes } from './drivers/volumes/open-volumes.ts';
 import { openLog } from './kernel/log.ts';
 import { lazyMachine } from './machine.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { writeWhole } from '../../server/data-folder.ts';
-import type { Places } from './places.ts';
+import type { ServicePaths } from './service-paths.ts';
 
 const Change = Type.Object({
   /** The versions before and after the change. */
@@ -23,17 +23,17 @@ const Change = Type.Object({
 });
 export type Change = Static<typeof Change>;
 
-const underWay = ({ programs }: Places) => join(programs, 'upgrade.json');
-const last = ({ programs }: Places) => join(programs, 'last-upgrade.json');
+const underWay = ({ programs }: ServicePaths) => join(programs, 'upgrade.json');
+const last = ({ programs }: ServicePaths) => join(programs, 'last-upgrade.json');
 
 const read = (file: string): Change | undefined =>
   existsSync(file) ? Value.Parse(Change, JSON.parse(readFileSync(file, 'utf8'))) : undefined;
 
-export const unfinishedChange = (places: Places) => read(underWay(places));
-export const lastChange = (places: Places) => read(last(places));
-export const noteChange = (places: Places, change: Change) => writeWhole(underWay(places), JSON.stringify(change));
+export const unfinishedChange = (paths: ServicePaths) => read(underWay(paths));
+export const lastChange = (paths: ServicePaths) => read(last(paths));
+export const noteChange = (paths: ServicePaths, change: Change) => writeWhole(underWay(paths), JSON.stringify(change));
 
-export async function finishChange(places: Places, outcome: 'done' | 'taken-back' = 'done'): Promise<void> {
-  if (outcome === 'done') await rename(underWay(places), last(places));
-  else await rm(underWay(places), { force: true });
+export async function finishChange(paths: ServicePaths, outcome: 'done' | 'taken-back' = 'done'): Promise<void> {
+  if (outcome === 'done') await rename(underWay(paths), last(paths));
+  else await rm(underWay(paths), { force: true });
 }

@@ -14,7 +14,7 @@ import { Problem } from '../../server/kernel/problem.ts';
 import { openSecrets } from '../../server/kernel/secrets.ts';
 import { withNewDatabase } from '../database.ts';
 import { startHealthy } from './healthy.ts';
-import { currentLink, currentVersion, installingMark, type Places } from './places.ts';
+import { currentLink, currentVersion, installingMark, type ServicePaths } from './service-paths.ts';
 import { makeCurrent, placeProgram, versionOf } from './program.ts';
 import { alone, refuseMachine, type Service } from './service.ts';
 import { readSettings, settingsGiven, settingsText, writeSettings, type Settings } from './settings-file.ts';
@@ -25,47 +25,47 @@ export type Env = Record<string, string | undefined>;
 /** `source`: the folder of the program. `env`: what is set for this command becomes the settings. */
 export async function install(service: Service, source: string, env: Env): Promise<void> {
   refuseMachine(service);
-  const { places, say } = service;
-  refuseInstalled(places);
-  const settings = settingsToBe(places, env);
+  const { paths, say } = service;
+  refuseInstalled(paths);
+  const settings = settingsToBe(paths, env);
   // The settings of the administrator are for the installation itself, and are not kept.
   const config = readConfig({ ...env, ...settings });
   await refuseBusy(service, config);
-  await mkdir(places.programs, { recursive: true, mode: 0o755 });
+  await mkdir(paths.programs, { recursive: true, mode: 0o755 });
   await alone(service, async () => {
-    await writeFile(installingMark(places), '');
+    await writeFile(installingMark(paths), '');
     const version = versionOf(source);
-    say(`Installing ${version} in ${places.programs}…`);
+    say(`Installing ${version} in ${paths.programs}…`);
     await placeProgram(service, source, version);
-    await makeCurrent(places, version);
-    if (!existsSync(places.settings)) writeSettings(places.settings, settingsText(settings));
+    await makeCurrent(paths, version);
+    if (!existsSync(paths.settings)) writeSettings(paths.settings, settingsText(settings));
     await firstStart(service, config);
     await writeUnits(service, config);
-    await placeCommand(places);
+    await placeCommand(paths);
     await startInstalled(service, config);
-    await rm(installingMark(places));
-    for (const line of farewell(places, config)) say(line);
+    await rm(installingMark(paths));
+    for (const line of farewell(paths, config)) say(line);
   });
 }
 
-function refuseInstalled(places: Places): void {
-  const version = currentVersion(places);
-  if (version === undefined || existsSync(installingMark(places))) return;
+function refuseInstalled(paths: ServicePaths): void {
+  const version = currentVersion(paths);
+  if (version === undefined || existsSync(installingMark(paths))) return;
   throw new Problem(
     'conflict',
     `Offshoot ${version} is installed already. ./offshoot upgrade replaces it by this version, and offshoot uninstall removes it and keeps its data.`,
   );
 }
 
-function settingsToBe(places: Places, env: Env): Settings {
+function settingsToBe(paths: ServicePaths, env: Env): Settings {
   const given = settingsGiven(env);
-  if (!existsSync(places.settings)) return { OFFSHOOT_DATA: places.data, ...given };
-  const kept = readSettings(places.settings);
+  if (!existsSync(paths.settings)) return { OFFSHOOT_DATA: paths.data, ...given };
+  const kept = readSettings(paths.settings);
   const other = Object.entries(given).find(([name, value]) => !name.startsWith('OFFSHOOT_ADMIN_') && kept[name] !== value);
   if (other !== undefined)
     throw new Problem(
       'conflict',
-      `There are settings in ${places.settings} already, and ${other[0]} is not the same there; change it there.`,
+      `There are settings in ${paths.settings} already, and ${other[0]} is not the same there; change it there.`,
     );
   return kept;
 }
@@ -110,22 +110,22 @@ async function firstStart({ manager, say }: Service, config: Config): Promise<vo
   });
 }
 
-export async function writeUnits({ places, manager }: Service, config: Config): Promise<void> {
-  await mkdir(places.units, { recursive: true });
-  for (const [name, text] of Object.entries(unitFiles(places, config))) await writeFile(join(places.units, name), text);
+export async function writeUnits({ paths, manager }: Service, config: Config): Promise<void> {
+  await mkdir(paths.units, { recursive: true });
+  for (const [name, text] of Object.entries(unitFiles(paths, config))) await writeFile(join(paths.units, name), text);
   await manager.reload();
 }
 
 /** A file of that name that is not ours belongs to somebody else, and is left alone. */
-async function placeCommand({ command, ...places }: Places): Promise<void> {
-  const program = join(currentLink({ command, ...places }), 'offshoot');
+async function placeCommand({ command, ...paths }: ServicePaths): Promise<void> {
+  const program = join(currentLink({ command, ...paths }), 'offshoot');
   await mkdir(dirname(command), { recursive: true });
   await symlink(program, command).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
 }
 
-async function startInstalled({ places, manager, patience }: Service, config: Config): Promise<void> {
+async function startInstalled({ paths, manager, patience }: Service, config: Config): Promise<void> {
   await manager.enable(platformUnit);
   try {
     await startHealthy(manager, config, patience);
@@ -133,13 +133,13 @@ async function startInstalled({ places, manager, patience }: Service, config: Co
     // Otherwise systemd would start it again and again.
     await manager.stop(platformUnit).catch(() => {});
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Problem('unavailable', `${reason}\nCorrect it, in ${places.settings} for example, and run ./offshoot install again.`, {
+    throw new Problem('unavailable', `${reason}\nCorrect it, in ${paths.settings} for example, and run ./offshoot install again.`, {
       cause,
     });
   }
 }
 
-const farewell = ({ settings, command }: Places, { url, data }: Config): string[] => [
+const farewell = ({ settings, command }: ServicePaths, { url, data }: Config): string[] => [
   `Offshoot is ready at ${url}, and starts with the machine.`,
   `  settings   ${settings}   (systemctl restart offshoot after a change)`,
   `  data       ${data}`,

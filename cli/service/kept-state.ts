@@ -19,7 +19,7 @@ import {
   stateOfDatabase,
 } from '../../server/rooms/recovery/public.ts';
 import { withPlainDatabase } from '../database.ts';
-import { type Places, programFolder } from './places.ts';
+import { type ServicePaths, programFolder } from './service-paths.ts';
 import type { Service } from './service.ts';
 import { environmentsUnit, platformUnit } from './unit-files.ts';
 
@@ -30,7 +30,7 @@ const unitNames = [platformUnit, environmentsUnit];
 export const upgradesFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'upgrades');
 
 /** Whole or absent: it appears by a rename. */
-export async function keepState(places: Places, config: Config, folder: string): Promise<void> {
+export async function keepState(paths: ServicePaths, config: Config, folder: string): Promise<void> {
   if (existsSync(folder)) return;
   const scratch = `${folder}.new`;
   await rm(scratch, { recursive: true, force: true });
@@ -38,22 +38,22 @@ export async function keepState(places: Places, config: Config, folder: string):
   await withPlainDatabase(config, async (_, db) => {
     await dumpDatabase(db, join(scratch, databaseFolder));
   });
-  const files = [places.settings, ...unitNames.map((name) => join(places.units, name))];
+  const files = [paths.settings, ...unitNames.map((name) => join(paths.units, name))];
   for (const file of files) await copyFile(file, join(scratch, basename(file)));
   await run('sync', ['--', ...globSync(`${scratch}/**`)]);
   await rename(scratch, folder);
 }
 
 /** Puts the database back as it was, with the migrations that it had; can be begun again when it was interrupted. */
-export const putBackDatabase = (places: Places, config: Config, folder: string, version: string): Promise<void> =>
+export const putBackDatabase = (paths: ServicePaths, config: Config, folder: string, version: string): Promise<void> =>
   withPlainDatabase(config, async (pool, db) => {
     await beginRestoring(db);
-    await loadDatabase(pool, db, join(folder, databaseFolder), join(programFolder(places, version), 'server', 'migrations'));
+    await loadDatabase(pool, db, join(folder, databaseFolder), join(programFolder(paths, version), 'server', 'migrations'));
     await endRestoring(db);
   });
 
-export async function putBackUnits({ places, manager }: Service, folder: string): Promise<void> {
-  for (const name of unitNames) await copyFile(join(folder, name), join(places.units, name));
+export async function putBackUnits({ paths, manager }: Service, folder: string): Promise<void> {
+  for (const name of unitNames) await copyFile(join(folder, name), join(paths.units, name));
   await manager.reload();
 }
 

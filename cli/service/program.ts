@@ -8,7 +8,7 @@ import { existsSync, globSync, readFileSync, readlinkSync, realpathSync, statSyn
 import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
-import { currentLink, currentVersion, type Places, programFolder } from './places.ts';
+import { currentLink, currentVersion, type ServicePaths, programFolder } from './service-paths.ts';
 import type { Service } from './service.ts';
 
 /** The folder of the program that runs now. */
@@ -49,17 +49,17 @@ function contentHash(folder: string): string {
 }
 
 /** Copies the program into its folder, unless it is there already. */
-export async function placeProgram({ places, flush }: Pick<Service, 'places' | 'flush'>, source: string, version: string): Promise<void> {
-  const folder = programFolder(places, version);
+export async function placeProgram({ paths, flush }: Pick<Service, 'paths' | 'flush'>, source: string, version: string): Promise<void> {
+  const folder = programFolder(paths, version);
   if (existsSync(folder)) return;
   const scratch = `${folder}.new`;
   await rm(scratch, { recursive: true, force: true });
-  await mkdir(places.programs, { recursive: true, mode: 0o755 });
+  await mkdir(paths.programs, { recursive: true, mode: 0o755 });
   await copyEntries(source, scratch, await entriesOf(source, (name) => !left.has(name)));
   const modules = realpathSync(join(source, 'node_modules'));
   const isNeeded = neededModules(readFileSync(join(source, 'package-lock.json'), 'utf8'));
   await copyEntries(modules, join(scratch, 'node_modules'), await entriesOf(modules, isNeeded));
-  await symlink(places.settings, join(scratch, settingsLink));
+  await symlink(paths.settings, join(scratch, settingsLink));
   // The program is flushed before a link leads to it: after a power failure it is whole or absent.
   await flush(scratch);
   await rename(scratch, folder);
@@ -97,20 +97,20 @@ export function neededModules(lockText: string): (path: string) => boolean {
 }
 
 /** Has the next start run this version. The link is replaced by a rename, so it is never missing. */
-export async function makeCurrent(places: Places, version: string): Promise<void> {
-  const link = currentLink(places);
+export async function makeCurrent(paths: ServicePaths, version: string): Promise<void> {
+  const link = currentLink(paths);
   await rm(`${link}.new`, { force: true });
   await symlink(version, `${link}.new`);
   await rename(`${link}.new`, link);
-  await run('sync', ['--', places.programs]);
+  await run('sync', ['--', paths.programs]);
 }
 
 /** Removes programs that nobody needs. One that is still in use, such as by an edge that was not replaced yet, stays until the next time. */
-export async function removeOldPrograms(places: Places, kept: readonly string[]): Promise<void> {
+export async function removeOldPrograms(paths: ServicePaths, kept: readonly string[]): Promise<void> {
   const running = runningCommands();
-  for (const entry of await readdir(places.programs, { withFileTypes: true })) {
-    const folder = programFolder(places, entry.name);
-    const isKept = kept.includes(entry.name) || entry.name === currentVersion(places);
+  for (const entry of await readdir(paths.programs, { withFileTypes: true })) {
+    const folder = programFolder(paths, entry.name);
+    const isKept = kept.includes(entry.name) || entry.name === currentVersion(paths);
     if (entry.isDirectory() && !isKept && !running.some((command) => command.includes(`${folder}/`)))
       await rm(folder, { recursive: true, force: true });
   }

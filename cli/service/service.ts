@@ -6,12 +6,12 @@ import { ifUnlocked } from '../../server/drivers/file-lock.ts';
 import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
 import { Problem } from '../../server/kernel/problem.ts';
 import { usualPatience, type Patience } from './healthy.ts';
-import { machinePlaces, type Places } from './places.ts';
+import { machinePaths, type ServicePaths } from './service-paths.ts';
 import { systemd, type ServiceManager } from './service-manager.ts';
 import { readSettings } from './settings-file.ts';
 
 export interface Service {
-  places: Places;
+  paths: ServicePaths;
   manager: ServiceManager;
   patience: Patience;
   isRoot: boolean;
@@ -21,7 +21,7 @@ export interface Service {
 }
 
 export const thisMachine: Service = {
-  places: machinePlaces,
+  paths: machinePaths,
   manager: systemd,
   patience: usualPatience,
   isRoot: process.getuid?.() === 0,
@@ -39,12 +39,12 @@ export function refuseMachine({ manager, isRoot }: Service): void {
 }
 
 /** The configuration as the unit and the command read it. */
-export const installedConfig = ({ settings }: Places): Config => readConfig(readSettings(settings));
+export const installedConfig = ({ settings }: ServicePaths): Config => readConfig(readSettings(settings));
 
 /** Only one command works at a time; the folder of programs has to exist. */
-export async function alone({ places }: Service, work: () => Promise<void>): Promise<void> {
-  if (!existsSync(places.programs)) return work();
-  const done = await ifUnlocked(join(places.programs, 'lock'), async () => {
+export async function alone({ paths }: Service, work: () => Promise<void>): Promise<void> {
+  if (!existsSync(paths.programs)) return work();
+  const done = await ifUnlocked(join(paths.programs, 'lock'), async () => {
     await withoutInterruption(work);
     return true;
   });

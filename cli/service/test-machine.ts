@@ -14,7 +14,7 @@ import { migrate } from '../../server/kernel/migrate.ts';
 import { openPool } from '../../server/kernel/sql.ts';
 import { cloneDatabase } from '../../server/testing/platform.ts';
 import { install } from './install.ts';
-import { currentLink, currentVersion, type Places } from './places.ts';
+import { currentLink, currentVersion, type ServicePaths } from './service-paths.ts';
 import type { Service } from './service.ts';
 import type { ServiceManager } from './service-manager.ts';
 import { platformUnit } from './unit-files.ts';
@@ -23,7 +23,7 @@ const migrations = join(import.meta.dirname, '..', '..', 'server', 'migrations')
 
 export interface TestMachine extends AsyncDisposable {
   service: Service;
-  places: Places;
+  paths: ServicePaths;
   env: Record<string, string>;
   pool: pg.Pool;
   said: string[];
@@ -44,7 +44,7 @@ export async function openTestMachine(): Promise<TestMachine> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-service-'));
   const { url, drop } = await cloneDatabase();
   const pool = openPool(url);
-  const places: Places = {
+  const paths: ServicePaths = {
     programs: join(folder, 'opt'),
     settings: join(folder, 'etc', 'offshoot.env'),
     units: join(folder, 'units'),
@@ -58,15 +58,15 @@ export async function openTestMachine(): Promise<TestMachine> {
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
   };
-  const { manager, ...managed } = testManager(places, pool, port);
+  const { manager, ...managed } = testManager(paths, pool, port);
   const said: string[] = [];
   const patience = { answerSecondsMax: 5, lastingSeconds: 0 };
-  const service: Service = { places, manager, patience, isRoot: true, flush: async () => {}, say: (line) => void said.push(line) };
+  const service: Service = { paths, manager, patience, isRoot: true, flush: async () => {}, say: (line) => void said.push(line) };
   const program = (version: string, files: Record<string, string> = {}) => makeProgram(join(folder, 'sources', version), version, files);
   return {
     ...managed,
     service,
-    places,
+    paths,
     env,
     pool,
     said,
@@ -103,7 +103,7 @@ async function makeProgram(folder: string, version: string, files: Record<string
   return folder;
 }
 
-function testManager(places: Places, pool: pg.Pool, port: number) {
+function testManager(paths: ServicePaths, pool: pg.Pool, port: number) {
   const [calls, enabled] = [[] as string[], new Set<string>()];
   let platform: Server | undefined;
   let [starts, readySince] = [0, 0];
@@ -124,9 +124,9 @@ function testManager(places: Places, pool: pg.Pool, port: number) {
   const start = async () => {
     if (platform) return;
     starts += 1;
-    const program = currentLink(places);
+    const program = currentLink(paths);
     await migrate(pool, join(program, 'server', 'migrations'));
-    const answer = `${currentVersion(places)}`;
+    const answer = `${currentVersion(paths)}`;
     if (existsSync(join(program, 'broken'))) throw new Error(await readFile(join(program, 'broken'), 'utf8'));
     const server = createServer((_, response) => void response.setHeader('connection', 'close').end(answer));
     await once(server.listen(port, '127.0.0.1'), 'listening');

@@ -10,7 +10,7 @@ import { removeEach } from '../../server/drivers/runtime/runc/remove-each.ts';
 import { longCommandSecondsMax, run } from '../../server/drivers/command.ts';
 import { Problem } from '../../server/kernel/problem.ts';
 import { shutDown } from '../shutdown.ts';
-import type { Places } from './places.ts';
+import type { ServicePaths } from './service-paths.ts';
 import { alone, installedConfig, refuseMachine, type Service } from './service.ts';
 import { environmentsUnit, platformUnit } from './unit-files.ts';
 
@@ -22,10 +22,10 @@ interface Extent {
 
 export async function uninstall(service: Service, { withData, isSure }: Extent): Promise<void> {
   refuseMachine(service);
-  const { places, say } = service;
-  const isThere = [places.programs, ...unitPaths(places)].some((path) => existsSync(path));
-  if (!isThere && !(withData && existsSync(places.settings))) return say('Offshoot is not installed here.');
-  const config = installedConfig(places);
+  const { paths, say } = service;
+  const isThere = [paths.programs, ...unitPaths(paths)].some((path) => existsSync(path));
+  if (!isThere && !(withData && existsSync(paths.settings))) return say('Offshoot is not installed here.');
+  const config = installedConfig(paths);
   if (withData && !isSure)
     throw new Problem(
       'conflict',
@@ -35,29 +35,29 @@ export async function uninstall(service: Service, { withData, isSure }: Extent):
   say(
     withData
       ? 'Offshoot is removed, with its data.'
-      : `Offshoot is removed. Its data is in ${config.data}, its settings in ${places.settings}.`,
+      : `Offshoot is removed. Its data is in ${config.data}, its settings in ${paths.settings}.`,
   );
   for (const line of elsewhere(config)) say(line);
 }
 
-async function removeAll({ places, manager }: Service, config: Config, withData: boolean): Promise<void> {
+async function removeAll({ paths, manager }: Service, config: Config, withData: boolean): Promise<void> {
   await removeEach('the service', [
     [() => manager.stop(platformUnit)],
     // Stopping the unit ends environments and the edge; where it did not, `shutDown` does so and says what is in the way.
     [() => manager.stop(environmentsUnit).catch(() => {})],
     [() => shutDown(config)],
     [() => manager.disable(platformUnit)],
-    unitPaths(places).map((path) => () => rm(path, { force: true })),
+    unitPaths(paths).map((path) => () => rm(path, { force: true })),
     [() => manager.reload()],
-    [() => removeCommand(places), () => rm(places.programs, { recursive: true, force: true })],
-    ...(withData ? [[() => removeFolder(config.data)], [() => removeSettings(places)]] : []),
+    [() => removeCommand(paths), () => rm(paths.programs, { recursive: true, force: true })],
+    ...(withData ? [[() => removeFolder(config.data)], [() => removeSettings(paths)]] : []),
   ]);
 }
 
-const unitPaths = ({ units }: Places) => [platformUnit, environmentsUnit].map((name) => join(units, name));
+const unitPaths = ({ units }: ServicePaths) => [platformUnit, environmentsUnit].map((name) => join(units, name));
 
 /** Removes the command, but not somebody else's program of the same name. */
-async function removeCommand({ command, programs }: Places): Promise<void> {
+async function removeCommand({ command, programs }: ServicePaths): Promise<void> {
   const isOurs = lstatSync(command, { throwIfNoEntry: false })?.isSymbolicLink() && readlinkSync(command).startsWith(`${programs}/`);
   if (isOurs) await rm(command, { force: true });
 }
@@ -65,7 +65,7 @@ async function removeCommand({ command, programs }: Places): Promise<void> {
 /** What may still be mounted in the folder must not be emptied with it. */
 const removeFolder = (folder: string) => run('rm', ['--recursive', '--force', '--one-file-system', '--', folder], longCommandSecondsMax);
 
-async function removeSettings({ settings }: Places): Promise<void> {
+async function removeSettings({ settings }: ServicePaths): Promise<void> {
   await rm(settings, { force: true });
   await rmdir(dirname(settings)).catch(() => {});
 }

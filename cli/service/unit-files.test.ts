@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { machinePlaces } from './places.ts';
+import { machinePaths } from './service-paths.ts';
 import { environmentsUnit, platformUnit, unitFiles } from './unit-files.ts';
 
-const units = unitFiles(machinePlaces, { data: '/srv/100% data', volumes: undefined });
+const units = unitFiles(machinePaths, { data: '/srv/100% data', volumes: undefined });
 
 test('the platform starts at boot and again after a failure; what outlives it is ended by another unit, after it', () => {
   const platform = units[platformUnit] ?? '';
@@ -25,7 +25,7 @@ const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 test.skipIf(!hasSystemd)(`systemd finds nothing wrong with them${hasSystemd ? '' : ' (left out: there is none here)'}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-units-'));
-  const known = unitFiles({ ...machinePlaces, programs: folder }, { data: folder, volumes: undefined });
+  const known = unitFiles({ ...machinePaths, programs: folder }, { data: folder, volumes: undefined });
   // The program need not be there for this; any other does.
   for (const [name, text] of Object.entries(known))
     writeFileSync(join(folder, name), text.replaceAll(`"${folder}/current/offshoot"`, '/bin/true'));

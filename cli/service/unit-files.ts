@@ -10,7 +10,7 @@
  */
 import { join } from 'node:path';
 import type { Config } from '../../server/config.ts';
-import { currentLink, type Places } from './places.ts';
+import { currentLink, type ServicePaths } from './service-paths.ts';
 
 export const platformUnit = 'offshoot.service';
 export const environmentsUnit = 'offshoot-environments.service';
@@ -36,9 +36,9 @@ const capabilitiesTaken = [
 ];
 
 /** The texts of the unit files, by file name. */
-export function unitFiles(places: Places, config: Pick<Config, 'data' | 'volumes'>): Record<string, string> {
-  const command = join(currentLink(places), 'offshoot');
-  const folders = [places.programs, config.data, ...(config.volumes === undefined ? [] : [config.volumes])];
+export function unitFiles(paths: ServicePaths, config: Pick<Config, 'data' | 'volumes'>): Record<string, string> {
+  const command = join(currentLink(paths), 'offshoot');
+  const folders = [paths.programs, config.data, ...(config.volumes === undefined ? [] : [config.volumes])];
   const needed = `RequiresMountsFor=${folders.map(quoted).join(' ')}`;
   return { [platformUnit]: platformText(command, needed), [environmentsUnit]: environmentsText(command, needed) };
 }

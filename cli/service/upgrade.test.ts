@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { upgradesFolder } from './kept-state.ts';
-import { currentVersion, programFolder } from './places.ts';
+import { currentVersion, programFolder } from './service-paths.ts';
 import { openTestMachine, type TestMachine } from './test-machine.ts';
 import { takeBackUpgrade, upgrade } from './upgrade.ts';
 
@@ -24,14 +24,14 @@ const worse = {
 
 const people = async () => (await machine.pool.query('select email from users order by email')).rows;
 const lastMigration = async () => (await machine.pool.query('select max(name) as name from migrations')).rows[0].name as string;
-const version = () => currentVersion(machine.places)?.split('-')[0];
-const under = (name: string) => readdirSync(join(machine.places.programs)).filter((entry) => entry.startsWith(name));
+const version = () => currentVersion(machine.paths)?.split('-')[0];
+const under = (name: string) => readdirSync(join(machine.paths.programs)).filter((entry) => entry.startsWith(name));
 
 test('another version takes the place of the one that is installed; what was before is kept', async () => {
   const before = await people();
   await upgrade(machine.service, await machine.program('2.0.0', newer));
   expect([version(), machine.runs(), await lastMigration(), await people()]).toEqual(['2.0.0', true, '9000_newer.sql', before]);
-  const kept = machine.said.find((line) => line.includes(upgradesFolder({ data: machine.places.data })))?.match(/in (\/.*)\.$/)?.[1] ?? '';
+  const kept = machine.said.find((line) => line.includes(upgradesFolder({ data: machine.paths.data })))?.match(/in (\/.*)\.$/)?.[1] ?? '';
   expect(readdirSync(kept).toSorted()).toEqual(['database', 'offshoot-environments.service', 'offshoot.env', 'offshoot.service']);
   await upgrade(machine.service, await machine.program('2.0.0', newer));
   expect(machine.said.at(-1)).toContain('is the version that is installed');
@@ -107,15 +107,15 @@ test('a killed upgrade whose version has worked since is not taken back unasked'
 });
 
 test('settings that were changed by hand stay, and units are those of the version that runs', async () => {
-  const { places } = machine;
-  const [settings, unit] = [`${readFileSync(places.settings, 'utf8')}OFFSHOOT_LOG_LEVEL=warn\n`, join(places.units, 'offshoot.service')];
-  await writeFile(places.settings, settings);
+  const { paths } = machine;
+  const [settings, unit] = [`${readFileSync(paths.settings, 'utf8')}OFFSHOOT_LOG_LEVEL=warn\n`, join(paths.units, 'offshoot.service')];
+  await writeFile(paths.settings, settings);
   await writeFile(unit, '# of an older version');
   await upgrade(machine.service, await machine.program('2.0.0'));
-  expect([readFileSync(places.settings, 'utf8'), readFileSync(unit, 'utf8')]).toEqual([settings, expect.stringContaining('Type=notify')]);
+  expect([readFileSync(paths.settings, 'utf8'), readFileSync(unit, 'utf8')]).toEqual([settings, expect.stringContaining('Type=notify')]);
   await takeBackUpgrade(machine.service, false);
   expect(readFileSync(unit, 'utf8')).toBe('# of an older version');
-  await rm(programFolder(places, under('2.0.0')[0] ?? ''), { recursive: true });
+  await rm(programFolder(paths, under('2.0.0')[0] ?? ''), { recursive: true });
   await expect(takeBackUpgrade(machine.service, false)).rejects.toThrow('There is no upgrade to take back.');
-  expect(existsSync(places.settings)).toBe(true);
+  expect(existsSync(paths.settings)).toBe(true);
 });

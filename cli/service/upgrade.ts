@@ -22,25 +22,25 @@ import {
   removeOldStates,
   upgradesFolder,
 } from './kept-state.ts';
-import { currentVersion, installingMark, type Places, programFolder } from './places.ts';
+import { currentVersion, installingMark, type ServicePaths, programFolder } from './service-paths.ts';
 import { makeCurrent, placeProgram, removeOldPrograms, versionOf } from './program.ts';
 import { alone, installedConfig, refuseMachine, type Service } from './service.ts';
 import { platformUnit } from './unit-files.ts';
 
 /** `source`: the folder of the new version. */
 export async function upgrade(service: Service, source: string): Promise<void> {
-  const { places, say } = service;
+  const { paths, say } = service;
   refuseMachine(service);
-  refuseNotInstalled(places);
-  if (resolve(source, '..') === resolve(places.programs))
+  refuseNotInstalled(paths);
+  if (resolve(source, '..') === resolve(paths.programs))
     throw new Problem(
       'invalid-request',
       'Name the version to upgrade to: run ./offshoot upgrade in the folder of the other version, or offshoot upgrade <folder>. offshoot upgrade --back takes back the last upgrade.',
     );
   await alone(service, async () => {
-    const config = installedConfig(places);
+    const config = installedConfig(paths);
     await settleUnfinished(service, config);
-    const [from, to] = [currentVersion(places) ?? '', versionOf(source)];
+    const [from, to] = [currentVersion(paths) ?? '', versionOf(source)];
     if (from === to) return say(`${to} is the version that is installed.`);
     refuseUnknownMigrations((await appliedMigrations(config)) ?? [], join(source, 'server', 'migrations'));
     say(`Upgrading from ${from} to ${to}…`);
@@ -52,16 +52,16 @@ export async function upgrade(service: Service, source: string): Promise<void> {
 
 /** The way back that an operator asks for; `isSure`: even if something is lost by it. */
 export async function takeBackUpgrade(service: Service, isSure: boolean): Promise<void> {
-  const { places, say } = service;
+  const { paths, say } = service;
   refuseMachine(service);
-  refuseNotInstalled(places);
+  refuseNotInstalled(paths);
   await alone(service, async () => {
-    const config = installedConfig(places);
+    const config = installedConfig(paths);
     // Whoever asks for the way back has thereby decided what becomes of an interrupted upgrade.
-    if (unfinishedChange(places)?.step === 'switching') await finishChange(places);
+    if (unfinishedChange(paths)?.step === 'switching') await finishChange(paths);
     await settleUnfinished(service, config);
-    const last = lastChange(places);
-    if (last === undefined || last.to !== currentVersion(places) || !existsSync(programFolder(places, last.from)))
+    const last = lastChange(paths);
+    if (last === undefined || last.to !== currentVersion(paths) || !existsSync(programFolder(paths, last.from)))
       throw new Problem('not-found', 'There is no upgrade to take back.');
     const isOther = await hasChangedSince(config, last.kept);
     if (isOther && !isSure)
@@ -76,9 +76,9 @@ export async function takeBackUpgrade(service: Service, isSure: boolean): Promis
   });
 }
 
-function refuseNotInstalled(places: Places): void {
-  if (currentVersion(places) === undefined) throw new Problem('not-found', 'Offshoot is not installed here; ./offshoot install does that.');
-  if (existsSync(installingMark(places)))
+function refuseNotInstalled(paths: ServicePaths): void {
+  if (currentVersion(paths) === undefined) throw new Problem('not-found', 'Offshoot is not installed here; ./offshoot install does that.');
+  if (existsSync(installingMark(paths)))
     throw new Problem('conflict', 'The installation was interrupted, or failed; run ./offshoot install again until it succeeds.');
 }
 
@@ -88,59 +88,59 @@ const newChange = (config: Config, from: string, to: string): Change => {
 };
 
 async function carryOut(service: Service, config: Config, change: Change): Promise<void> {
-  const { places, manager, patience, say } = service;
+  const { paths, manager, patience, say } = service;
   const { from, to, kept, loads, unitsOf } = change;
-  noteChange(places, change);
+  noteChange(paths, change);
   try {
     await manager.stop(platformUnit);
-    await keepState(places, config, kept);
+    await keepState(paths, config, kept);
     say(`The previous database, settings and units are kept in ${kept}.`);
-    noteChange(places, { ...change, step: 'switching' });
-    if (loads !== undefined) await putBackDatabase(places, config, loads, to);
-    await makeCurrent(places, to);
+    noteChange(paths, { ...change, step: 'switching' });
+    if (loads !== undefined) await putBackDatabase(paths, config, loads, to);
+    await makeCurrent(paths, to);
     if (unitsOf === undefined) await writeUnits(service, config);
     else await putBackUnits(service, unitsOf);
     await startHealthy(manager, config, patience);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     say(`${to} does not work: ${reason}\nGoing back to ${from}…`);
-    await takeBack(service, config, unfinishedChange(places) ?? change);
+    await takeBack(service, config, unfinishedChange(paths) ?? change);
     throw new Problem('unavailable', `${to} does not work here, so ${from} runs as before. What it said is above, and in the journal.`, {
       cause: error,
     });
   }
-  await finishChange(places);
-  await removeOldPrograms(places, [from]);
+  await finishChange(paths);
+  await removeOldPrograms(paths, [from]);
   await removeOldStates(config, kept);
 }
 
 /** What ran before runs again, with the database that it knows. */
 async function takeBack(service: Service, config: Config, { from, to, kept, step }: Change): Promise<void> {
-  const { places, manager, patience, say } = service;
+  const { paths, manager, patience, say } = service;
   await manager.stop(platformUnit);
   if (step === 'switching') {
     if (await hasChangedSince(config, kept)) {
       say(`${to} has changed the database; it is put back as it was.`);
-      await putBackDatabase(places, config, kept, from);
+      await putBackDatabase(paths, config, kept, from);
     }
-    await makeCurrent(places, from);
+    await makeCurrent(paths, from);
     await putBackUnits(service, kept);
   }
   await startHealthy(manager, config, patience);
-  await finishChange(places, 'taken-back');
-  await removeOldPrograms(places, [lastChange(places)?.from ?? from]);
+  await finishChange(paths, 'taken-back');
+  await removeOldPrograms(paths, [lastChange(paths)?.from ?? from]);
 }
 
 /** Finishes or takes back what a killed command has left. */
 async function settleUnfinished(service: Service, config: Config): Promise<void> {
-  const { places, manager, say } = service;
-  const change = unfinishedChange(places);
+  const { paths, manager, say } = service;
+  const change = unfinishedChange(paths);
   if (change === undefined) return;
   const { from, to, begunAt, step } = change;
-  const isSwitched = step === 'switching' && currentVersion(places) === to;
+  const isSwitched = step === 'switching' && currentVersion(paths) === to;
   if (isSwitched && (await isHealthy(manager, config))) {
     say(`The upgrade from ${from} to ${to} was interrupted at its end; ${to} works.`);
-    return finishChange(places);
+    return finishChange(paths);
   }
   // The new version has run, perhaps for days: what people did meanwhile is not thrown away unasked.
   if (isSwitched && (await manager.readySince(platformUnit)) > Date.parse(begunAt))

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { Acceptor, Occupant } from './acceptor.ts';
 import type { ClientIdentity, Peer } from './client-identity.ts';
-import { crowdedReply, endWith } from './connection-places.ts';
+import { crowdedReply, endWith } from './open-connections.ts';
 import { Incoming, type IncomingUser } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
 import { refusalReply, refusalStatus, type Refusal } from './refusals.ts';

@@ -7,7 +7,7 @@ import { countedAs } from './addresses.ts';
 import type { Acceptor, Occupant } from './acceptor.ts';
 import { ClientConnection } from './client-connection.ts';
 import { TrustedProxies } from './client-identity.ts';
-import { ConnectionPlaces, crowdedReply, endWith } from './connection-places.ts';
+import { OpenConnections, crowdedReply, endWith } from './open-connections.ts';
 import type { EdgeLimits } from '../limits.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
@@ -32,7 +32,7 @@ export class Clients implements Acceptor {
   isClosing = false;
   readonly #handshakes: Handshakes;
   readonly #options: ClientsOptions;
-  readonly #connections: ConnectionPlaces<Occupant>;
+  readonly #connections: OpenConnections<Occupant>;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
@@ -40,7 +40,7 @@ export class Clients implements Acceptor {
     this.readingTurns = options.readingTurns;
     this.proxies = new TrustedProxies(options.trustedProxies);
     this.#handshakes = new Handshakes(options.tls);
-    this.#connections = new ConnectionPlaces(options.limits, (connection) => connection.giveWay());
+    this.#connections = new OpenConnections(options.limits, (connection) => connection.giveWay());
   }
 
   get connections() {

@@ -79,11 +79,11 @@ export function readHead({ method, target, headers, major, minor }: RequestHead)
     }
   }
   if (host === undefined && minor === 1) return undefined;
-  const place = readTarget(method, target, host ?? '');
-  if (!place) return undefined;
+  const requestTarget = readTarget(method, target, host ?? '');
+  if (!requestTarget) return undefined;
   if (connection !== undefined && !isPlainConnection(connection)) passed = without(headers, namedByConnection(connection));
   return {
-    ...place,
+    ...requestTarget,
     passed,
     userAgent: userAgent ?? '',
     stickyTo,

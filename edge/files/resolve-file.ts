@@ -6,12 +6,12 @@
  *
  * Links of this machine are followed only on the way to a volume, where nobody but the platform can put any. From there on none is: neither on the
  * way to the folder that is mounted, nor below it. Looking at one name after the other cannot promise that, as the application may change its folders
- * meanwhile; so what was found is proven to be where it was found (proven-place.ts), and what was opened is once more. Otherwise it is as if there were
+ * meanwhile; so what was found is proven to be where it was found (proven-path.ts), and what was opened is once more. Otherwise it is as if there were
  * nothing. Only what never changes is believed without.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { isAt, isPlainlyAt } from './proven-place.ts';
+import { isAt, isPlainlyAt } from './proven-path.ts';
 import { recentlyUsed } from '../cache/recently-used.ts';
 import type { FilesAt } from '../routing/table.ts';
 
@@ -72,12 +72,12 @@ function resolvedAs(found: Found): Resolved {
   return found.kind === 'folder' ? folder : nothing;
 }
 
-interface Place {
+interface WalkedFolder {
   path: string;
   host: string | undefined;
   isImmutable: boolean;
 }
-const root: Place = { path: '', host: undefined, isImmutable: true };
+const root: WalkedFolder = { path: '', host: undefined, isImmutable: true };
 
 type Found =
   | { kind: 'nothing'; isImmutable: boolean }
@@ -85,7 +85,7 @@ type Found =
   | { kind: 'folder'; host: string | undefined; isImmutable: boolean };
 
 function walk(view: View, path: string): Found {
-  let places: Place[] = [view.mounts.has('') ? { path: '', ...mountOf(view, '') } : root];
+  let walked: WalkedFolder[] = [view.mounts.has('') ? { path: '', ...mountOf(view, '') } : root];
   const ahead = path.split('/').toReversed();
   let links = 0;
   let isImmutable = true;
@@ -93,44 +93,44 @@ function walk(view: View, path: string): Found {
     const name = ahead.pop() ?? '';
     if (name === '' || name === '.') continue;
     if (name === '..') {
-      if (places.length > 1) places.pop();
+      if (walked.length > 1) walked.pop();
       continue;
     }
-    const next = look(view, places.at(-1) ?? root, name);
+    const next = look(view, walked.at(-1) ?? root, name);
     isImmutable &&= next.isImmutable;
     if (next.kind === 'nothing' || steps >= stepsMax) return { kind: 'nothing', isImmutable };
     if (next.kind === 'file') return ahead.length === 0 ? { ...next, isImmutable } : { kind: 'nothing', isImmutable };
-    if (next.kind === 'folder') places.push(next.place);
+    if (next.kind === 'folder') walked.push(next.folder);
     else {
       links += 1;
       if (links > linksMax) return { kind: 'nothing', isImmutable };
-      if (next.target.startsWith('/')) places = places.slice(0, 1);
+      if (next.target.startsWith('/')) walked = walked.slice(0, 1);
       ahead.push(...next.target.split('/').toReversed());
     }
   }
-  return { kind: 'folder', host: places.at(-1)?.host, isImmutable };
+  return { kind: 'folder', host: walked.at(-1)?.host, isImmutable };
 }
 
 type Look =
   | Extract<Found, { kind: 'nothing' | 'file' }>
-  | { kind: 'folder'; place: Place; isImmutable: boolean }
+  | { kind: 'folder'; folder: WalkedFolder; isImmutable: boolean }
   | { kind: 'link'; target: string; isImmutable: boolean };
 
-function look(view: View, parent: Place, name: string): Look {
+function look(view: View, parent: WalkedFolder, name: string): Look {
   const path = `${parent.path}/${name}`;
   if (view.mounts.has(path)) {
     const mount = mountOf(view, path);
-    return { kind: 'folder', place: { path, ...mount }, isImmutable: mount.isImmutable };
+    return { kind: 'folder', folder: { path, ...mount }, isImmutable: mount.isImmutable };
   }
   const { isImmutable } = parent;
   const host = parent.host === undefined ? undefined : `${parent.host}/${name}`;
   const stat = host === undefined ? undefined : statOf(host);
   if (host === undefined || stat === undefined) {
     return view.above.has(path)
-      ? { kind: 'folder', place: { path, host: undefined, isImmutable }, isImmutable }
+      ? { kind: 'folder', folder: { path, host: undefined, isImmutable }, isImmutable }
       : { kind: 'nothing', isImmutable };
   }
-  if (stat.isDirectory()) return { kind: 'folder', place: { path, host, isImmutable }, isImmutable };
+  if (stat.isDirectory()) return { kind: 'folder', folder: { path, host, isImmutable }, isImmutable };
   if (stat.isFile()) return { kind: 'file', host, bytes: stat.size, isImmutable };
   const target = stat.isSymbolicLink() ? targetOf(host) : undefined;
   return target === undefined ? { kind: 'nothing', isImmutable } : { kind: 'link', target, isImmutable };

@@ -125,7 +125,7 @@ async function append(file: string, bytes: Buffer, mayMakeFolder: boolean): Prom
 }
 
 /** For the main process alone: of two, one would rotate the log that the other has just begun. */
-export async function putLogAside(logs: string, name: string): Promise<void> {
+export async function rotateEnvironmentLog(logs: string, name: string): Promise<void> {
   const file = join(logs, name);
   if ((await stat(file)).size <= logBytesMax || (await isBeingCut(file))) return;
   await announceCut(file, async () => {

@@ -29,7 +29,7 @@ import { isCluster, parseEnvironment } from '../routing/environment-schema.ts';
 import type { LastVisits } from '../routing/last-visits.ts';
 import type { ProcessStatus } from './messages.ts';
 import { fields, list, number, parserOf, Refused, text, textLike } from '../routing/schema.ts';
-import type { Listener } from './settings.ts';
+import type { ListenAddress } from './settings.ts';
 import type { Streams } from './streams.ts';
 import { HandingOver, type TableKeeper } from '../routing/table-keeper.ts';
 import { isCertificateId, parseCertificate } from '../tls/certificate.ts';
@@ -45,7 +45,7 @@ export interface EdgeStatus {
   /** The process that starts the main process again when it fails; while a predecessor finishes, that predecessor. */
   parent_pid: number;
   started_at: string;
-  listeners: Listener[];
+  listeners: ListenAddress[];
   environments: number;
   /** Hosts that several environments have in their routes, and who owns each; the others' tables are out of date. */
   contested: { host: string; owner: string; others: string[] }[];

@@ -3,7 +3,7 @@
  * Started by launch.pl, or by the main process that it replaces (upgrade.ts).
  */
 import { openControl, type EdgeStatus, type Program } from './control.ts';
-import { putLogAside } from '../logs/environment-logs.ts';
+import { rotateEnvironmentLog } from '../logs/environment-logs.ts';
 import { visitsOfAll } from '../routing/last-visits.ts';
 import { boundLog } from './log-file.ts';
 import { openChannel, type Asks, type Channel, type Tellings } from './messages.ts';
@@ -64,7 +64,7 @@ const processes = startProcesses(settingsFile, settings, known, {
   async records(lines) {
     await (successor ? successor.channel.ask('records', { lines }) : records.send(lines));
   },
-  logFull: (file) => void putLogAside(settings.logs, file).catch((error: unknown) => console.error(error)),
+  logFull: (file) => void rotateEnvironmentLog(settings.logs, file).catch((error: unknown) => console.error(error)),
   restarted(pid, reason) {
     console.error(`edge: process ${pid} ${reason}; another is started`);
     void events.send(`${JSON.stringify({ event: 'restart', pid, reason })}\n`);
@@ -143,11 +143,11 @@ async function status(): Promise<EdgeStatus> {
 
 let upgrading: Promise<number> | undefined;
 function upgrade(program: Program): Promise<number> {
-  upgrading ??= makePlace(program).finally(() => (upgrading = undefined));
+  upgrading ??= handOver(program).finally(() => (upgrading = undefined));
   return upgrading;
 }
 
-async function makePlace(program: Program): Promise<number> {
+async function handOver(program: Program): Promise<number> {
   try {
     const taken = await startSuccessor(program, settings, { table: keeper, certificates: certificateKeeper }, relay);
     successor = taken;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lineOf, openEnvironmentLogs, putLogAside } from '../logs/environment-logs.ts';
+import { lineOf, openEnvironmentLogs, rotateEnvironmentLog } from '../logs/environment-logs.ts';
 import { parseEnvironment } from '../routing/environment-schema.ts';
 import { logBytesMax, rotateLog } from '../logs/rotate-log.ts';
 import { openRecords } from '../logs/records.ts';
@@ -261,7 +261,7 @@ describe('the access log', () => {
       writeFileSync(file, first.repeat(logBytesMax + 1));
       await rotateLog(file);
     }
-    await putLogAside(logs, 'shop/app/access.log');
+    await rotateEnvironmentLog(logs, 'shop/app/access.log');
     expect([statSync(file).ino, statSync(file).size]).toEqual([inode, 0]);
     expect(readdirSync(join(logs, 'shop', 'app')).toSorted()).toEqual(['access.log', 'access.log.1', 'access.log.2']);
     expect([1, 2].map((age) => read(`${file}.${age}`)[0])).toEqual(['3', '2']);
@@ -275,7 +275,7 @@ describe('the access log', () => {
     mkdirSync(join(logs, 'shop', 'app'), { recursive: true });
     writeFileSync(file, `${'x'.repeat(logBytesMax)}\n`);
     const isCut = new AbortController();
-    const cutting = putLogAside(logs, 'shop/app/access.log').finally(() => isCut.abort());
+    const cutting = rotateEnvironmentLog(logs, 'shop/app/access.log').finally(() => isCut.abort());
     let written = 0;
     for (const until = Date.now() + 3500; !isCut.signal.aborted || Date.now() < until; await sleep(5))
       for (const writer of writers) writer.write(record({ request_id: String(written++) }));

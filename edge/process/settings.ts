@@ -11,7 +11,7 @@ export interface EdgeSettings {
   /** Holds `<cluster>/<app>/access.log`. */
   logs: string;
   /** In the order of the descriptors that they are listened on with: 3, 4, … */
-  listeners: Listener[];
+  listeners: ListenAddress[];
   /** How many processes serve requests, side by side on the same ports. */
   processes: number;
   /** Addresses or ranges whose forwarding headers are believed. */
@@ -19,7 +19,7 @@ export interface EdgeSettings {
   router_name: string;
 }
 
-export interface Listener {
+export interface ListenAddress {
   host: string;
   port: number;
   scheme: 'http' | 'https';
@@ -37,7 +37,7 @@ const parseSettings = parserOf(
     version: word,
     folder: path,
     logs: path,
-    listeners: list(fields<Listener>({ host: word, port: wholeNumber(1, 65_535), scheme: oneOf('http', 'https') }), listenersMax),
+    listeners: list(fields<ListenAddress>({ host: word, port: wholeNumber(1, 65_535), scheme: oneOf('http', 'https') }), listenersMax),
     processes: wholeNumber(1, processesMax),
     trusted_proxies: list(word, trustedProxiesMax),
     router_name: textLike(/^[\x20-\x7e]*$/, wordCharactersMax, 'the value of a header'),

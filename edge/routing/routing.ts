@@ -34,11 +34,11 @@ export type HostSecurity = RouteTls;
 
 interface Entry {
   environment: EdgeEnvironment;
-  hosts: Map<string, Place>;
+  hosts: Map<string, ServedHost>;
 }
 
 /** One host of one environment. */
-interface Place {
+interface ServedHost {
   environment: EdgeEnvironment;
   /** The number of the claim to the host; 0 is from before there were claims. */
   claim: number;
@@ -53,7 +53,7 @@ const labelsMax = 127;
 export function openTable(): Table {
   const entries = new Map<string, Entry>();
   /** The environments that have each host, its owner's first. */
-  const places = new Map<string, Place[]>();
+  const servedHosts = new Map<string, ServedHost[]>();
   const listeners: ChangeListener[] = [];
 
   const changed = (cluster: string, environment: EdgeEnvironment | undefined) => {
@@ -67,7 +67,7 @@ export function openTable(): Table {
       if (former && former.environment.version >= version) return false;
       const entry = prepare(environment);
       entries.set(cluster, entry);
-      replacePlaces(places, former, entry);
+      replaceServedHosts(servedHosts, former, entry);
       changed(cluster, environment);
       return true;
     },
@@ -75,20 +75,20 @@ export function openTable(): Table {
       const former = entries.get(cluster);
       if (!former) return false;
       entries.delete(cluster);
-      replacePlaces(places, former, undefined);
+      replaceServedHosts(servedHosts, former, undefined);
       changed(cluster, undefined);
       return true;
     },
     find(scheme, host, path) {
-      const place = placeOf(places, host);
-      return place && { environment: place.environment, route: routeAt(place.routes[scheme], path) };
+      const served = servedHostOf(servedHosts, host);
+      return served && { environment: served.environment, route: routeAt(served.routes[scheme], path) };
     },
-    securityOf: (host) => placeOf(places, host)?.security,
+    securityOf: (host) => servedHostOf(servedHosts, host)?.security,
     get: (cluster) => entries.get(cluster)?.environment,
     versions: () => Object.fromEntries([...entries].map(([cluster, { environment }]) => [cluster, environment.version])),
     environments: () => entries.values().map(({ environment }) => environment),
     contested: () =>
-      [...places].flatMap(([host, [owner, ...others]]) =>
+      [...servedHosts].flatMap(([host, [owner, ...others]]) =>
         owner && others.length > 0
           ? [{ host, owner: owner.environment.cluster, others: others.map(({ environment }) => environment.cluster) }]
           : [],
@@ -100,11 +100,11 @@ export function openTable(): Table {
 function prepare(environment: EdgeEnvironment): Entry {
   const hosts: Entry['hosts'] = new Map();
   for (const route of environment.routes) {
-    const place = hosts.get(route.host) ?? { environment, claim: 0, routes: { http: [], https: [] }, security: noSecurity };
-    place.claim = Math.max(place.claim, route.claim ?? 0);
-    place.routes[route.scheme].push(route);
-    if (route.scheme === 'https' && route.tls) place.security = strictest(place.security, route.tls);
-    hosts.set(route.host, place);
+    const served = hosts.get(route.host) ?? { environment, claim: 0, routes: { http: [], https: [] }, security: noSecurity };
+    served.claim = Math.max(served.claim, route.claim ?? 0);
+    served.routes[route.scheme].push(route);
+    if (route.scheme === 'https' && route.tls) served.security = strictest(served.security, route.tls);
+    hosts.set(route.host, served);
   }
   for (const { routes } of hosts.values()) {
     for (const scheme of ['http', 'https'] as const) routes[scheme].sort((a, b) => b.path.length - a.path.length);
@@ -125,26 +125,26 @@ const authenticationOrder = [null, 'request', 'require'] as const;
 const laterOf = <T>(order: readonly T[], one: T, other: T): T => (order.indexOf(one) > order.indexOf(other) ? one : other);
 
 /** The owner first. Without claims there is no owner, but it is always the same one that comes first. */
-const inOrder = (a: Place, b: Place) => b.claim - a.claim || (a.environment.cluster < b.environment.cluster ? -1 : 1);
+const inOrder = (a: ServedHost, b: ServedHost) => b.claim - a.claim || (a.environment.cluster < b.environment.cluster ? -1 : 1);
 
-function replacePlaces(places: Map<string, Place[]>, former: Entry | undefined, entry: Entry | undefined) {
-  for (const [host, place] of former?.hosts ?? []) {
-    const others = (places.get(host) ?? []).filter((other) => other !== place);
-    if (others.length > 0) places.set(host, others);
-    else places.delete(host);
+function replaceServedHosts(servedHosts: Map<string, ServedHost[]>, former: Entry | undefined, entry: Entry | undefined) {
+  for (const [host, served] of former?.hosts ?? []) {
+    const others = (servedHosts.get(host) ?? []).filter((other) => other !== served);
+    if (others.length > 0) servedHosts.set(host, others);
+    else servedHosts.delete(host);
   }
-  for (const [host, place] of entry?.hosts ?? []) places.set(host, [...(places.get(host) ?? []), place].toSorted(inOrder));
+  for (const [host, served] of entry?.hosts ?? []) servedHosts.set(host, [...(servedHosts.get(host) ?? []), served].toSorted(inOrder));
 }
 
 /**
  * Of all names that stand for the host, the one that was claimed last: what is older is out of date. Of those with the same claim, the closest: an exact name
  * comes before `*.b.org`, and that before `*.org`.
  */
-function placeOf(places: Map<string, Place[]>, host: string): Place | undefined {
-  let found = places.get(host)?.[0];
+function servedHostOf(servedHosts: Map<string, ServedHost[]>, host: string): ServedHost | undefined {
+  let found = servedHosts.get(host)?.[0];
   let dot = host.indexOf('.');
   for (let label = 0; dot !== -1 && label < labelsMax; label++) {
-    const wildcard = dot > 0 ? places.get(`*${host.slice(dot)}`)?.[0] : undefined;
+    const wildcard = dot > 0 ? servedHosts.get(`*${host.slice(dot)}`)?.[0] : undefined;
     if (wildcard && wildcard.claim > (found?.claim ?? -1)) found = wildcard;
     dot = host.indexOf('.', dot + 1);
   }

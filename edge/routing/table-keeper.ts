@@ -35,17 +35,17 @@ export interface Audience {
 const changesMax = 100_000;
 
 export function openTableKeeper(table: Table, folder: TableFolder, audience: Audience): TableKeeper {
-  const turns = new Map<string, Promise<unknown>>();
+  const lastChanges = new Map<string, Promise<unknown>>();
   const changes: string[] = [];
   let forgotten = 0;
   let isHandingOver = false;
 
-  const inTurn = <T>(cluster: string, work: () => Promise<T>): Promise<T> => {
+  const oneAtATime = <T>(cluster: string, work: () => Promise<T>): Promise<T> => {
     if (isHandingOver) return Promise.reject(new HandingOver('Another process of the edge takes over just now'));
-    const before = turns.get(cluster);
-    const turn = before ? before.then(work, work) : work();
-    turns.set(cluster, turn);
-    return turn.finally(() => turns.get(cluster) === turn && turns.delete(cluster));
+    const before = lastChanges.get(cluster);
+    const change = before ? before.then(work, work) : work();
+    lastChanges.set(cluster, change);
+    return change.finally(() => lastChanges.get(cluster) === change && lastChanges.delete(cluster));
   };
   const note = (cluster: string) => {
     changes.push(cluster);
@@ -58,11 +58,11 @@ export function openTableKeeper(table: Table, folder: TableFolder, audience: Aud
     await Promise.all([folder.remove(cluster), audience.remove([cluster])]);
     return true;
   };
-  const remove = (cluster: string) => inTurn(cluster, () => removeNow(cluster));
+  const remove = (cluster: string) => oneAtATime(cluster, () => removeNow(cluster));
 
   return {
     put: (environment) =>
-      inTurn(environment.cluster, async () => {
+      oneAtATime(environment.cluster, async () => {
         const known = table.get(environment.cluster);
         if (known && known.version >= environment.version) return false;
         await folder.write(environment);
@@ -79,7 +79,7 @@ export function openTableKeeper(table: Table, folder: TableFolder, audience: Aud
     },
     async handOver(from) {
       isHandingOver = true;
-      await Promise.allSettled(turns.values());
+      await Promise.allSettled(lastChanges.values());
       return from < forgotten ? Object.keys(table.versions()) : [...new Set(changes.slice(from - forgotten))];
     },
     goOn() {

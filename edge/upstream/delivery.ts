@@ -24,7 +24,7 @@ export interface Order {
   bodyBytesMax: number;
   store: Store | undefined;
   limits: EdgeLimits;
-  converse(sink: ReplySink): RequestWriter;
+  openWriter(sink: ReplySink): RequestWriter;
   edgeHeaders: EdgeHeaders;
   /** No reply has begun. `isUnsent`: no instance has seen any of it. */
   onFailure(failure: Failure, note: string, isUnsent: boolean): void;
@@ -66,7 +66,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
     this.#isCollected = isCollected;
     this.#store = order.store;
     this.#attempts = new Attempts(order.instances, order.isSticky);
-    this.#writer = order.converse(this);
+    this.#writer = order.openWriter(this);
   }
 
   get reader() {
@@ -230,7 +230,7 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   /** The connection was closed while it was kept, so the instance never saw the request: it goes on a new one. */
   #again() {
     this.#hasSent = false;
-    this.#writer = this.#order.converse(this);
+    this.#writer = this.#order.openWriter(this);
     this.start(true);
   }
 

@@ -49,9 +49,9 @@ function startWith(
   length: number,
   collected: Buffer[] | undefined,
 ) {
-  const converse = (sink: ReplySink) =>
+  const openWriter = (sink: ReplySink) =>
     fastcgiRequestWriter(visit, script, { length, collected }, sink, order.limits.replyHeadBytesMax, onStderr);
-  new Delivery(visit, { ...order, converse }, collected !== undefined).start();
+  new Delivery(visit, { ...order, openWriter }, collected !== undefined).start();
 }
 
 function fastcgiRequestWriter(

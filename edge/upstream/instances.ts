@@ -152,7 +152,7 @@ export class Instances {
   }
 
   /** Outside the platform, where a route of type `proxy` leads. */
-  elsewhere(cluster: string, host: string, port: number, secure: Secure | undefined): RunningInstance {
+  outside(cluster: string, host: string, port: number, secure: Secure | undefined): RunningInstance {
     return this.#ensure(cluster, { id: `${secure?.isTls ? 'https' : 'http'}://${host}:${port}`, address: { host, port } }, secure);
   }
 
@@ -161,7 +161,7 @@ export class Instances {
     if (!running) return;
     const named = Object.values(environment?.upstreams ?? {}).flatMap(({ instances }) => instances);
     for (const [id, instance] of running) {
-      if (named.some((other) => other.id === id && isSamePlace(other.address, instance.address))) continue;
+      if (named.some((other) => other.id === id && isSameAddress(other.address, instance.address))) continue;
       instance.retire();
       if (instance.outstanding === 0) running.delete(id);
     }
@@ -184,12 +184,12 @@ export class Instances {
     const running = this.#running.get(cluster) ?? new Map<string, RunningInstance>();
     this.#running.set(cluster, running);
     const known = running.get(instance.id);
-    if (known && !known.isGone && isSamePlace(known.address, instance.address)) return known;
+    if (known && !known.isGone && isSameAddress(known.address, instance.address)) return known;
     const fresh = new RunningInstance(cluster, instance, this.#limits, this.#readingTurns, secure);
     running.set(instance.id, fresh);
     return fresh;
   }
 }
 
-const isSamePlace = (a: Instance['address'], b: Instance['address']) =>
+const isSameAddress = (a: Instance['address'], b: Instance['address']) =>
   'socket' in a ? 'socket' in b && a.socket === b.socket : 'host' in b && a.host === b.host && a.port === b.port;

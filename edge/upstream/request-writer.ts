@@ -13,7 +13,7 @@ export interface RequestWriter {
   reader: ReplyReader;
 }
 
-export interface HttpPlace {
+export interface HttpTarget {
   /** `Host` as the application is told it. */
   authority: string;
   path: string;
@@ -23,7 +23,7 @@ export interface HttpPlace {
 
 export function httpRequestWriter(
   visit: Visit,
-  { authority, path, moreLines = '' }: HttpPlace,
+  { authority, path, moreLines = '' }: HttpTarget,
   sink: ReplySink,
   limits: EdgeLimits,
 ): RequestWriter {

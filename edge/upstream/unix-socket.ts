@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { connect, Socket, type OnReadOpts } from 'node:net';
-import { isAt, onlyPath } from '../files/proven-place.ts';
+import { isAt, onlyPath } from '../files/proven-path.ts';
 
 /** Where nobody can be connected to, the socket is destroyed with the reason. */
 export function connectToSocketAt(path: string, onread?: OnReadOpts): Socket {

@@ -10,7 +10,7 @@ const clients: readonly Clients[] = Object.values(services).flatMap((entry) => (
 const clientPackages = [...new Set(clients.flatMap((each) => each.packages))].toSorted();
 const clientRecipes = [...new Set(clients.flatMap((each) => each.recipes ?? []))];
 
-/** What hooks of apps call, whatever they are written in, and what `upsun db:dump` and the like call in them. */
+/** Tools that hooks of apps call, whatever language the app is in, and that `upsun db:dump` and the like call inside of it. */
 export const appTools: DebianPackages = packages(
   ...(['git', 'openssh-client', 'curl', 'wget', 'unzip', 'zip', 'xz-utils', 'bzip2', 'patch', 'rsync', 'jq', 'less', 'procps'] as const),
   'vim-tiny',

@@ -1,6 +1,6 @@
 /** What the catalogue says of a runtime beside its image: what is done for apps that are written in it, unless they say otherwise. */
 export interface Runtime {
-  /** Of every container of the type. */
+  /** Variables of every container of the type. */
   env?: Readonly<Record<string, string>>;
   flavor?: Flavor;
   fastcgi?: FastCgi;

@@ -23,17 +23,17 @@ export interface Service {
   /** Folders for what is gone with the container. */
   writable: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** One after the other, each in a container with the volume, before the first start: until `initialised` is a file of the volume. */
+  /** Commands that run before the first start, one after the other, each in a container with the volume, as long as `initialised` is no file of the volume. */
   initialise: readonly ServiceCommand[];
   /** A file of the volume that is there once it is set up; undefined where there is nothing to set up. */
   initialised?: string;
   start: (settings: ServiceSettings) => readonly [string, ...string[]];
   probe: Probe;
-  /** What lets exactly these accounts in and keeps exactly these databases: others are removed. Undefined: it has no accounts. */
+  /** Commands that let in exactly these accounts and keep exactly these databases: others are removed. Undefined: the service has no accounts. */
   access?: (access: Access) => readonly ServiceCommand[];
-  /** Right before a snapshot of the volume, so that a clone starts quickly and misses nothing that was acknowledged. */
+  /** Commands right before a snapshot of the volume, so that a clone starts quickly and misses nothing that was acknowledged. */
   quiesce: readonly ServiceCommand[];
-  /** Right after the snapshot. */
+  /** Commands right after the snapshot. */
   resume: readonly ServiceCommand[];
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
   relationship: RelationshipShape;
@@ -47,7 +47,7 @@ export interface ServiceCommand {
 }
 
 export interface ServiceSettings {
-  /** To divide its memory by. */
+  /** What the service divides its memory by. */
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
   /** As people wrote it. Values are checked where they are used. */
   configuration: Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export interface Access {
 export interface Account {
   name: string;
   password: string;
-  /** By database. */
+  /** What the account may do in each database. */
   privileges: Readonly<Record<string, Privilege>>;
 }
 

@@ -18,7 +18,7 @@ export async function withFileLock<T>(file: string, signal: AbortSignal, work: (
     await sleep(pollMilliseconds, undefined, { signal });
     lock = tryLock(file);
   }
-  return holding(lock, work);
+  return whileLocked(lock, work);
 }
 
 /** Works beside others who share the lock, and not while somebody has it alone. */
@@ -28,16 +28,16 @@ export async function withSharedFileLock<T>(file: string, signal: AbortSignal, w
     await sleep(pollMilliseconds, undefined, { signal });
     lock = tryLock(file, shared);
   }
-  return holding(lock, work);
+  return whileLocked(lock, work);
 }
 
 /** Undefined where somebody else holds the lock. */
 export async function ifUnlocked<T>(file: string, work: () => Promise<T>): Promise<T | undefined> {
   const lock = tryLock(file);
-  return lock && holding(lock, work);
+  return lock && whileLocked(lock, work);
 }
 
-async function holding<T>(lock: DatabaseSync, work: () => Promise<T>): Promise<T> {
+async function whileLocked<T>(lock: DatabaseSync, work: () => Promise<T>): Promise<T> {
   held.add(lock);
   try {
     return await work();

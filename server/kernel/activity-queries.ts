@@ -31,7 +31,7 @@ const claimLock = 0x0ff5_0001;
 const limits = JSON.stringify(Object.entries(queueLimits).map(([queue, most]) => ({ queue, most })));
 
 /** What a runner has places for: of activities that are carried out, or of those that only follow something. */
-export interface RunnerPlaces {
+export interface RunnerCapacity {
   is_patient: boolean;
   /** How many are free; below zero where newcomers have some beyond the runner's own. */
   free: number;
@@ -44,7 +44,7 @@ export interface RunnerPlaces {
 
 export interface Claiming {
   leaseSeconds: number;
-  places: readonly RunnerPlaces[];
+  capacity: readonly RunnerCapacity[];
   /** Types that only follow something. */
   patient: readonly string[];
   /** Types that the runner leaves alone. */
@@ -57,7 +57,7 @@ export interface Claiming {
  * Of those that lost their runner, and of those whose turn it is in all their lanes and that their queues have room for: as many as the runner has places for. Whose
  * party has least in its hands comes first, and none gets all of its places, nor do a few together; within a party, those that were lost, then production, then the project that has least.
  */
-export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, except, inHand }: Claiming): Promise<Activity[]> =>
+export const claim = (db: Db, runner: string, { leaseSeconds, capacity, patient, except, inHand }: Claiming): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${claimLock}), ${unhurried}`.execute(tx);
     await openScheduled(tx);
@@ -90,7 +90,7 @@ export const claim = (db: Db, runner: string, { leaseSeconds, places, patient, e
       chosen as (
         select id, row_number() over (partition by is_patient order by outer_rank, is_lost desc, is_urgent desc, position)
           <= free + case outer_rank when 1 then newcomers else 0 end as has_place
-        from ranked join jsonb_to_recordset(${JSON.stringify(places)}::jsonb)
+        from ranked join jsonb_to_recordset(${JSON.stringify(capacity)}::jsonb)
           as places (is_patient boolean, free integer, newcomers integer, party_most integer, outer_most integer) using (is_patient)
         where party_rank <= party_most and outer_rank <= outer_most)
       update activities set state = coalesce(${activityLife.sqlAfter('state', 'begin')}, ${activityLife.sqlAfter('state', 'goOn')}),
@@ -195,7 +195,7 @@ export interface LogRow {
 
 export interface Ending {
   event: ActivityEnd;
-  /** Of what is staged: the lane whose release it waits for. */
+  /** The lane whose release a staged activity waits for. */
   staged_in: string | null;
   result: 'success' | 'failure';
   failure_reason: 'error' | 'shell' | null;

@@ -332,7 +332,9 @@ describe('an activity', () => {
     const places = [{ is_patient: false, free: 1, newcomers: 0, party_most: 2, outer_most: 2 }];
     const claimed = async (ids: string[]) => {
       const inHand = ids.map((each) => ({ id: each, is_patient: false }));
-      return (await claim(platform.db, 'held up', { leaseSeconds: 0, places, patient: [], except: [], inHand })).map((row) => row.id);
+      return (await claim(platform.db, 'held up', { leaseSeconds: 0, capacity: places, patient: [], except: [], inHand })).map(
+        (row) => row.id,
+      );
     };
     expect(await claimed([])).toEqual([id]);
     expect(await claimed([id])).toEqual([]);

@@ -115,7 +115,7 @@ describe('beside an organization that starts more than a runner carries out', ()
     for (let n = 0; n < 6; n += 1) {
       const places = [{ is_patient: false, free: 1, newcomers: 0, party_most: 9, outer_most: 9 }];
       const inHand = claimed.map(({ id }) => ({ id, is_patient: false }));
-      claimed.push(...(await claim(platform.db, 'one at a time', { leaseSeconds: 0, places, patient: [], except: [], inHand })));
+      claimed.push(...(await claim(platform.db, 'one at a time', { leaseSeconds: 0, capacity: places, patient: [], except: [], inHand })));
     }
     const [one, two, three, four] = greedy ?? [];
     expect(claimed.map(({ project_id }) => project_id)).toEqual([one, second, two, first, three, four]);

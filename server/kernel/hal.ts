@@ -187,8 +187,8 @@ function pageLinks(
   secrets: Secrets,
 ) {
   const links: Record<string, { href: string }> = { self: { href: url } };
-  if (before) links['previous'] = { href: turned(url, 'before', before) };
-  if (after) links['next'] = { href: turned(url, 'after', after) };
+  if (before) links['previous'] = { href: otherPage(url, 'before', before) };
+  if (after) links['next'] = { href: otherPage(url, 'after', after) };
   return JSON.stringify({ ...links, ...referenceLinks(entity, rows, caller, secrets) });
 }
 
@@ -207,7 +207,7 @@ function referenceLinks(entity: Entity, rows: unknown[], caller: Caller | undefi
 }
 
 /** The next page or the one before, told by a cursor, or by its number to those who count. */
-function turned(url: string, direction: 'before' | 'after', cursor: string) {
+function otherPage(url: string, direction: 'before' | 'after', cursor: string) {
   const [path = '', query = ''] = url.split('?');
   const parameters = new URLSearchParams(query);
   const counted = parameters.get('page');

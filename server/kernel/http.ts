@@ -9,10 +9,10 @@ import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, t
 import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
-import { limitArrival } from './arrival.ts';
+import { limitArrival } from './arrival-limit.ts';
 import { inflateBody } from './compressed-body.ts';
 import { admitOtherOrigins, answerPreflight } from './cross-origin.ts';
-import { drainOnClose } from './drain.ts';
+import { drainOnClose } from './drain-on-close.ts';
 import { answerError, bearerChallenge, notFound, nothingAt, sendJson } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
@@ -26,7 +26,7 @@ import { publishReference } from './reference.ts';
 import { logRequests, openRequestLog } from './request-log.ts';
 import { openRequestLimit, type RequestLimit } from './request-limit.ts';
 import { operationsOf, type Rooms } from './room.ts';
-import { compileSlashes, slashedName, splitName } from './slashes.ts';
+import { compileSlashes, slashedName, splitName } from './names-with-slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
 
 const bodyBytesMax = 1024 * 1024;

@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { createConnection, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { drainOnClose } from './drain.ts';
+import { drainOnClose } from './drain-on-close.ts';
 import { limitConnections } from './limit-connections.ts';
 
 const sockets: Socket[] = [];

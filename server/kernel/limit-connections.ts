@@ -1,13 +1,13 @@
 /**
  * How many connections the API has at once. Whoever finds no place is told so; connections that have asked for something keep theirs, and those that
- * only hold one give it up (edge/client/connection-places.ts).
+ * only hold one give it up (edge/client/open-connections.ts).
  */
 import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 import { countedAs, isWithin, readAddress, readNetwork } from '../../edge/client/addresses.ts';
-import { ConnectionPlaces, crowdedReply, endWith, type PlaceLimits } from '../../edge/client/connection-places.ts';
+import { OpenConnections, crowdedReply, endWith, type ConnectionLimits } from '../../edge/client/open-connections.ts';
 
-export const apiConnections: PlaceLimits = { connectionsMax: 10_000, connectionsPerAddressMax: 1000 };
+export const apiConnections: ConnectionLimits = { connectionsMax: 10_000, connectionsPerAddressMax: 1000 };
 
 /** Through a trusted proxy many come from one address, so it has no bound of its own. */
 export function limitConnections({ server }: FastifyInstance, trustedProxies: readonly string[], limits = apiConnections) {
@@ -16,7 +16,7 @@ export function limitConnections({ server }: FastifyInstance, trustedProxies: re
     const words = readAddress(address);
     return words !== undefined && proxies.some((network) => isWithin(words, network));
   };
-  const places = new ConnectionPlaces<Socket>(limits, (socket) => {
+  const connections = new OpenConnections<Socket>(limits, (socket) => {
     socket.write(crowdedReply('address'));
     socket.destroySoon();
   });
@@ -25,11 +25,11 @@ export function limitConnections({ server }: FastifyInstance, trustedProxies: re
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     const { remoteAddress: address = '' } = socket;
-    const crowded = places.makeRoom(countedAs(address), !isProxy(address));
+    const crowded = connections.makeRoom(countedAs(address), !isProxy(address));
     if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
-    places.take(socket, countedAs(address));
-    socket.once('close', () => places.giveUp(socket));
+    connections.take(socket, countedAs(address));
+    socket.once('close', () => connections.giveUp(socket));
     for (const listener of [serve, ...others]) listener?.call(server, socket);
   });
-  server.on('request', ({ socket }) => places.keep(socket));
+  server.on('request', ({ socket }) => connections.keep(socket));
 }

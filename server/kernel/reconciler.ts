@@ -29,11 +29,11 @@ const slowAtOnceMax = 1;
 
 export function startReconcilers(reconcilers: readonly Reconciler[], platform: Platform, hasMachine: () => boolean = () => true) {
   const stop = new AbortController();
-  const [anyTurn, slowTurn] = [limit(atOnceMax), limit(slowAtOnceMax)];
+  const [anyLimit, slowLimit] = [limit(atOnceMax), limit(slowAtOnceMax)];
   const started = reconcilers.map((reconciler) => {
-    const turn: Turn = (work) => (reconciler.isSlow ? slowTurn(() => anyTurn(work)) : anyTurn(work));
+    const withinLimit: WithinLimit = (work) => (reconciler.isSlow ? slowLimit(() => anyLimit(work)) : anyLimit(work));
     const isOurs = () => !reconciler.usesMachine || hasMachine();
-    const mayLook: Turn = (work) => turn(async () => void (isOurs() && (await work())));
+    const mayLook: WithinLimit = (work) => withinLimit(async () => void (isOurs() && (await work())));
     return { usesMachine: reconciler.usesMachine, ...startReconciler(reconciler, platform, mayLook, stop.signal) };
   });
   return {
@@ -48,16 +48,16 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
   };
 }
 
-type Turn = (work: () => Promise<void>) => Promise<void>;
+type WithinLimit = (work: () => Promise<void>) => Promise<void>;
 
-function startReconciler(reconciler: Reconciler, platform: Platform, turn: Turn, signal: AbortSignal) {
+function startReconciler(reconciler: Reconciler, platform: Platform, withinLimit: WithinLimit, signal: AbortSignal) {
   const { notices, log } = platform;
   let looking: Promise<void> | undefined;
   let again = false;
 
   const once = async () => {
     try {
-      await turn(() => alone(platform.db, reconciler.name, () => reconciler.run(platform, signal)));
+      await withinLimit(() => alone(platform.db, reconciler.name, () => reconciler.run(platform, signal)));
     } catch (error) {
       if (!signal.aborted) log.error({ error, reconciler: reconciler.name }, 'a reconciler failed; it is tried again at its next turn');
     }

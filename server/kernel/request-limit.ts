@@ -13,7 +13,7 @@ const waitingOfOneMax = 500;
 const streamsOfOneMax = 100;
 
 export interface RequestLimit {
-  /** Throws a Problem where too many of the caller's wait. Whoever asks as nobody is let through. */
+  /** Throws a Problem where too many requests of the caller wait. A request without a caller is let through. */
   within<T>(caller: Caller | undefined, work: (outside: Outside) => Promise<T>): Promise<T>;
   /** For a reply that is sent line by line, perhaps for hours; answers what to call at its end. */
   openStream(caller: Caller | undefined): () => void;
@@ -23,7 +23,7 @@ export interface RequestLimit {
 type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export function openRequestLimit(): RequestLimit {
-  // They are short: whoever has none gets the next place soon enough.
+  // Requests are short: a caller who has no place gets the next one soon enough.
   const places = fairLimit({ total: handledMax.total, most: [handledMax.ofOne], newcomers: 0 });
   const [requests, streams] = [atMost(handledMax.ofOne + waitingOfOneMax), atMost(streamsOfOneMax)];
 

@@ -5,7 +5,7 @@
 import { ulid } from './id.ts';
 import type { Activity, ActivityDefinition } from './activity.ts';
 import { carryOut, Interrupted, type Faults, type Wait } from './activity-run.ts';
-import { claim, renewLeases, type RunnerPlaces } from './activity-queries.ts';
+import { claim, renewLeases, type RunnerCapacity } from './activity-queries.ts';
 import type { Platform } from '../platform.ts';
 
 export interface Runner {
@@ -77,7 +77,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const inHand = () =>
     [...running.values()].map(({ activity: { id, type }, waits }) => ({ id, is_patient: patient.includes(type) || waits > 0 }));
 
-  const placesBeside = (held: ReturnType<typeof inHand>): RunnerPlaces[] =>
+  const capacityBeside = (held: ReturnType<typeof inHand>): RunnerCapacity[] =>
     [
       { is_patient: false, most: activitiesMax },
       { is_patient: true, most: patientMax },
@@ -94,10 +94,10 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
       while (lookAgain && !stopping.signal.aborted) {
         lookAgain = false;
         const held = inHand();
-        const places = placesBeside(held);
-        if (places.every(({ free, newcomers }) => free + newcomers <= 0)) continue;
+        const capacity = capacityBeside(held);
+        if (capacity.every(({ free, newcomers }) => free + newcomers <= 0)) continue;
         const except = hasMachine() ? [] : forTheMachine;
-        (await claim(db, name, { leaseSeconds, places, patient, except, inHand: held })).forEach(begin);
+        (await claim(db, name, { leaseSeconds, capacity, patient, except, inHand: held })).forEach(begin);
       }
     } catch (error) {
       log.warn({ error }, 'activities could not be claimed');

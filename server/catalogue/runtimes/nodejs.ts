@@ -56,7 +56,7 @@ const corepack: NpmPackage = {
 };
 // cspell:enable
 
-/** Its headers stay, for packages with native parts, but for those of OpenSSL, which are most of them and hardly used. */
+/** The headers of Node stay, for packages with native parts, except those of OpenSSL, which are most of them and hardly used. */
 const program = (tarballs: Tarballs): Recipe => ({
   kind: 'npm-packages',
   packages: [

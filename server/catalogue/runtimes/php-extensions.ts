@@ -8,7 +8,7 @@ import type { ChosenExtensions } from '../runtime.ts';
 /** In the program itself: always there. */
 const builtIn = 'date filter hash json libxml openssl pcntl pcre random session sodium spl standard zlib'.split(' ');
 
-/** By package; each extension comes after those that it needs. */
+/** The usual extensions by package; each comes after those that it needs. */
 const usual = {
   common:
     'pdo calendar ctype exif ffi fileinfo ftp gettext iconv phar posix shmop sockets sysvmsg sysvsem sysvshm tokenizer readline'.split(' '),
@@ -28,10 +28,10 @@ const usual = {
   apcu: ['apcu'],
 };
 
-/** Each in a package of its name. */
+/** Other extensions, each in a package of its name. */
 const others = 'amqp bz2 gmp imagick imap ldap mailparse msgpack memcached mongodb ssh2 tidy uuid xdebug yaml'.split(' ');
 
-/** What some need to be loaded before them. */
+/** Extensions that some need to be loaded before them. */
 const needs: Readonly<Record<string, readonly string[]>> = {
   mailparse: ['mbstring'],
   memcached: ['igbinary', 'msgpack'],
@@ -46,7 +46,7 @@ const needs: Readonly<Record<string, readonly string[]>> = {
 };
 
 const usualNames: readonly string[] = Object.values(usual).flat();
-/** In the order in which they are loaded. */
+/** All extensions that can be loaded, in the order in which they are. */
 const loadable = [...usualNames, ...others];
 
 export const phpExtensions = { builtIn, usual: usualNames, others };
@@ -62,7 +62,7 @@ export const usualPackages = (version: string) =>
     Object.keys(usual).filter((name) => name !== 'common'),
   );
 
-/** What goes on top of PHP with its usual extensions. */
+/** The layers on top of PHP with its usual extensions. */
 export function phpLayers(version: string): (DebianPackages | Files)[] {
   const [first = '', ...more] = packagesFor(version, others);
   const files = loadable.map((name) => [
@@ -75,7 +75,7 @@ export function phpLayers(version: string): (DebianPackages | Files)[] {
   ];
 }
 
-/** What PHP is told as PHP_INI_SCAN_DIR. What another one needs stays, whatever is said of it. */
+/** The value of PHP_INI_SCAN_DIR. An extension that another one needs stays, even if it is disabled. */
 export function phpScanPath({ extensions, disabled_extensions }: ChosenExtensions): string {
   const chosen = [...usualNames.filter((name) => !disabled_extensions.includes(name)), ...extensions.map(({ name }) => name)];
   const wanted = new Set<string>();

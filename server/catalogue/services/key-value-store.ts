@@ -20,7 +20,7 @@ const usualPolicy = 'allkeys-lru';
 
 const configuration: ServiceConfiguration = { settings: { maxmemory_policy: { kind: 'choice', values: policies } } };
 
-/** The rest is for copies of pages that change while it saves, and for buffers of clients. */
+/** The rest of the memory is for copies of pages that change while Redis saves, and for buffers of clients. */
 const shareOfMemory = 0.75;
 
 export const cacheOf = (program: string): Service => ({
@@ -35,7 +35,7 @@ export const storeOf = (program: string): Service => ({
   ...shared(program),
   keepsData: true,
   start: (settings) => start(program, settings, { dir: dataFolder, save: '', appendonly: 'yes', appendfsync: 'everysec' }),
-  // From here to the snapshot what is acknowledged is on disk.
+  // From here until the snapshot, every acknowledged write is on disk.
   quiesce: [changeSetting(program, 'appendfsync', 'always')],
   resume: [changeSetting(program, 'appendfsync', 'everysec')],
 });

@@ -2,7 +2,7 @@ import { bookworm, packages } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';
 import { mebibytes, type Service } from '../service.ts';
 
-/** The rest is for connections and the index. */
+/** The rest of the memory is for connections and the index. */
 const shareOfMemory = 0.8;
 
 const service: Service = {

@@ -42,7 +42,7 @@ const createDatabase = (database: string) =>
   `select ${literal(`create database ${identifier(database)} owner ${identifier(roleOf(database, 'admin'))} template template0`)}
      where not exists (select from pg_database where datname = ${literal(database)}) \\gexec`;
 
-/** What accounts that are to go own in spite of all is handed to the database's own role, so that they can go. */
+/** Whatever accounts that are to be removed still own is handed to the database's own role, so that they can be removed. */
 function grantsOf(database: string, extensions: readonly string[], names: readonly string[]): string[] {
   const [admin, rw, ro] = privileges.map((privilege) => identifier(roleOf(database, privilege))) as [string, string, string];
   const kinds = [
@@ -81,7 +81,7 @@ function accountStatements({ name, password, privileges: wanted }: Account, data
     ...databases.map((database) => `alter role ${role} in database ${identifier(database)} reset role;`),
     ...memberships.flatMap(({ database, privilege, group }) => [
       `grant ${identifier(group)} to ${role};`,
-      // What it makes belongs to the database, not to the account.
+      // What the account makes belongs to the database, not to the account.
       ...(privilege === 'admin' ? [`alter role ${role} in database ${identifier(database)} set role = ${identifier(group)};`] : []),
     ]),
   ];

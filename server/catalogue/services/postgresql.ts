@@ -9,7 +9,7 @@ import { accessStatements } from './postgresql-access.ts';
 
 const cluster = `${dataFolder}/cluster`;
 const bin = '/usr/local/postgresql/bin';
-/** Debian's; that of PostgreSQL 15 speaks with all of them. */
+/** Debian's own client: that of PostgreSQL 15 talks to all versions of the server. */
 const clientBin = '/usr/lib/postgresql/15/bin';
 const socketFolder = '/run';
 
@@ -105,7 +105,7 @@ const service: Service = {
       shared_buffers: `${Math.max(16, Math.floor(memory / 4))}MB`,
       effective_cache_size: `${Math.max(32, Math.floor(memory / 2))}MB`,
       max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
-      // In /dev/shm, not among the data: whoever reads needs it also where the disk is full.
+      // Shared memory is in /dev/shm, not among the data: queries need it even where the disk is full.
       dynamic_shared_memory_type: 'posix',
       // After a crash the container starts again, and with it what is done about a full disk; PostgreSQL by itself would try for ever.
       restart_after_crash: 'off',
@@ -173,7 +173,7 @@ const programs: readonly { version: string; tarballs: Tarballs }[] = [
 ];
 // cspell:enable
 
-/** What is there to build on PostgreSQL is left out. */
+/** Files that are only needed to build extensions of PostgreSQL are left out. */
 const program = (tarballs: Tarballs): NpmPackages => ({
   kind: 'npm-packages',
   packages: [

@@ -63,7 +63,7 @@ const service: Service = {
     checkNames(access);
     return [{ argv: ['/usr/lib/rabbitmq/bin/rabbitmqctl', '--quiet', 'eval'], stdin: accessExpression(access) }];
   },
-  // What was confirmed to a publisher is on disk by then.
+  // What was confirmed to a publisher is already on disk.
   quiesce: [],
   resume: [],
   stop: { signal: 'SIGTERM', secondsMax: 60 },

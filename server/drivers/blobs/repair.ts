@@ -81,7 +81,7 @@ async function look(repairing: Repairing, seal: Seal): Promise<Found> {
       readingsAtOnce,
       list,
       async (name) => {
-        // What is read wrong once may have been read wrong.
+        // A file that looks damaged may only have been misread, so it is read again.
         for (let reading = 1; reading <= readingsMax; reading += 1) {
           const content = await place.read(repository, name);
           if (content === undefined || (await isFine(content, name))) return;
@@ -111,7 +111,7 @@ const readingsMax = 2;
 /** Each reading holds a file in memory and keeps a processor busy. */
 const readingsAtOnce = 2;
 
-/** Each once, also where several indexes have them. */
+/** Lists each piece once, even where several indexes have it. */
 async function piecesIn(seal: Seal, pack: Buffer, indexed: Piece[] | undefined): Promise<Piece[]> {
   const list = indexed ?? (await readHeader(seal, pack));
   return [...new Map(list.map((piece) => [`${piece.type} ${piece.id}`, piece])).values()];

@@ -10,7 +10,7 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeStatus } from '../../../edge/process/control.ts';
-import type { EdgeSettings, Listener } from '../../../edge/process/settings.ts';
+import type { EdgeSettings, ListenAddress } from '../../../edge/process/settings.ts';
 import { newEdgeSecret } from '../../../edge/tls/edge-secret.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
@@ -24,7 +24,7 @@ export interface EdgeOptions {
   logs: string;
   /** Holds all volumes: the files that it serves, and the sockets of applications. */
   volumes: string;
-  listeners: Listener[];
+  listeners: ListenAddress[];
   /** How many processes serve requests, side by side. */
   processes: number;
   /** Addresses or ranges whose forwarding headers are believed. */

@@ -8,7 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import type { Lookup } from './addresses.ts';
-import { writeCommit, signatureLine } from './combine.ts';
+import { writeCommit, signatureLine } from './merge-and-rebase.ts';
 import { gitText, GitFailed, runGit } from './command.ts';
 import type { ImportSource, Signature } from './git.ts';
 import { refuseLargeObjects } from './push-size.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { checkout } from './checkout.ts';
 import { clone } from './clone.ts';
-import { isAncestor, merge, rebase } from './combine.ts';
+import { isAncestor, merge, rebase } from './merge-and-rebase.ts';
 import { gitText, GitFailed, readGit, runGit, tryGit } from './command.ts';
 import { diff } from './diff.ts';
 import { StaleBranch, type Git, type Ref } from './git.ts';
@@ -14,7 +14,7 @@ import { parseCommit, parseTree } from './parse-object.ts';
 import { receive } from './receive.ts';
 import { serve } from './serve.ts';
 import { treeWithSubmodules } from './submodules.ts';
-import { openTidying } from './tidy.ts';
+import { openPacker } from './pack-repositories.ts';
 
 const commitBytesMax = 1024 * 1024;
 const treeBytesMax = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     return join(folder, `${projectId}.git`);
   };
   const objects = openObjects(path);
-  const tidying = openTidying(path);
+  const tidying = openPacker(path);
   return {
     path,
     ...keeping(path, scratch, objects),

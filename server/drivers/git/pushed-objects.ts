@@ -11,7 +11,7 @@ const objectsMax = 1_000_000;
 const checksOfOneMax = 4;
 const checkSecondsMax = 120;
 
-/** These may take long: other commands have places left, and so have those of others. */
+/** These checks may take long: other commands still have places, and so have other people. */
 const checks = fairLimit(withReserve(checksOfOneMax));
 
 export interface Repository {

@@ -27,7 +27,7 @@ const stopSecondsMax = 5;
 const quietSecondsMax = 120;
 const hooksFolder = join(import.meta.dirname, 'hooks');
 
-/** How many are under way: of all, of a party, in a repository, of a user. */
+/** How many conversations are under way: in all, of a party, in a repository, of a user. */
 const underWay = tally();
 
 /** Shares, so that nobody can hold all conversations. */

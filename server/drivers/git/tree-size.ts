@@ -9,7 +9,7 @@ import { fairLimit, withReserve } from '../../kernel/fair-limit.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { TooMuchOutput } from './command.ts';
 import type { TreeEntry } from './git.ts';
-import { askingObjects, type ObjectQuestions, type Where } from './object-questions.ts';
+import { askObjects, type ObjectQuestions, type Where } from './ask-objects.ts';
 import { parseTree } from './parse-object.ts';
 
 export interface TreeSize {
@@ -68,7 +68,7 @@ const checks = fairLimit(withReserve(checksOfOneMax));
 /** The size of a commit or a tree. Undefined: it is neither. */
 export const sizeOfTree = (gitDir: string, name: string, where: Where = {}): Promise<TreeSize | undefined> =>
   checks.within({ parties: where.parties ?? [gitDir], part: gitDir }, () =>
-    askingObjects(gitDir, where, async (questions) => {
+    askObjects(gitDir, where, async (questions) => {
       const [root] = await questions.info([`${name}^{tree}`]);
       if (root?.type !== 'tree') return undefined;
       const walk: Walk = { trees: new Map(), blobs: new Map(), sizes: new Map() };

@@ -11,7 +11,7 @@ import { catalogue } from '../../catalogue/catalogue.ts';
 import { createFolders, ensureLayer } from './layer-cache.ts';
 import { type Layer, layersOf } from './recipe.ts';
 import { runAhead } from './start-ahead.ts';
-import { whileWanted } from './wanted.ts';
+import { whileWanted } from './wanted-layers.ts';
 
 const waiting = { timeout: 30_000 };
 const never = new AbortController().signal;

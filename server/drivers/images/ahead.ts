@@ -11,7 +11,7 @@ import { ifUnlocked } from '../file-lock.ts';
 import type { Ahead, AheadReport, Image, Progress } from './images.ts';
 import { recordOf } from './layer-cache.ts';
 import type { Layer } from './recipe.ts';
-import { isAnyWanted, isWanted } from './wanted.ts';
+import { isAnyWanted, isWanted } from './wanted-layers.ts';
 
 /** Where less is free, nothing is built ahead: the examples take a quarter of it, and a convenience must not take the room of people's data. */
 export const freeBytesMin = 5e9;
@@ -28,7 +28,7 @@ export interface Bringing {
 }
 
 const stateFile = (folder: string) => join(folder, 'ahead.json');
-const turnLock = (folder: string) => join(folder, 'locks', 'ahead');
+const aheadLock = (folder: string) => join(folder, 'locks', 'ahead');
 
 export function readAhead(folder: string): Ahead {
   try {
@@ -46,12 +46,12 @@ function writeAhead(folder: string, ahead: Ahead) {
 }
 
 /** Whether images are being brought, by this process or another. */
-export const isBringing = async (folder: string) => (await ifUnlocked(turnLock(folder), async () => false)) ?? true;
+export const isBringing = async (folder: string) => (await ifUnlocked(aheadLock(folder), async () => false)) ?? true;
 
 /** Returns at once where another process is doing it. */
 export async function bringAhead(bringing: Bringing, types: readonly string[], signal: AbortSignal): Promise<void> {
   const { folder } = bringing;
-  await ifUnlocked(turnLock(folder), async () => {
+  await ifUnlocked(aheadLock(folder), async () => {
     const { brought } = readAhead(folder);
     try {
       for (const type of types.filter((each) => !Object.hasOwn(brought, each))) {

@@ -28,7 +28,7 @@ import {
 import { debianSuite, type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
 import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
-import { whileWanted } from './wanted.ts';
+import { whileWanted } from './wanted-layers.ts';
 
 /** How the time of a build divides, in seconds on two cores; only for the percentage. */
 const usualSeconds: Record<Recipe['kind'], number> = {

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { mountPointsIn } from '../mounts.ts';
-import { bundleOfRoot, layerLinks } from '../runtime/runc/places.ts';
+import { bundleOfRoot, layerLinks } from '../runtime/runc/runtime-folders.ts';
 
 const hashCharacters = 32;
 

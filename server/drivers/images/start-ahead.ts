@@ -11,7 +11,7 @@ const program = join(import.meta.dirname, 'ahead-process.ts');
 /** Throws the last words of the process where it failed. When it is aborted, all that it started dies. */
 export async function runAhead(task: AheadTask, say: (line: string) => void, signal: AbortSignal): Promise<void> {
   const args = ['--pdeathsig', 'KILL', process.execPath, program];
-  // detached: in a process group of its own.
+  // `detached` puts it into a process group of its own.
   const child = spawn('setpriv', args, { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   // Where it is killed before it has read, how it ended says so.
   child.stdin.on('error', () => {}).end(JSON.stringify({ ...task, catalogue: recipesIn(task.catalogue) }));

@@ -11,7 +11,7 @@ import { oneAtATime } from '../../kernel/limits.ts';
 export const timesMilliseconds = 1000;
 
 const appending = oneAtATime();
-/** Of logs that this process has written to: the last time that stands in their times. */
+/** For logs that this process has written to: the last time that was noted. */
 const timed = new Map<string, number>();
 const timedMax = 10_000;
 

@@ -6,7 +6,7 @@ import { open, stat, type FileHandle } from 'node:fs/promises';
 import { rotatedLogOf } from '../../../edge/logs/rotate-log.ts';
 import { limit } from '../../kernel/limits.ts';
 import { keepLooking, type Looking } from './keep-looking.ts';
-import { asideMark, readLog, wholeCharacters, type LogExtent, type LogPosition } from './read-log.ts';
+import { rotationMark, readLog, wholeCharacters, type LogExtent, type LogPosition } from './read-log.ts';
 
 export interface LogFollowers {
   /** What the log has of this extent, and then what comes, until `signal`. Ends by itself, with a line that says why, when the log is gone. */
@@ -102,7 +102,7 @@ function openReader(log: string): Reader {
   let position: LogPosition | undefined;
   let looking: Looking | undefined;
   /** Looks and those who join take turns, so that nobody misses a line or gets it twice. */
-  const inTurn = limit(1);
+  const oneAtATime = limit(1);
   const look = async (): Promise<boolean> => {
     if (!position || joined.size === 0) return false;
     handle ??= await open(log).catch(() => undefined);
@@ -127,19 +127,19 @@ function openReader(log: string): Reader {
   return {
     followers: 0,
     join: (follower, extent) =>
-      inTurn(async () => {
+      oneAtATime(async () => {
         const found = await read(extent);
         if (!found) return endFor(follower);
         position ??= found.position;
         const text = Buffer.concat(found.lines).toString('utf8');
         if (text !== '') follower.give(text);
         joined.add(follower);
-        looking ??= keepLooking(log, () => inTurn(look));
+        looking ??= keepLooking(log, () => oneAtATime(look));
       }),
     leave: (follower) => void joined.delete(follower),
     async close() {
       await looking?.close();
-      await inTurn(async () => handle?.close());
+      await oneAtATime(async () => handle?.close());
     },
   };
 }
@@ -160,7 +160,7 @@ interface News {
 }
 
 async function readNews(log: string, handle: FileHandle, before: LogPosition): Promise<News> {
-  const aside = await asideMark(log, 1);
+  const aside = await rotationMark(log, 1);
   const { size } = await handle.stat();
   if (aside === before.aside) return readOn(handle, { aside, bytes: size < before.bytes ? 0 : before.bytes }, size);
   const rest = await readRest(log, before, size);
@@ -171,7 +171,7 @@ async function readNews(log: string, handle: FileHandle, before: LogPosition): P
 
 /** What was rotated away before it was read. Undefined: the log is not cut yet, and would be read twice. */
 async function readRest(log: string, before: LogPosition, size: number): Promise<string[] | undefined> {
-  const isOnce = (await asideMark(log, 2)) === before.aside;
+  const isOnce = (await rotationMark(log, 2)) === before.aside;
   const file = await open(rotatedLogOf(log, 1)).catch(() => undefined);
   if (!file) return [linesMissing];
   try {

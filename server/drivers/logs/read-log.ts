@@ -29,7 +29,7 @@ const attemptsMax = 5;
 const attemptMilliseconds = 50;
 
 /** A mark of the log that was rotated away last, or the time before that: it differs each time. */
-export async function asideMark(log: string, age: number): Promise<string> {
+export async function rotationMark(log: string, age: number): Promise<string> {
   const found = await stat(rotatedLogOf(log, age), { bigint: true }).catch(() => undefined);
   return found ? `${found.ino}-${found.birthtimeNs}-${found.size}` : '';
 }
@@ -41,7 +41,7 @@ export async function readLog(
   upTo?: LogPosition,
 ): Promise<{ lines: Buffer[]; position: LogPosition } | undefined> {
   for (let attempt = 1; ; attempt++) {
-    const aside = await asideMark(log, 1);
+    const aside = await rotationMark(log, 1);
     const files = await openAll(log);
     try {
       const [current] = files;
@@ -49,7 +49,7 @@ export async function readLog(
       const bytes = upTo?.aside === aside ? Math.min(upTo.bytes, current.bytes) : await endOfCharacters(current);
       const isHalfAside = files[1] !== undefined && files[1].bytes === current.bytes;
       const lines = await collect([...files.slice(1).toReversed(), { ...current, bytes }], extent);
-      if (attempt === attemptsMax || (!isHalfAside && aside === (await asideMark(log, 1)))) return { lines, position: { aside, bytes } };
+      if (attempt === attemptsMax || (!isHalfAside && aside === (await rotationMark(log, 1)))) return { lines, position: { aside, bytes } };
     } finally {
       await Promise.all(files.map(({ handle }) => handle.close()));
     }

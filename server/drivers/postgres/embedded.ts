@@ -29,7 +29,7 @@ import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import { installedPostgres } from './binaries.ts';
-import { ensureCluster, roleName, statusOf } from './cluster.ts';
+import { ensureServerFolder, roleName, statusOf } from './server-folder.ts';
 import { type Launcher, findLauncher } from './launcher.ts';
 import { BoundedLog } from './log.ts';
 import { stopProcesses } from './processes.ts';
@@ -73,7 +73,7 @@ export async function openEmbeddedPostgres(
   mkdirSync(home, { recursive: true });
   chmodSync(home, 0o711);
   const launcher = await findLauncher(home, installedPostgres());
-  const cluster = await ensureCluster(home, launcher);
+  const serverFolder = await ensureServerFolder(home, launcher);
   removeSocketFolder(home, launcher);
   const socketFolder = createSocketFolder(home, launcher);
   writeAccessRules(home);
@@ -82,13 +82,13 @@ export async function openEmbeddedPostgres(
 
   const log = new BoundedLog(join(home, 'postgres.log'));
   const all = { ...defaultSettings, ...settings, ...fixedSettings(launcher, home, socketFolder) };
-  const start = () => spawnServer(cluster, launcher, all, log);
+  const start = () => spawnServer(serverFolder, launcher, all, log);
   let server = start();
   let stopping = false;
   let returning: Promise<void> = Promise.resolve();
   const end = async () => {
     await returning;
-    await stopProcesses(cluster, server.pid, fastShutdownSecondsMax);
+    await stopProcesses(serverFolder, server.pid, fastShutdownSecondsMax);
     removeSocketFolder(home, launcher);
   };
   let stopped: Promise<void> | undefined;
@@ -98,7 +98,7 @@ export async function openEmbeddedPostgres(
     return (stopped ??= end());
   };
   try {
-    await untilReady(server, cluster, log);
+    await untilReady(server, serverFolder, log);
     await ensureDatabase(socketFolder);
   } catch (error) {
     await stop();
@@ -112,10 +112,10 @@ export async function openEmbeddedPostgres(
     if (!mayReturn()) return exit(sentence);
     onReturn(sentence);
     try {
-      await stopProcesses(cluster, undefined, fastShutdownSecondsMax);
+      await stopProcesses(serverFolder, undefined, fastShutdownSecondsMax);
       if (stopping) return;
       server = start();
-      await untilReady(server, cluster, log);
+      await untilReady(server, serverFolder, log);
       watch();
     } catch (error) {
       exit(`${sentence}\nIt does not come back: ${error instanceof Error ? error.message : String(error)}`);
@@ -221,23 +221,23 @@ const quotedDirectory = (path: string) => `"${path.replaceAll('"', '""')}"`;
  * In a session of its own: Ctrl-C in a terminal is for us, who then stop PostgreSQL last. When we die it ends at once and recovers on its next
  * start: a fast shutdown could wait for ever if it comes while PostgreSQL recovers from a crash of its own.
  */
-function spawnServer(cluster: string, launcher: Launcher, settings: Record<string, string>, log: BoundedLog): ChildProcess {
+function spawnServer(serverFolder: string, launcher: Launcher, settings: Record<string, string>, log: BoundedLog): ChildProcess {
   const [command, ...args] = launcher.command('QUIT', [
     join(launcher.native, 'bin', 'postgres'),
     '-D',
-    join(launcher.home, basename(cluster)),
+    join(launcher.home, basename(serverFolder)),
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
-  const server = spawn(command, args, { cwd: cluster, detached: true, env: launcher.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const server = spawn(command, args, { cwd: serverFolder, detached: true, env: launcher.env, stdio: ['ignore', 'pipe', 'pipe'] });
   server.stdout.on('data', (chunk: Buffer) => log.write(chunk));
   server.stderr.on('data', (chunk: Buffer) => log.write(chunk));
   return server;
 }
 
 /** The server says in its lock file when it takes connections; after a crash it first brings its data in order. */
-async function untilReady(server: ChildProcess, cluster: string, log: BoundedLog) {
+async function untilReady(server: ChildProcess, serverFolder: string, log: BoundedLog) {
   const deadline = Date.now() + readySecondsMax * 1000;
-  while (statusOf(cluster) !== 'ready') {
+  while (statusOf(serverFolder) !== 'ready') {
     if (hasEnded(server)) {
       await Promise.race([once(server, 'close'), sleep(closeMillisecondsMax)]);
       throw new Error(`PostgreSQL did not start (${ending(server)}). The end of ${log.path}:\n${log.tail()}`);

@@ -21,8 +21,8 @@ export interface ChannelOutput {
 }
 
 export function openChannelOutput(channel: ServerChannel, socket: Socket, gone: AbortSignal): ChannelOutput {
-  let turn = Promise.resolve();
-  const inTurn = (stream: Writable, bytes: Buffer) => (turn = turn.then(() => writeNow(stream, bytes)));
+  let lastWrite = Promise.resolve();
+  const writeInOrder = (stream: Writable, bytes: Buffer) => (lastWrite = lastWrite.then(() => writeNow(stream, bytes)));
   const writeNow = async (stream: Writable, bytes: Buffer) => {
     if (socket.writableLength > unsentBytesMax && !gone.aborted) await once(socket, 'drain', { signal: gone }).catch(() => {});
     if (gone.aborted || bytes.length === 0) return;
@@ -39,7 +39,7 @@ export function openChannelOutput(channel: ServerChannel, socket: Socket, gone: 
   const sendOne = async (from: Readable, to: Writable) => {
     // Whoever made the stream decides what becomes of it once nobody listens any more.
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
-      await inTurn(to, Buffer.from(chunk as Uint8Array));
+      await writeInOrder(to, Buffer.from(chunk as Uint8Array));
       if (gone.aborted) return;
     }
   };
@@ -50,7 +50,7 @@ export function openChannelOutput(channel: ServerChannel, socket: Socket, gone: 
       const all = [quietly(sendOne(output, channel)), ...(errors ? [quietly(sendOne(errors, channel.stderr))] : [])];
       await Promise.race([Promise.all(all), untilGone]);
     },
-    write: (bytes) => inTurn(channel, bytes),
-    writeError: (bytes) => inTurn(channel.stderr, bytes),
+    write: (bytes) => writeInOrder(channel, bytes),
+    writeError: (bytes) => writeInOrder(channel.stderr, bytes),
   };
 }

@@ -7,7 +7,7 @@ import type { KeyObject } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
 import { countedAs } from '../../../edge/client/addresses.ts';
-import { ConnectionPlaces, crowdedSentence, endWith, type PlaceLimits } from '../../../edge/client/connection-places.ts';
+import { OpenConnections, crowdedSentence, endWith, type ConnectionLimits } from '../../../edge/client/open-connections.ts';
 import type { Log } from '../../kernel/log.ts';
 import { carry } from './forward.ts';
 import { isSignature, isWholeSignature } from './signature.ts';
@@ -54,7 +54,7 @@ export interface Guest {
 }
 
 /** A connection that has not signed in gives way to a new one, and a client that finds no room is told so. */
-const places: PlaceLimits = { connectionsMax: 500, connectionsPerAddressMax: 64 };
+const connectionLimits: ConnectionLimits = { connectionsMax: 500, connectionsPerAddressMax: 64 };
 const signInSecondsMax = 30;
 const attemptsMax = 20;
 /** For one connection. */
@@ -83,7 +83,7 @@ const algorithms = {
 
 export async function openSshServer<Who>(door: SshDoor<Who>) {
   const sockets = new Map<string, Socket>();
-  const taken = new ConnectionPlaces<Socket>(places, (socket) => socket.destroy());
+  const taken = new OpenConnections<Socket>(connectionLimits, (socket) => socket.destroy());
   const protocol = new ssh2.Server({
     hostKeys: door.hostKeys,
     ident: 'Offshoot',

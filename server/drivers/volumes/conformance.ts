@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../command.ts';
 import { digHoles } from './dig-holes.ts';
-import { renameat2 } from './exchange.ts';
+import { renameat2 } from './swap-folders.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface OpenedVolumes {

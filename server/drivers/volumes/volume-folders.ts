@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { forEachAtMost } from '../../kernel/limits.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { errorCode } from '../command.ts';
-import { exchange } from './exchange.ts';
+import { swapFolders } from './swap-folders.ts';
 import { isAlive, processMark } from './process-mark.ts';
 import type { Volume, VolumeUsage, Volumes } from './volumes.ts';
 
@@ -156,7 +156,7 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await copying.room();
       return inScratch(async (place) => {
         await build(place, { bytesMax: volume.bytesMax, isSnapshot: false }, fillFrom(source, copying.copy));
-        await exchange(place, folderOf(name)).catch(async (error: unknown) => {
+        await swapFolders(place, folderOf(name)).catch(async (error: unknown) => {
           await needed(name);
           throw error;
         });

@@ -102,7 +102,7 @@ async function carryOut(thing: Thing) {
 /** What a runner would get: nobody has anything of this kind in hand. */
 async function lookForWork(places: number) {
   const free = { is_patient: false, free: places, newcomers: 0, party_most: places, outer_most: places };
-  const taken = await claim(home.platform.db, 'a test', { leaseSeconds: 1, places: [free], patient: [], except: [], inHand: [] });
+  const taken = await claim(home.platform.db, 'a test', { leaseSeconds: 1, capacity: [free], patient: [], except: [], inHand: [] });
   expect(taken).toEqual([]);
 }
 

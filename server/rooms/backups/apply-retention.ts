@@ -16,7 +16,7 @@ import {
 import { retain } from './retention.ts';
 import { calendarOf } from './schedule.ts';
 
-/** Each has some 50 backups at most. */
+/** Each environment has some 50 backups at most. */
 const environmentsAtOnceMax = 200;
 
 export async function applyRetention(db: Db): Promise<void> {
@@ -30,7 +30,7 @@ export async function applyRetention(db: Db): Promise<void> {
 
 const keyOf = ({ project_id, environment_id }: { project_id: string; environment_id: string }) => `${project_id} ${environment_id}`;
 
-/** What it changes is looked at once more in the next round; so is what could not go yet. Then there is nothing left to change. */
+/** Environments that this changes are looked at once more in the next round, and so are backups that could not go yet; then nothing is left to change. */
 async function applyTo(db: Db, environments: readonly ChangedEnvironment[]) {
   if (environments.length === 0) return;
   const kept = Map.groupBy(await keptBackups(db, environments), keyOf);

@@ -46,7 +46,7 @@ export const BackupEntity = entity({
 
 const guardedFirst = ['production', 'staging', 'development'] as const satisfies EnvironmentType[];
 
-/** The more guarded of what its environment was and is: who may not see the one or the other may not see what was in it. */
+/** The more guarded of the environment's types then and now: whoever may not see one of them may not see what is in the backup. */
 function scopeOf({ project_id, organization_id, environment_type, environment_type_now }: Backup): Scope {
   const types = new Set([environment_type, environment_type_now]);
   const environmentType = guardedFirst.find((type) => types.has(type)) ?? 'production';

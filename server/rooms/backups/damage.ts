@@ -10,13 +10,13 @@ import { orphanDays } from './retention-queries.ts';
 
 const damagedDays = 14;
 
-/** Of a backup, from all its copies: one that is whole is enough to restore it. */
+/** The verdict on a backup from all its copies: one whole copy is enough to restore it. */
 export function verdictOn(copies: readonly Copy[]): Copy['state'] {
   if (copies.some(({ state }) => state === 'whole')) return 'whole';
   return copies.length > 0 && copies.every(({ state }) => state === 'damaged') ? 'damaged' : 'unknown';
 }
 
-/** Whether that is news. What nobody could look at stays what it was. */
+/** Notes the verdict, and answers whether it is news. A backup that could not be looked at stays as it was. */
 export async function noteVerdict(db: Db, id: string, verdict: Copy['state']): Promise<boolean> {
   if (verdict === 'unknown') return false;
   return db.transaction().execute((tx) => (verdict === 'damaged' ? markDamaged(tx, id) : markWhole(tx, id)));
@@ -35,7 +35,7 @@ async function markDamaged(tx: Tx, id: string): Promise<boolean> {
   return tellNewest(tx, rows);
 }
 
-/** How long it stays is said by the policy again, or by the end of its environment. */
+/** From now on the policy, or the end of its environment, decides again how long it stays. */
 async function markWhole(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await sql<Marked>`
     update backups set ${becoming('findWhole')},
@@ -54,7 +54,7 @@ async function tellNewest(tx: Tx, [marked]: readonly Marked[]): Promise<boolean>
   return true;
 }
 
-/** One that should be in the store. */
+/** A backup that should be in the store. */
 export interface KnownBackup {
   id: string;
   environment_id: string;
@@ -69,7 +69,7 @@ export const knownBackups = async (db: Db, projectId: string): Promise<KnownBack
   return rows;
 };
 
-/** Where something was stored since damaged ones were last looked at: it may be what they lack. */
+/** Projects for which something was stored since their damaged backups were last looked at: it may be what those lack. */
 export const projectsToReview = async (db: Db): Promise<string[]> => {
   const { rows } = await sql<{ project_id: string }>`
     select distinct damaged.project_id from backups as damaged join backups as stored on stored.project_id = damaged.project_id
@@ -81,7 +81,7 @@ export const projectsToReview = async (db: Db): Promise<string[]> => {
 export const noteReviewed = (db: Db, ids: readonly string[]) =>
   sql`update backups set updated_at = clock_timestamp() where id = any(${ids}) and ${backupsThat('review')}`.execute(db);
 
-/** For whoever could not restore it: it is read once more, as what failed may have been something else. */
+/** For a backup that could not be restored: it is read once more, as something else may have failed. */
 export async function noteUnrestorable(
   { db, blobs }: { db: Db; blobs: Blobs },
   projectId: string,

@@ -1,6 +1,6 @@
 /**
  * The end of a backup that somebody does not want any more. Once it has begun it is not taken back: where the store does not answer, what is left is tried
- * again until it is gone (tidy.ts).
+ * again until it is gone (pack-repositories.ts).
  */
 import { Type } from 'typebox';
 import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';

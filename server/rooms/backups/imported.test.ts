@@ -10,7 +10,7 @@ import { sampleProject } from '../../testing/samples.ts';
 import type { Stack } from '../deployments/public.ts';
 import { insertBackup, makeRestorable, manifestPart, sealedStack, type Manifest } from './public.ts';
 import { adoptBackups } from './work.ts';
-import { tidyBackups } from './tidy.ts';
+import { removeOldBackups } from './remove-old-backups.ts';
 
 let home: TestPlatform;
 let projectId: string;
@@ -47,7 +47,7 @@ test('what is imported is not tidied away because what it is of was long ago', a
   await sql`update backups set origin = jsonb_build_object('imported_at', now()) where id = ${imported}`.execute(db);
   const forgetful = { ...blobs, forget: () => Promise.resolve() };
   const machine = () => Promise.resolve({ volumes: { list: () => Promise.resolve([]) } });
-  await tidyBackups.run(Object.assign({ ...platform }, { blobs: forgetful, machine }), new AbortController().signal);
+  await removeOldBackups.run(Object.assign({ ...platform }, { blobs: forgetful, machine }), new AbortController().signal);
   const left = await idsThere();
   expect(left).toEqual([imported, ...others].toSorted());
   expect(left).not.toContain(oldest);

@@ -8,13 +8,13 @@ import { deploySample } from '../../testing/deployment.ts';
 import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import { sampleProject } from '../../testing/samples.ts';
 import { backupSnapshot } from '../deployments/public.ts';
-import { startDueBackups, startIfDue } from './due.ts';
-import { allBackups } from './listed.ts';
+import { startDueBackups, startIfDue } from './due-backups.ts';
+import { allBackups } from './listed-backups.ts';
 import { insertBackup, makeRestorable, storedBefore } from './queries.ts';
 import { newestBackup } from './recover-environments.ts';
 import { repairStore } from './repair-store.ts';
 import { candidates } from './slots.ts';
-import { tidyBackups } from './tidy.ts';
+import { removeOldBackups } from './remove-old-backups.ts';
 
 const day = 86_400_000;
 const never = new AbortController().signal;
@@ -41,7 +41,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
   afterAll(() => all.close());
 
   const db = () => all.home.platform.db;
-  const tidy = () => tidyBackups.run(all.home.platform, never);
+  const tidy = () => removeOldBackups.run(all.home.platform, never);
   const look = () => startDueBackups.run(all.home.platform, never);
 
   const addPreview = (project_id: string) =>

@@ -21,7 +21,7 @@ import { abandonBackup, insertBackup, makeRestorable, storedBefore } from './que
 import { repairStore } from './repair-store.ts';
 import { finishSlot, indexInSlots } from './slots.ts';
 import { withinStoreLimit } from './store-limit.ts';
-import { tidyBackups } from './tidy.ts';
+import { removeOldBackups } from './remove-old-backups.ts';
 
 const keptDays = 30;
 const percent = { taken: 10, stored: 70, verified: 95 };
@@ -53,13 +53,13 @@ export const backupActivity = activity({
     await work.record('make restorable', async (tx) => {
       await makeRestorable(tx, { id: input.backup, stored, parts, ...sizesOf(parts), taken_at: snapshots.taken_at });
       if (input.slot !== null) await finishSlot(tx, work.activity.project_id, input.environment, input.slot);
-      await nudge(tx, tidyBackups);
+      await nudge(tx, removeOldBackups);
     });
     log(`Backup ${input.backup} can be restored`);
   },
 });
 
-/** From here on whatever is found of it has an owner. */
+/** Inserts the row: from here on, whatever is found of the backup has an owner. */
 async function begin({ activity: self, input, record }: BackupWork, platform: Platform): Promise<void> {
   const { db, secrets } = platform;
   await record(
@@ -72,7 +72,7 @@ async function begin({ activity: self, input, record }: BackupWork, platform: Pl
     },
     async () => {
       await abandonBackup(db, input.backup);
-      await nudge(db, tidyBackups);
+      await nudge(db, removeOldBackups);
     },
   );
 }
@@ -83,7 +83,7 @@ async function deployedIn({ db, secrets }: Platform, projectId: string, environm
   return deployed;
 }
 
-/** All that is done in the environment: once they are taken it may be in the hands of others, or gone. */
+/** All that is done in the environment itself: once the snapshots are taken, others may work on the environment, or delete it. */
 const takeSnapshots = (work: BackupWork, platform: Platform): Promise<Snapshots> => {
   const { activity: self, input, step, log } = work;
   const { environment, backup, safe } = input;
@@ -130,7 +130,7 @@ function storeWhole(work: BackupWork, platform: Platform, snapshots: Snapshots):
   return repairingOnce(storeAndVerify, repair);
 }
 
-/** What a failure leaves in the store is found by the row, and forgotten (tidy.ts): the store may be what fails. */
+/** What a failure leaves in the store is found by the row, and forgotten (pack-repositories.ts): the store may be what fails. */
 const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, name: string): Promise<InStore> =>
   work.step(name, async (signal) => {
     const { activity: self, input, log, progress } = work;
@@ -139,7 +139,7 @@ const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, 
     const parts = await measured(machine, snapshots);
     const manifest = await writeManifest(machine, platform, input.backup, parts);
     const folders = [...(await foldersOf(machine, snapshots)), manifest];
-    return inTurn(work, platform, signal, async () => {
+    return storeWhenFree(work, platform, signal, async () => {
       const startedAt = performance.now();
       const stored = await blobs.store(self.project_id, input.backup, folders, {
         after: await storedBefore(db, self.project_id, input.environment),
@@ -152,7 +152,7 @@ const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, 
     });
   });
 
-const inTurn = <T>(work: BackupWork, { db }: Platform, signal: AbortSignal, store: () => Promise<T>): Promise<T> =>
+const storeWhenFree = <T>(work: BackupWork, { db }: Platform, signal: AbortSignal, store: () => Promise<T>): Promise<T> =>
   withinStoreLimit(
     db,
     work.activity.project_id,
@@ -161,7 +161,7 @@ const inTurn = <T>(work: BackupWork, { db }: Platform, signal: AbortSignal, stor
     store,
   );
 
-/** How large they are, and may become. */
+/** The parts with their sizes and limits. */
 const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPart[]> =>
   Promise.all(
     parts.map(async ({ name, kind, of, type, volume }) => {
@@ -170,7 +170,7 @@ const measured = ({ volumes }: Machine, { parts }: Snapshots): Promise<BackupPar
     }),
   );
 
-/** Of all files of a volume, by its limit: they are longer than what they take where they have holes, or share what is in them. */
+/** How long the files of a volume may be together, as a multiple of its limit: files with holes, or with shared content, are longer than what they take. */
 const lengthPerByteMax = 8;
 
 const foldersOf = ({ volumes }: Machine, { parts }: Snapshots): Promise<Part[]> =>
@@ -193,7 +193,7 @@ async function writeManifest({ volumes }: Machine, { db }: Platform, backup: str
 
 const verify = (work: BackupWork, platform: Platform, stored: Stored, name: string): Promise<void> =>
   work.step(name, (signal) =>
-    inTurn(work, platform, signal, async () => {
+    storeWhenFree(work, platform, signal, async () => {
       const startedAt = performance.now();
       await platform.blobs.verify(work.activity.project_id, stored, signal);
       work.progress(percent.verified);

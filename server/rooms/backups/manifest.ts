@@ -9,7 +9,7 @@ import { flawOf, oneOf, orNull } from '../../kernel/stored-json.ts';
 import { environmentTypes } from '../../permissions.ts';
 import { backupSnapshot } from '../deployments/public.ts';
 import { BackupPart } from './parts.ts';
-import { Unfit } from './unfit.ts';
+import { UnreadableBackup } from './unreadable-backup.ts';
 
 export const manifestPart = {
   name: 'manifest',
@@ -30,10 +30,10 @@ const Manifest = Type.Object({
   safe: Type.Boolean(),
   automated: Type.Boolean(),
   created_at: Time,
-  /** With variables and passwords, for whoever has the installation's key. */
+  /** The stack with its variables and passwords, readable only with the installation's key. */
   stack_sealed: Type.String(),
   parts: Type.Array(BackupPart),
-  /** Of one that was made elsewhere, and brought here as a file. */
+  /** Where a backup came from that was made in another installation, and brought here as a file. */
   origin: Type.Optional(Type.Object({ backup: Type.String(), project: Type.String(), environment: Type.String(), imported_at: Time })),
 });
 export type Manifest = Static<typeof Manifest>;
@@ -45,10 +45,10 @@ export function parseManifest(text: string, { project, backup }: Pick<Manifest, 
   const what = `The manifest of backup ${backup}`;
   const value = parsedJson(what, text);
   if (Value.Check(Versioned, value) && value.version !== manifestVersion)
-    throw new Unfit(what, `it is of version ${value.version}, and this platform knows version ${manifestVersion}`);
-  if (!Value.Check(Manifest, value)) throw new Unfit(what, flawOf(Manifest, value));
+    throw new UnreadableBackup(what, `it is of version ${value.version}, and this platform knows version ${manifestVersion}`);
+  if (!Value.Check(Manifest, value)) throw new UnreadableBackup(what, flawOf(Manifest, value));
   if (value.project !== project || value.backup !== backup)
-    throw new Unfit(what, `it is that of backup ${value.backup} of project ${value.project}`);
+    throw new UnreadableBackup(what, `it is that of backup ${value.backup} of project ${value.project}`);
   return value;
 }
 
@@ -56,7 +56,7 @@ function parsedJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Unfit(what, 'it is no JSON', cause);
+    throw new UnreadableBackup(what, 'it is no JSON', cause);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What other rooms may know of backups: the entity, lookups, and what a stored backup consists of. */
 export { BackupEntity } from './backup.ts';
-export { allBackups, type ListedBackup } from './listed.ts';
+export { allBackups, type ListedBackup } from './listed-backups.ts';
 export { manifestPart, type Manifest } from './manifest.ts';
 export { newestBackup, type NewestBackup } from './recover-environments.ts';
 export { BackupPart } from './parts.ts';
@@ -15,4 +15,4 @@ export {
   type Backup,
   type BackupContent,
 } from './queries.ts';
-export { Unfit } from './unfit.ts';
+export { UnreadableBackup } from './unreadable-backup.ts';

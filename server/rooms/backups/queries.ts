@@ -8,7 +8,7 @@ import type { EnvironmentType } from '../../permissions.ts';
 import { parseStack, type Stack } from '../deployments/public.ts';
 import { backupState, backupsThat, becoming, type BackupState } from './life-cycle.ts';
 import type { BackupPart } from './parts.ts';
-import { Unfit } from './unfit.ts';
+import { UnreadableBackup } from './unreadable-backup.ts';
 
 /** A backup, as the API tells of it. */
 export interface Backup {
@@ -20,7 +20,7 @@ export interface Backup {
   expires_at: string | null;
   index: number | null;
   commit_id: string;
-  /** What it was made of. */
+  /** The environment that it was made of. */
   environment: string;
   safe: boolean;
   /** MB. */
@@ -31,10 +31,10 @@ export interface Backup {
   restorable: boolean;
   automated: boolean;
 
-  /** Where it lives, and whose it is; not told. */
+  /** The project and organization that it belongs to; not part of replies. */
   project_id: string;
   organization_id: string;
-  /** Of the environment: when it was made, and now. */
+  /** The type of the environment: when the backup was made, and now. */
   environment_type: EnvironmentType;
   environment_type_now: EnvironmentType;
   state: BackupState;
@@ -53,7 +53,7 @@ export interface BackupContent {
 
 const stackPurpose = (id: string) => `stack of backup ${id}`;
 
-/** One statement, however many there are. */
+/** One statement, however many backups there are. */
 async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilder<unknown>): Promise<Backup[]> {
   const { rows } = await sql<Backup>`
     with worked_on as (
@@ -79,7 +79,7 @@ export const backupsOf = (db: Db | Tx, projectId: string, environmentId: string)
 export const backupById = async (db: Db | Tx, projectId: string, environmentId: string, id: string): Promise<Backup | undefined> =>
   (await backupsWhere(db, projectId, sql`backups.environment_id = ${environmentId} and backups.id = ${id}`))[0];
 
-/** Also of one whose environment or project is gone. */
+/** The content of a backup, even of one whose environment or project is gone. */
 export async function backupContent(db: Db | Tx, secrets: Secrets, id: string): Promise<BackupContent | undefined> {
   const { rows } = await sql<{ stack_sealed: string; parts: BackupPart[]; stored: Stored | null }>`
     select stack_sealed, parts, stored from backups where id = ${id} and ${backupsThat('list')}`.execute(db);
@@ -95,7 +95,7 @@ function unsealed(secrets: Secrets, id: string, sealed: string): unknown {
   try {
     return JSON.parse(secrets.open(stackPurpose(id), sealed));
   } catch (cause) {
-    throw new Unfit(
+    throw new UnreadableBackup(
       `The backup ${id}`,
       'its stack was not sealed by this installation, or with a key that it does not have any more',
       cause,
@@ -105,7 +105,7 @@ function unsealed(secrets: Secrets, id: string, sealed: string): unknown {
 
 export function fitStack(what: string, value: unknown): Stack {
   const parsed = parseStack(value);
-  if ('flaw' in parsed) throw new Unfit(what, `in its stack ${parsed.flaw}`);
+  if ('flaw' in parsed) throw new UnreadableBackup(what, `in its stack ${parsed.flaw}`);
   return parsed.stack;
 }
 
@@ -115,12 +115,12 @@ export interface NewBackup {
   id: string;
   stack: Stack;
   safe: boolean;
-  /** When it was due, of one that nobody asked for. */
+  /** When an automated backup was due; null where somebody asked for it. */
   slot: { at: string; index: number } | null;
   activity_id: string | null;
 }
 
-/** Nothing of it is anywhere yet. */
+/** Inserts the row of a backup that does not exist anywhere yet. */
 export async function insertBackup(tx: Tx, secrets: Secrets, { id, stack, safe, slot, activity_id }: NewBackup): Promise<void> {
   await tx
     .insertInto('backups')
@@ -141,7 +141,7 @@ export async function insertBackup(tx: Tx, secrets: Secrets, { id, stack, safe, 
     .execute();
 }
 
-/** From here on nobody sees it; what is left of it is removed (tidy.ts). */
+/** From here on nobody sees it; what is left of it is removed (pack-repositories.ts). */
 export const abandonBackup = async (db: Db | Tx, id: string): Promise<void> =>
   void (await sql`update backups set ${becoming('giveUp')} where id = ${id} and ${backupsThat('giveUp')}`.execute(db));
 
@@ -181,7 +181,7 @@ export async function storedBefore(db: Db | Tx, projectId: string, environmentId
   return rows[0]?.stored;
 }
 
-/** Guarded: false where it is being deleted or restored, or is not whole yet. */
+/** False: it is being deleted or restored, or is not whole yet. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
   const { rows } = await sql`update backups set ${becoming('delete')}
     where project_id = ${projectId} and id = ${id} and ${backupsThat('delete')}
@@ -191,7 +191,7 @@ export async function markDeleting(tx: Tx, projectId: string, id: string): Promi
   return rows.length > 0;
 }
 
-/** Where it comes to nothing before it began, the backup stays. */
+/** Notes the activity that will delete it. Where that is cancelled before it begins, the backup stays. */
 export const noteDeletion = async (tx: Tx, id: string, deletionId: string): Promise<void> =>
   void (await sql`update backups set deletion_id = ${deletionId} where id = ${id}`.execute(tx));
 

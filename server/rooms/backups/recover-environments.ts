@@ -18,16 +18,16 @@ import { manifestPart, parseManifest, type Manifest } from './manifest.ts';
 import { sizesOf } from './parts.ts';
 import { openedStack } from './queries.ts';
 import { startRestoring } from './restore-backup.ts';
-import { Unfit } from './unfit.ts';
+import { UnreadableBackup } from './unreadable-backup.ts';
 import type { Rest } from '../deployments/work.ts';
 
 export interface Adopted {
   found: string[];
   damaged: string[];
-  /** What is wrong with those that are whole, and yet of no use here. */
+  /** What is wrong with backups that are whole, and yet of no use here. */
   unfit: string[];
   missing: string[];
-  /** None of what the project should have is there: it may be kept elsewhere. */
+  /** Projects of whose backups none was found: they may be kept elsewhere. */
   away: string[];
 }
 
@@ -37,7 +37,7 @@ interface Kept {
   secrets: Secrets;
 }
 
-/** Those that the database does not know were made after it was backed up; those that the store does not have are damaged, which they may not stay. */
+/** Adopts backups that the database does not know, because they were made after it was backed up. Backups that the store does not have are damaged, for now. */
 export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: string): Promise<Adopted> {
   const adopted: Adopted = { found: [], damaged: [], unfit: [], missing: [], away: [] };
   const there = new Set(await blobs.list(projectId));
@@ -50,7 +50,7 @@ export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: stri
     const { fate, word } = await adopt({ db, blobs, secrets }, projectId, id);
     adopted[fate].push(word);
   }
-  // They may be in a place that is away for now: nothing of them is removed there when it is back.
+  // The missing ones may be in a place that cannot be reached for now: nothing of them is removed there when it is back.
   adopted.missing = rows.filter(({ id, is_wanted }) => is_wanted && !there.has(id)).map(({ id }) => id);
   for (const id of adopted.missing) await noteVerdict(db, id, 'damaged');
   return adopted;
@@ -58,7 +58,7 @@ export async function adoptBackups({ db, blobs, secrets }: Kept, projectId: stri
 
 interface Fate {
   fate: 'found' | 'damaged' | 'unfit';
-  /** Its name, or what is wrong with it. */
+  /** The name of the backup, or what is wrong with it. */
   word: string;
 }
 
@@ -76,7 +76,7 @@ async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string
     await insertFound(db, manifest, { ...unread, places, parts: partNames(manifest), bytes: bytesOf(manifest) });
     return { fate: 'found', word: id };
   } catch (error) {
-    if (error instanceof Unfit) return { fate: 'unfit', word: error.message };
+    if (error instanceof UnreadableBackup) return { fate: 'unfit', word: error.message };
     if (error instanceof Problem || (error instanceof Error && 'code' in error && error.code === 'ENOENT'))
       return { fate: 'damaged', word: id };
     throw error;
@@ -119,7 +119,7 @@ export interface NewestBackup {
   commit_id: string;
 }
 
-/** Of the environment itself; what was brought from elsewhere only where it has none of its own. */
+/** The newest backup of the environment itself; one that was brought from elsewhere only where it has none of its own. */
 export async function newestBackup(db: Db | Tx, projectId: string, environmentId: string): Promise<NewestBackup | undefined> {
   const { rows } = await sql<NewestBackup>`
     select id, created_at, commit_id from backups where project_id = ${projectId} and environment_id = ${environmentId} and ${backupsThat('restore')}
@@ -135,7 +135,7 @@ export interface Recovery {
   rest: Rest | null;
 }
 
-/** As if somebody had asked for it. */
+/** Starts the restore as if somebody had asked for it. */
 export async function startRecovery(tx: Tx, domain: string, { project_id, environment_id, backup, rest }: Recovery): Promise<Activity> {
   const target = await environmentById(tx, domain, project_id, environment_id);
   if (!target) throw new Problem('not-found', `There is no environment ${environment_id} to restore.`);

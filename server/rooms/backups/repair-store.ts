@@ -18,7 +18,7 @@ export async function repairStore({ db, blobs }: Kept, projectId: string, log: L
   for (const repaired of await blobs.repair(projectId, signal)) log(`  ${repairedLine(repaired)}`);
   await bringBackKnown({ db, blobs }, projectId, log, signal);
   const known = await knownBackups(db, projectId);
-  // All that is there was just read.
+  // Everything that is there has just been read, so a survey is enough.
   const survey = await blobs.survey(
     projectId,
     known.map(({ stored }) => stored),
@@ -39,7 +39,7 @@ async function bringBackKnown({ db, blobs }: Kept, projectId: string, log: Log, 
   const stored = (await knownBackups(db, projectId)).map((known) => known.stored);
   const broughtBack = await blobs.bringBack(projectId, stored, signal);
   for (const one of broughtBack) log(`  ${broughtBackLine(one)}`);
-  // What somebody deletes meanwhile may be gone from the place that it was just copied to.
+  // A backup that somebody deletes meanwhile may be gone from the place that it was just copied to.
   const wanted = new Set((await knownBackups(db, projectId)).map(({ id }) => id));
   const unwanted = broughtBack.flatMap(({ backups }) => backups).filter((backup) => !wanted.has(backup));
   if (unwanted.length > 0) await blobs.forget(projectId, unwanted, signal);

@@ -22,15 +22,15 @@ import { withinStoreLimit } from './store-limit.ts';
 
 const Input = Type.Object({
   backup: Type.String(),
-  /** What the backup was made of, and where it goes. */
+  /** The environment that the backup was made of, and the one that it goes to. */
   origin: Type.String(),
   environment: Type.String(),
-  /** Where the environment is new: what its branch starts from. */
+  /** What the branch of a new environment starts from. */
   branchFrom: Type.Optional(Type.String()),
   restoresCode: Type.Boolean(),
   restoresSizes: Type.Boolean(),
   init: Type.Union([Type.Literal('backup'), Type.Literal('default'), Type.Literal('minimum'), Type.Literal('parent')]),
-  /** Of one that did not run when it was lost: nothing is started. */
+  /** For an environment that did not run when it was lost: nothing is started. */
   rest: Type.Optional(Type.Union([Type.Literal('paused'), Type.Literal('asleep')])),
 });
 type Input = Static<typeof Input>;
@@ -47,7 +47,7 @@ export const restoreActivity = activity({
   },
 });
 
-/** How, beside from which backup and where to. */
+/** How to restore, besides which backup and where to. */
 type Manner = Omit<Input, 'backup' | 'origin' | 'environment'>;
 
 /** `environment` is what the backup was made of. */
@@ -69,7 +69,7 @@ export function startRestoring(
   });
 }
 
-/** As people know it. */
+/** What people call the backup. */
 export const titleOf = (backup: string, origin: string) => `backup ${backup} of ${origin}`;
 
 /** What it takes is kept, sealed, with the step: whatever happens to the backup, what was begun can be taken back. */

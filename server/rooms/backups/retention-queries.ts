@@ -1,4 +1,4 @@
-/** Which backups stay and which go: the SQL of tidy.ts. What an activity is at work on is left to it. */
+/** Which backups stay and which go: the SQL of pack-repositories.ts. What an activity is at work on is left to it. */
 import { sql } from 'kysely';
 import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db } from '../../kernel/sql.ts';
@@ -32,14 +32,14 @@ export async function noteOrphans(db: Db): Promise<void> {
     where orphaned_at is not null and ${backupsThat('keep')} and ${hasEnvironment}`.execute(db);
 }
 
-/** Those without an environment, and damaged ones. */
+/** Lets backups expire that have no environment any more, or are damaged. */
 export const letExpire = (db: Db) =>
   sql`update backups set ${becoming('letGo')}
     where (orphaned_at is not null or damaged_at is not null) and ${backupsThat('letGo')} and expires_at <= now() and not ${isRestored}`.execute(
     db,
   );
 
-/** One that nobody makes any more came to nothing; one whose deletion was cancelled before it began stays. */
+/** A backup that nobody works on any more came to nothing; one whose deletion was cancelled before it began stays. */
 export async function settleForgotten(db: Db): Promise<void> {
   await sql`update backups set ${becoming('beForgotten')}
     where ${backupsThat('beForgotten')} and activity_id is not null and not ${isOpen('backups.activity_id')}`.execute(db);
@@ -129,16 +129,16 @@ export const beingMade = async (db: Db): Promise<Set<string>> => {
   return new Set(rows.map(({ id }) => id));
 };
 
-/** Of one project. */
-export interface GoingBackups {
+/** The backups of one project that are to go. */
+export interface ExpiringBackups {
   project_id: string;
   ids: string[];
   /** The project is gone, and these are the last of it. */
   is_last_of_deleted: boolean;
 }
 
-export const goingBackups = async (db: Db): Promise<GoingBackups[]> => {
-  const { rows } = await sql<GoingBackups>`
+export const expiringBackups = async (db: Db): Promise<ExpiringBackups[]> => {
+  const { rows } = await sql<ExpiringBackups>`
     select backups.project_id, array_agg(backups.id) as ids, bool_and(coalesce(projects.status, 'deleted') = 'deleted' and not exists (
       select from backups as kept where kept.project_id = backups.project_id and ${backupsThat('want', 'kept')})) as is_last_of_deleted
     from backups left join projects on projects.id = backups.project_id

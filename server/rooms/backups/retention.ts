@@ -6,13 +6,13 @@
 import { periodAfter, periodStart, type Calendar, type Rule } from './schedule.ts';
 
 export interface Policy {
-  /** Of both kinds together. */
+  /** The limit for automated backups and manual ones together. */
   max_backups: number;
   manual_count: number;
   schedule: readonly Rule[];
 }
 
-/** One that can be restored. */
+/** A backup that can be restored. */
 export interface KeptBackup {
   id: string;
   automated: boolean;
@@ -23,7 +23,7 @@ export interface KeptBackup {
 export interface Retained {
   /** What nobody needs any more. */
   remove: string[];
-  /** Of automated ones that stay: when newer ones take their place. Without a rule nothing does. */
+  /** For automated backups that stay: when newer ones take their place. Without a rule none does. */
   expiresAt: Map<string, number>;
 }
 

@@ -5,7 +5,7 @@ import type { EnvironmentType } from '../../permissions.ts';
 import { isBeingBackedUp } from '../environments/public.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
 
-/** Of one that failed. After the last the next slot is waited for. */
+/** How often a failed backup is tried; after the last attempt the next slot is waited for. */
 const attemptsMax = 3;
 const againMinutes = 20;
 
@@ -23,14 +23,14 @@ export interface Candidate {
   is_over: boolean;
 }
 
-/** What has just been made is still being made. */
+/** An environment that is younger is still being set up, and has no automated backup yet. */
 const youngMinutes = 60;
 
 /** Whether nothing is to be done any more about the slot that was begun last. */
 const isOver = sql<boolean>`coalesce(backup_slots.is_done or backup_slots.attempts >= ${attemptsMax}
   or backup_slots.tried_at > now() - make_interval(mins => ${againMinutes}::integer), true)`;
 
-/** Of one that has slept since its last backup there is nothing new. */
+/** An environment that has slept since its last backup is left out, as there is nothing new in it. */
 export const candidates = async (db: Db): Promise<Candidate[]> => {
   const { rows } = await sql<Candidate>`
     select environments.project_id, environments.id as environment_id, environments.type, projects.timezone,

@@ -11,7 +11,7 @@ import { environmentById, isBranchName, lockTree, type Environment } from '../en
 import { createEnvironment } from '../environments/work.ts';
 import { backupLife } from './life-cycle.ts';
 import { backupById, type Backup } from './queries.ts';
-import { restoreAhead } from './restore-ahead.ts';
+import { checkRestore } from './check-restore.ts';
 import { startRestoring } from './restore-backup.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
 
@@ -30,7 +30,7 @@ export async function startRestore(platform: Platform, backup: Backup, wanted: W
   const { project_id, organization_id, environment: origin, id } = backup;
   const { restore_code = true, restore_resources = true } = wanted;
   const manner = { restoresCode: restore_code, restoresSizes: restore_resources, init: wanted.resources?.init ?? 'backup' };
-  const refuse = await restoreAhead(platform, backup, {
+  const refuse = await checkRestore(platform, backup, {
     environment: wanted.environment_name ?? origin,
     branchFrom: wanted.branch_from ?? origin,
     ...manner,

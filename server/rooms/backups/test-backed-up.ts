@@ -3,7 +3,7 @@ import { type RunningEdge, startRunningEdge } from '../../../edge/testing/runnin
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openTestDeployments } from '../../testing/deployed-project.ts';
 import { openDrill, smallFiles } from './test-drill.ts';
-import { tidyBackups } from './tidy.ts';
+import { removeOldBackups } from './remove-old-backups.ts';
 
 /** A backup, as it is told. */
 export interface Told {
@@ -72,7 +72,7 @@ export async function openBackedUp() {
     environment: async () => (await send('GET', '')).json,
     activity: async (id: string) => (await owner.send('GET', `/projects/${projectId}/activities/${id}`)).json,
     cancel: (id: string) => owner.send('POST', `/projects/${projectId}/activities/${id}/cancel`),
-    tidy: () => tidyBackups.run(platform, new AbortController().signal),
+    tidy: () => removeOldBackups.run(platform, new AbortController().signal),
     /** On the pool, of backups. */
     copies: async () => (await all.machine.volumes.list()).map(({ name }) => name).filter((name) => name.startsWith('backup-')),
     inStore: async () => (await blobs.list(projectId)).toSorted(),

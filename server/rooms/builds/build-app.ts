@@ -134,7 +134,7 @@ export const giveToApp = (folder: string, signal: AbortSignal) => {
   return execute(program, args, { timeout: chownSecondsMax * 1000, signal });
 };
 
-interface Place {
+interface SlugInTheMaking {
   name: string;
   path: string;
   image: Image;
@@ -143,7 +143,7 @@ interface Place {
 async function runCommands(
   parts: BuildParts,
   build: AppBuild,
-  { name, path, image }: Place,
+  { name, path, image }: SlugInTheMaking,
   output: BuildOutput,
   ended: Ended,
   signal: AbortSignal,

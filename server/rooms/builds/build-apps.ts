@@ -7,7 +7,7 @@ import { projectById, settingsOf, type Asker } from '../projects/public.ts';
 import type { EffectiveVariable } from '../variables/public.ts';
 import { buildApp, type BuildParts } from './build-app.ts';
 import { buildablesIn, titleOf, type Buildable } from './buildable.ts';
-import { openOutput, maskOf, speakInTurn, type Voice } from './build-output.ts';
+import { openOutput, maskOf, oneVoiceAtATime, type Voice } from './build-output.ts';
 import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
@@ -30,7 +30,7 @@ export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command
 /** By application and task. */
 export async function buildApps(work: BuildWork, parts: BuildParts, request: BuildRequest): Promise<Record<string, Slug>> {
   const tree = await openSourceTree(parts.git, request.project.id, request.commit);
-  const speak = speakInTurn(work.log);
+  const speak = oneVoiceAtATime(work.log);
   const failed = new AbortController();
   const build = async (app: Buildable): Promise<readonly [string, Slug]> => {
     const voice = speak();
@@ -91,12 +91,12 @@ async function slugFor(
     limits,
   };
   const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
-  const inTurn = () =>
+  const withinLimit = () =>
     withinBuildLimit(db, project.id, work, { signal, onWait: () => output.step('Waiting for other builds to end.') }, () =>
       buildApp(parts, build, output, ended, signal),
     );
   const onWait = () => output.step('Waiting for another build of this tree.');
-  await onePerVolume(volumes).run(slug.volume, async () => (await reuse()) || inTurn(), { signal, onWait });
+  await onePerVolume(volumes).run(slug.volume, async () => (await reuse()) || withinLimit(), { signal, onWait });
   return slug;
 }
 

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { maskOf, openOutput, speakInTurn } from './build-output.ts';
+import { maskOf, openOutput, oneVoiceAtATime } from './build-output.ts';
 
 const printed = async (stdout: string[], secrets: string[] = []) => {
   const lines: string[] = [];
@@ -37,7 +37,7 @@ test('what would move the cursor is left out; colours stay', async () => {
 
 test('of several who speak at once one is heard as it goes, the others when it has ended', () => {
   const heard: string[] = [];
-  const speak = speakInTurn((line) => heard.push(line));
+  const speak = oneVoiceAtATime((line) => heard.push(line));
   const [one, two, three] = [speak(), speak(), speak()];
   two.log('two 1');
   one.log('one 1');

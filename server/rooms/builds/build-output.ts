@@ -16,7 +16,7 @@ export interface Voice {
 }
 
 /** Several builds at once speak one after the other: who began first is heard as it goes, the others when it has ended. */
-export function speakInTurn(log: (text: string) => void): () => Voice {
+export function oneVoiceAtATime(log: (text: string) => void): () => Voice {
   const voices: { lines: string[]; hasEnded: boolean }[] = [];
   return () => {
     const mine = { lines: [] as string[], hasEnded: false };

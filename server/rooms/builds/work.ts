@@ -7,4 +7,4 @@ export type { BuildParts } from './build-app.ts';
 export { removeSourceRuns, runOnSource, type SourceRun } from './run-on-source.ts';
 export { adoptSlug } from './adopt-slug.ts';
 export { useSlug } from './slugs.ts';
-export { maskOf, openBounded, openOutput, shownLine, speakInTurn, type BuildOutput } from './build-output.ts';
+export { maskOf, openBounded, openOutput, shownLine, oneVoiceAtATime, type BuildOutput } from './build-output.ts';

@@ -17,19 +17,19 @@ export interface EarlierDeployment {
   created_at: string;
   is_current: boolean;
   can_rollback: boolean;
-  /** Who set it off, and what that was; null where the activity is gone. */
+  /** Who started the deployment, and by which activity; null where that is gone. */
   user: { id: string; display_name: string } | null;
   text: string | null;
   activity: string | null;
 
-  /** Where it lives, and whose it is; not told. */
+  /** The environment that it belongs to; not part of replies. */
   project_id: string;
   environment_id: string;
   organization_id: string;
   type: EnvironmentType;
 }
 
-/** Of one environment; of these that came to run, and never the current one. */
+/** How many earlier deployments of an environment are kept, of those that came to run; the current one is always kept. */
 const keptMax = 50;
 
 async function found(db: Db | Tx, projectId: string, environmentId: string, condition: RawBuilder<unknown>): Promise<EarlierDeployment[]> {
@@ -52,7 +52,7 @@ async function found(db: Db | Tx, projectId: string, environmentId: string, cond
 export const earlierDeployments = (db: Db | Tx, projectId: string, environmentId: string): Promise<EarlierDeployment[]> =>
   found(db, projectId, environmentId, sql`true`);
 
-/** By its id, or by its number. */
+/** Finds a deployment by its id, or by its number. */
 export const earlierDeployment = async (
   db: Db | Tx,
   projectId: string,
@@ -87,7 +87,7 @@ async function codeBefore(tx: Tx, projectId: string, environmentId: string): Pro
   return (await found(tx, projectId, environmentId, older)).find((deployment) => deployment.can_rollback);
 }
 
-/** What is left of a failed one is collected long before. */
+/** By then, whatever a failed deployment left has long been collected. */
 const prunedAfterHours = 24;
 
 /** Forgets deployments beyond the bound, and failed ones with them. */

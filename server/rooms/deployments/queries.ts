@@ -15,7 +15,7 @@ import { environmentLife, type EnvironmentState } from '../environments/life-cyc
 import { deploymentLife } from './life-cycle.ts';
 import type { Sizes, Stack } from './stack/stack.ts';
 
-/** By app and worker: the number of the deployment that its containers were started for. */
+/** For each app and worker, the number of the deployment that its containers were started for. */
 export type Generations = Record<string, number>;
 
 /** A stack with what its instances are called, and the hosts that its environment has. */
@@ -38,7 +38,7 @@ export interface Subject {
   parent: string | null;
   clone_parent_on_create: boolean;
   head_commit: string | null;
-  /** What is deployed in the place of the head, after a rollback. */
+  /** The commit that is deployed instead of the branch's head, after a rollback. */
   pinned_commit: string | null;
   created_at: string;
   stack_id: string | null;
@@ -60,7 +60,7 @@ export async function subjectOf(db: Db | Tx, projectId: string, environmentId: s
   return rows[0];
 }
 
-/** Commits that arrived wait for somebody to deploy them. */
+/** Whether new commits wait for somebody to deploy them. */
 export const stagesCode = async (db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> => {
   const { rows } = await sql`
     select from activities where project_id = ${projectId} and staged_in = ${environmentId} and ${activitiesThat('release')}
@@ -207,7 +207,7 @@ export async function insertDeployment(
 
 export const newDeployment = (number: number): Stack['deployment'] => ({ id: shortId(), number, created_at: new Date().toISOString() });
 
-/** From here on it is what the environment runs; the one before is history. Of one that is deleted meanwhile nothing may be left that nobody would remove. */
+/** From here on the environment runs this deployment; the one before is history. Fails where the environment is being deleted, as nobody would remove it then. */
 export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   const { id, deployment, project, environment } = stack;
   await replaceCurrent(tx, project.id, environment.id);
@@ -264,7 +264,7 @@ export const noteOutcome = (db: Db | Tx, projectId: string, environmentId: strin
   sql`update environments set last_deployment = ${JSON.stringify(outcome)}::jsonb
     where project_id = ${projectId} and id = ${environmentId}`.execute(db);
 
-/** What the activity has to say of its own failure; known once it is being undone. */
+/** What the activity says about its own failure; known once it is being undone. */
 export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDeployment, 'reason' | 'commands'>> {
   const { rows } = await sql<{ sentence: string | null; commands: LastDeployment['commands'] }>`
     select failure::jsonb ->> 'sentence' as sentence, commands from activities where id = ${activityId}`.execute(db);
@@ -277,7 +277,7 @@ export const changeState = (tx: Tx, projectId: string, environmentId: string, ev
       updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', event)}`.execute(tx);
 
-/** Nothing on the machine belongs to the environment any more. Tells what did. */
+/** From here on nothing on the machine belongs to the environment. Answers what did. */
 export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
   const { rows } = await sql<{ stack_id: string | null }>`
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)

@@ -7,7 +7,7 @@ import { collectImages, updateImages } from './running/image-upkeep.ts';
 import { noteMachineAmounts } from './sizes/machine-amounts.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './running/reconcilers.ts';
 import { sendIdleToSleep } from './running/sleep.ts';
-import { wakeWhenVisited } from './running/waker.ts';
+import { wakeWhenVisited } from './running/wake-when-visited.ts';
 
 export const deployments: Room = {
   name: 'Deployments',

@@ -57,7 +57,7 @@ const routeIdCharactersMax = 500;
 export type Route = ConfiguredRoute & {
   id: string;
   production_url: string | null;
-  /** Of its environment. */
+  /** The scope of its environment. */
   scope: Required<Pick<Scope, 'project' | 'organization' | 'environmentType'>>;
   environment_id: string;
 };
@@ -75,7 +75,7 @@ export const RouteEntity = entity({
     (await routesOf(platform, projectId, environmentId)).find(({ id }) => id === routeId),
 });
 
-/** Of what is deployed; none where nothing is. */
+/** The routes of what is deployed; none where nothing is. */
 export async function routesOf(
   { db, secrets }: Pick<Platform, 'db' | 'secrets'>,
   projectId: string,

@@ -18,11 +18,11 @@ export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-s
 export { NextDeploymentEntity } from './next-deployment.ts';
 export { chooseSizes } from './sizes/chosen-sizes.ts';
 export { changeState, forgetStack, ensureEntropy, insertDeployment, makeCurrent } from './queries.ts';
-export { modelAhead, refuseAhead, refuseRestoreAhead, refuseResumeAhead } from './sizes/refuse-ahead.ts';
+export { modelIfReadable, refuseEarly, refuseRestoreEarly, refuseResumeEarly } from './sizes/refuse-early.ts';
 export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './deploy/restoring.ts';
 export { runLasting, type LastingRun } from './inside/run-lasting.ts';
 export { releaseTask, reserveForTask, type TaskRun } from './sizes/running-tasks.ts';
 export { containerForTask, taskStopSeconds } from './inside/task-container.ts';
-export { wakeBeside } from './running/wake-beside.ts';
+export { wakeForActivity } from './running/wake-for-activity.ts';
 export { pauseStack, removeAllStacks, removeStack, resumeStack } from './running/stop.ts';
 export { wakeEnvironment, wakeForWork } from './running/wake.ts';

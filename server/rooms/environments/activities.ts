@@ -9,7 +9,7 @@ import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch, DeployOptions } from './deploy-branch.ts';
 import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
 import { deleteEnvironment, isServing, keepEnvironment, updateEnvironment } from './queries.ts';
-import { tellCommits } from './tell-commits.ts';
+import { logNewCommits } from './log-new-commits.ts';
 
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
 
@@ -26,9 +26,9 @@ export const pushActivity = activity({
   run: async (work, platform) => {
     const { activity: self, input, step } = work;
     const [id = ''] = self.environments;
-    // Of a new branch, what it adds to its parent.
+    // For a new branch, the commits that it adds to its parent are told.
     const since = input.from ?? (await step('find parent', () => parentHead(platform, self.project_id, id))) ?? undefined;
-    await tellCommits(work, platform, since, input.to);
+    await logNewCommits(work, platform, since, input.to);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
     await deployBranch(work, platform, id, { ...input.deploying, occasion: 'code', activate: input.activate });
   },
@@ -55,7 +55,7 @@ export const branchActivity = activity({
   run: async (work, platform) => {
     const { parent, environment, deploying } = work.input;
     await makeBranch(work, platform, environment, parent);
-    // What is branched from something that runs, runs too. What happened there before this had its turn may have changed that.
+    // A branch of an environment that runs, runs too. Activities that came before this one may have changed whether the parent runs.
     const activate = await work.step('look at parent', () => isServing(platform, work.activity.project_id, parent));
     await deployBranch(work, platform, environment, { ...deploying, occasion: 'code', activate });
   },
@@ -131,7 +131,7 @@ async function takeIn(work: Work<unknown>, platform: Platform, intake: Intake): 
   return true;
 }
 
-/** Unless somebody pushed on top of it meanwhile, as the branch itself. */
+/** Moves the head back, unless somebody pushed on top of it meanwhile. */
 async function headBack({ db }: Platform, projectId: string, environment: string, { from, to }: { from: string; to: string }) {
   await sql`update environments set head_commit = ${to}, updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environment} and head_commit = ${from}`.execute(db);
@@ -222,7 +222,7 @@ export const initializeActivity = activity({
   },
 });
 
-/** Of a setting that containers or the router follow. */
+/** The activity for a setting that containers or the router follow. */
 const settingActivity = (setting: 'http_access' | 'smtp' | 'restrict_robots') =>
   activity({
     type: `environment.update.${setting}`,

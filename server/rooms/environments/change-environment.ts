@@ -92,7 +92,7 @@ export async function changeEnvironment(
   return changed(compared ?? result.after, organization_id, ...result.activities);
 }
 
-/** Into another type go only those who administer that type too: it decides who has access. */
+/** Only those who administer the new type, too, may change the type: it decides who has access. */
 async function typeAfter(tx: Tx, target: Environment, wanted: string | undefined, caller: Caller): Promise<EnvironmentType | undefined> {
   if (wanted === undefined || wanted === target.type) return undefined;
   const projectIsDedicated = await hasDedicated(tx, target.project_id);
@@ -104,7 +104,7 @@ async function typeAfter(tx: Tx, target: Environment, wanted: string | undefined
   return type;
 }
 
-/** One that the caller may not see is as good as absent: below it they would read what it inherits. */
+/** A parent that the caller may not see is as good as absent: below it they would read what is inherited from it. */
 async function checkParent(tx: Tx, { project_id, organization_id, id }: Environment, parent: string | null | undefined, caller: Caller) {
   if (parent === undefined || parent === null) return;
   const found = await tx

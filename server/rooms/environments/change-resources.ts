@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
 import { checkedSizes, currentSizes, type Deployment, type ResourcesChange } from '../deployments/public.ts';
-import { chooseSizes, loadNextDeployment, nextStackOf, refuseAhead } from '../deployments/work.ts';
+import { chooseSizes, loadNextDeployment, nextStackOf, refuseEarly } from '../deployments/work.ts';
 import { capabilities } from '../projects/public.ts';
 import { concernedBy, deployBranch } from './deploy-branch.ts';
 import { environmentById, lockTree } from './queries.ts';
@@ -45,11 +45,11 @@ export async function changeResources(
     const disks = environment.is_dirty ? next.stack.sizes : await currentSizes(tx, project_id, environment_id);
     const instancesMax = Math.min(capabilities.instance_limit, environment.max_instance_count ?? capabilities.instance_limit);
     await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, disks }));
-    await refuseAhead(tx, platform, environment, next.stack.model);
+    await refuseEarly(tx, platform, environment, next.stack.model);
     return startActivity(tx, updateResourcesActivity, {
       project_id,
       environments: concernedBy(environment, true),
-      // What is deactivated meanwhile stays so.
+      // An environment that is deactivated meanwhile stays inactive.
       input: { environment: environment_id, activate: environmentLife.possible(environment.status, 'activate') },
       parameters: { user: actor.id, environment: environment_id, ...change },
       payload: { user: actor, environment: environmentSummary(environment) },

@@ -2,7 +2,7 @@
 import type { Platform } from '../../platform.ts';
 import { updateEnvironment } from './queries.ts';
 
-/** Of the environments named, and of their children. */
+/** Compares the environments named, and their children. */
 export async function compareWithParents({ db, git }: Platform, projectId: string, ids: readonly string[]): Promise<void> {
   const branches = await git.branches(projectId);
   const related = await db

@@ -18,7 +18,7 @@ export const DeployOptions = Type.Object({
   init: Type.Optional(
     Type.Union([Type.Literal('default'), Type.Literal('minimum'), Type.Literal('parent'), Type.Literal('manual'), Type.Literal('child')]),
   ),
-  /** What was merged, for `init: 'child'`. */
+  /** The environment that was merged, for `init: 'child'`. */
   child: Type.Optional(Type.String()),
   /** An environment whose sizes are taken over, for what both have. */
   sizesFrom: Type.Optional(Type.String()),
@@ -31,7 +31,7 @@ type Occasion =
   | 'code'
   /** Anything else that changed. */
   | 'settings'
-  /** Somebody said go. */
+  /** Somebody has staged changes deployed. */
   | 'release'
   /** Nothing changed. */
   | 'restart';
@@ -42,7 +42,7 @@ interface How extends DeployOptions {
   /** The environment whose data takes the place of its own. */
   replaceData?: string;
   activate?: boolean;
-  /** Does not wait for anybody to say go. */
+  /** Whether it is deployed even where deployments are manual. */
   atOnce?: boolean;
 }
 
@@ -59,11 +59,11 @@ interface Situation {
   enable_manual_deployments: boolean;
   /** New containers wait for somebody to choose their sizes. */
   sizes_by_hand: boolean;
-  /** The last attempt went wrong. */
+  /** Whether the last deployment failed. */
   has_failed: boolean;
-  /** Among what is staged there are new commits. */
+  /** Whether new commits are among the staged changes. */
   has_staged_code: boolean;
-  /** What runs. */
+  /** The current deployment. */
   deployment: string | null;
 }
 
@@ -105,7 +105,7 @@ export async function deployBranch(
   work.log(`The changes are staged: ${id} runs what it ran until they are deployed (environment:deploy)`);
 }
 
-/** In the words that clients look for. */
+/** Clients look for these words. */
 export const noRolling = () =>
   new Problem(
     'conflict',

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch } from './deploy-branch.ts';
 import { unlessStale } from './make-branch.ts';
-import { tellCommits } from './tell-commits.ts';
+import { logNewCommits } from './log-new-commits.ts';
 
 /** `from` is the head that the environment had, and `to` comes after it. Call it as the last thing of an activity that has the environment to itself. */
 export async function pushCommits(
@@ -36,7 +36,7 @@ export async function pushCommits(
       where project_id = ${project_id} and id = ${environment} and head_commit = ${from}`.execute(tx);
   });
   isWrittenDown = true;
-  await tellCommits(work, platform, from, to);
+  await logNewCommits(work, platform, from, to);
   log(`Pushed to ${environment} (${to.slice(0, shortIdCharacters)})`);
   await step('compare', () => compareWithParents(platform, project_id, [environment]));
   await deployBranch(work, platform, environment, { occasion: 'code' });

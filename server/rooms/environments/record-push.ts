@@ -89,7 +89,7 @@ async function announcedUpdates(db: Db, projectId: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-interface Pushing {
+interface PushContext {
   caller: Caller;
   project: Project;
   options: PushOptions;
@@ -99,7 +99,7 @@ interface Pushing {
 function refuseUpdate(
   { branch, to, isFastForward }: BranchUpdate,
   existing: Environment | undefined,
-  { caller, project, options, projectIsDedicated }: Pushing,
+  { caller, project, options, projectIsDedicated }: PushContext,
 ) {
   if (!isBranchName(branch))
     throw new Problem('invalid-request', `${JSON.stringify(branch)} cannot be the name of an environment; choose another.`);

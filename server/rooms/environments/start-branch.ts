@@ -3,7 +3,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { environmentTypes } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
-import { modelAhead, refuseAhead } from '../deployments/work.ts';
+import { modelIfReadable, refuseEarly } from '../deployments/work.ts';
 import { branchActivity } from './activities.ts';
 import { createEnvironment } from './create-environment.ts';
 import { environmentById, lockTree, type Environment } from './queries.ts';
@@ -38,14 +38,14 @@ export async function startBranch(
   refuseType(parent, type ?? 'development', caller);
   const actor = actorOf(caller.user);
   const activate = environmentLife.possible(parent.status, 'serve');
-  const model = activate ? await modelAhead(platform, parent) : undefined;
+  const model = activate ? await modelIfReadable(platform, parent) : undefined;
   return db.transaction().execute(async (tx) => {
     await lockTree(tx, project_id);
     const project = { id: project_id, default_branch: parent.default_branch };
     await createEnvironment(tx, { project, id: name, title, type, parent: parent.id, clone_parent_on_create: clone_parent });
     const outcome = await environmentById(tx, config.domain, project_id, name);
     if (!outcome) throw new Problem('not-found', 'The environment that was branched is gone.');
-    if (model) await refuseAhead(tx, platform, outcome, model, init && { init });
+    if (model) await refuseEarly(tx, platform, outcome, model, init && { init });
     const activity = await startActivity(tx, branchActivity, {
       project_id,
       environments: [parent, outcome],

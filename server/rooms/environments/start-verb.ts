@@ -5,7 +5,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, type Actor } from '../activities/public.ts';
-import { modelAhead, refuseAhead, refuseResumeAhead } from '../deployments/work.ts';
+import { modelIfReadable, refuseEarly, refuseResumeEarly } from '../deployments/work.ts';
 import { concernedBy } from './deploy-branch.ts';
 import { environmentLife } from './life-cycle.ts';
 import { environmentById, environmentsOf, isWaiting, lockTree, type Environment } from './queries.ts';
@@ -25,12 +25,12 @@ export async function startVerb(
 ): Promise<Changed<Environment>> {
   const { db, config } = platform;
   const { deploys } = verbs[name];
-  const model = deploys === 'code' || deploys === 'code unless manual' ? await modelAhead(platform, address) : undefined;
+  const model = deploys === 'code' || deploys === 'code unless manual' ? await modelIfReadable(platform, address) : undefined;
   return db.transaction().execute(async (tx) => {
     const target = await targetOf(tx, config.domain, address, name);
     const begun = await begin(tx, target, name, body, actorOf(caller.user));
-    if (runsAsDeployed(deploys, target)) await refuseResumeAhead(tx, platform, target);
-    else if (model) await refuseAhead(tx, platform, target, model, begun.init && { init: begun.init });
+    if (runsAsDeployed(deploys, target)) await refuseResumeEarly(tx, platform, target);
+    else if (model) await refuseEarly(tx, platform, target, model, begun.init && { init: begun.init });
     const activity = await started(tx, target, name, begun, actorOf(caller.user));
     return changed({ ...target, is_dirty: true }, target.organization_id, activity);
   });

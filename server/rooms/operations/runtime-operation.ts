@@ -10,7 +10,7 @@ import type { Secrets } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import { workersOf, type Operation, type ProjectModel } from '../builds/public.ts';
 import { currentlyDeployed, shellScript, type Deployed } from '../deployments/public.ts';
-import { runLasting, wakeBeside } from '../deployments/work.ts';
+import { runLasting, wakeForActivity } from '../deployments/work.ts';
 
 const Input = Type.Object({
   environment: Type.String(),
@@ -35,7 +35,7 @@ export const runtimeOperationActivity = activity({
   input: Input,
   run: async (work, platform) => {
     const { service, operation, environment } = work.input;
-    await wakeBeside(work, platform, environment);
+    await wakeForActivity(work, platform, environment);
     const { deployed, commands, timeout } = await definedIn(platform, work.activity.project_id, work.input);
     await work.step('announce', async () => work.log(`Running operation '${operation}' of ${service}`));
     const code = await runLasting(work, platform, {

@@ -77,7 +77,7 @@ function appsWith({ applications }: ProjectModel, operation: string): string[] {
   return apps.map(({ name }) => name);
 }
 
-interface Turn {
+interface AppRun {
   app: string;
   /** Whose configuration counts. */
   from: string;
@@ -85,13 +85,13 @@ interface Turn {
   commit: string;
 }
 
-async function runInApp(work: Work<Input>, platform: Platform, turn: Turn, signal: AbortSignal): Promise<string> {
+async function runInApp(work: Work<Input>, platform: Platform, appRun: AppRun, signal: AbortSignal): Promise<string> {
   const { activity: self, input, log } = work;
   const { db, secrets, config } = platform;
   const { project_id } = self;
   const { environment, operation, by } = input;
   const project = await projectById(db, project_id);
-  const app = (await modelOf(platform, project_id, turn.from)).applications[turn.app];
+  const app = (await modelOf(platform, project_id, appRun.from)).applications[appRun.app];
   const { command } = app?.source.operations[operation] ?? {};
   if (!project || !app || command === undefined) throw new Problem('conflict', `There is no source operation '${operation}' any more.`);
   const entropy = await db.transaction().execute((tx) => ensureEntropy(tx, secrets, project_id));
@@ -106,7 +106,7 @@ async function runInApp(work: Work<Input>, platform: Platform, turn: Turn, signa
       wait: work.wait,
       project: { id: project_id, entropy },
       branch: environment,
-      commit: turn.commit,
+      commit: appRun.commit,
       app,
       what: `source operation '${operation}' of application '${app.name}'`,
       command,
@@ -118,7 +118,7 @@ async function runInApp(work: Work<Input>, platform: Platform, turn: Turn, signa
     },
     signal,
   );
-  if (to === turn.commit) log('  No new commits');
+  if (to === appRun.commit) log('  No new commits');
   return to;
 }
 

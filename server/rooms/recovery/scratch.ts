@@ -12,7 +12,7 @@ import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { isAlive, processMark } from '../../drivers/volumes/process-mark.ts';
 import type { Db } from '../../kernel/sql.ts';
 
-export interface ScratchPlace {
+export interface ScratchNeeds {
   db: Db;
   blobs: Pick<Blobs, 'forget'>;
   /** The data folder. */
@@ -23,15 +23,15 @@ export interface ScratchPlace {
 export const scratchFolder = (data: string) => join(data, 'recovery');
 let begun = 0;
 
-export async function inScratch<T>(place: ScratchPlace, work: (folder: string) => Promise<T>): Promise<T> {
+export async function inScratch<T>(needs: ScratchNeeds, work: (folder: string) => Promise<T>): Promise<T> {
   begun += 1;
-  const folder = join(scratchFolder(place.data), `${await processMark()}-${begun}`);
+  const folder = join(scratchFolder(needs.data), `${await processMark()}-${begun}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
     return await work(folder);
   } finally {
     // What cannot be removed now, because the store does not answer, is by whoever comes next.
-    await removeScratch(place, folder).catch(() => {});
+    await removeScratch(needs, folder).catch(() => {});
   }
 }
 
@@ -49,13 +49,13 @@ export async function noteStoring(folder: string, storing: Static<typeof Storing
 export const noteStored = (folder: string): Promise<void> => rm(join(folder, storingFile), { force: true });
 
 /** Of processes that are no more. */
-export async function removeLeftScratch(place: ScratchPlace): Promise<void> {
-  const folder = scratchFolder(place.data);
+export async function removeLeftScratch(needs: ScratchNeeds): Promise<void> {
+  const folder = scratchFolder(needs.data);
   if (!existsSync(folder)) return;
-  for (const name of await readdir(folder)) if (!(await isAlive(name, 'nobody'))) await removeScratch(place, join(folder, name));
+  for (const name of await readdir(folder)) if (!(await isAlive(name, 'nobody'))) await removeScratch(needs, join(folder, name));
 }
 
-async function removeScratch({ db, blobs, signal }: ScratchPlace, folder: string) {
+async function removeScratch({ db, blobs, signal }: ScratchNeeds, folder: string) {
   const file = join(folder, storingFile);
   // Whatever becomes of the note, the rest takes up room.
   for (const name of await readdir(folder).catch(() => []))

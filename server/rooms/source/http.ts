@@ -9,7 +9,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { leaveBodiesUnread } from '../../kernel/upload.ts';
 import type { Platform } from '../../platform.ts';
 import { countToken } from '../sign-in/public.ts';
-import { admit, converse, pushBytesMax, type Partner, type Talk } from './converse.ts';
+import { admit, serveGit, pushBytesMax, type GitCaller, type GitConversation } from './serve-git.ts';
 
 type Service = 'upload-pack' | 'receive-pack';
 const services: Record<string, Service> = { 'git-upload-pack': 'upload-pack', 'git-receive-pack': 'receive-pack' };
@@ -34,18 +34,23 @@ export function mountGit(http: FastifyInstance, platform: Platform) {
     if (!service) throw new Problem('forbidden', 'Only the smart protocol is spoken here; use a newer Git.');
     const project = await admit(platform, partner.caller, projectId, service);
     const protocol = protocolOf(request);
-    const talk = await converse(platform, partner, project, { service, part: 'advertisement', protocol, isWaiting: false });
-    talk.stdin.end();
-    return answer(reply, talk, `application/x-git-${service}-advertisement`, announced(talk, service));
+    const conversation = await serveGit(platform, partner, project, { service, part: 'advertisement', protocol, isWaiting: false });
+    conversation.stdin.end();
+    return answer(reply, conversation, `application/x-git-${service}-advertisement`, announced(conversation, service));
   });
   for (const [name, service] of Object.entries(services)) {
     http.post<Route>(`/git/:repository/${name}`, options, async (request, reply) => {
       const { projectId, ...partner } = await signIn(request, platform);
       const project = await admit(platform, partner.caller, projectId, service);
       const body = bodyOf(request, questionBytesMax + (service === 'receive-pack' ? 2 * pushBytesMax(project, platform.config) : 0));
-      const talk = await converse(platform, partner, project, { service, part: 'request', protocol: protocolOf(request), isWaiting: true });
-      feed(body, talk, request, stalledSecondsMax[service]);
-      return answer(reply, talk, `application/x-git-${service}-result`);
+      const conversation = await serveGit(platform, partner, project, {
+        service,
+        part: 'request',
+        protocol: protocolOf(request),
+        isWaiting: true,
+      });
+      feed(body, conversation, request, stalledSecondsMax[service]);
+      return answer(reply, conversation, `application/x-git-${service}-result`);
     });
   }
 }
@@ -54,7 +59,7 @@ const protocolOf = ({ headers }: FastifyRequest) => [headers['git-protocol']].fl
 
 const projectPattern = /^([a-z0-9]{1,64})(?:\.git)?$/;
 
-async function signIn(request: FastifyRequest<Route>, platform: Platform): Promise<Partner & { projectId: string }> {
+async function signIn(request: FastifyRequest<Route>, platform: Platform): Promise<GitCaller & { projectId: string }> {
   const projectId = projectPattern.exec(request.params.repository)?.[1] ?? '';
   const token = tokenOf(request.headers.authorization);
   if (token === undefined) throw askFor('Use your API token as the password.');
@@ -98,27 +103,27 @@ function bodyOf({ raw, headers }: FastifyRequest<Route>, bytesMax: number): Read
 }
 
 /** Git may have seen enough before all has come; the rest is let go by, so that the client gets to read why. */
-function feed(body: Readable, talk: Talk, { raw }: FastifyRequest<Route>, secondsMax: number) {
+function feed(body: Readable, conversation: GitConversation, { raw }: FastifyRequest<Route>, secondsMax: number) {
   const stalled = setTimeout(() => raw.complete || raw.destroy(), secondsMax * 1000);
   raw.on('data', () => stalled.refresh());
   for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(stalled));
-  void talk.ended.finally(() => clearTimeout(stalled));
+  void conversation.ended.finally(() => clearTimeout(stalled));
   body.on('error', () => {
-    talk.leave();
+    conversation.leave();
     raw.destroy();
   });
-  body.pipe(talk.stdin);
-  talk.stdin.once('close', () => {
-    body.unpipe(talk.stdin);
+  body.pipe(conversation.stdin);
+  conversation.stdin.once('close', () => {
+    body.unpipe(conversation.stdin);
     body.resume();
   });
   raw.once('close', () => {
-    if (!raw.complete) talk.leave();
+    if (!raw.complete) conversation.leave();
   });
 }
 
 /** The older protocol says first which service it is about. */
-function announced({ stdout, protocol }: Talk, service: Service): Readable {
+function announced({ stdout, protocol }: GitConversation, service: Service): Readable {
   if (protocol === 'version=2') return stdout;
   const line = `# service=git-${service}\n`;
   const whole = new PassThrough();
@@ -126,13 +131,13 @@ function announced({ stdout, protocol }: Talk, service: Service): Readable {
   return stdout.pipe(whole);
 }
 
-function answer(reply: FastifyReply, talk: Talk, type: string, body: Readable = talk.stdout) {
-  talk.stderr.resume();
-  const hurry = () => talk.hurry();
+function answer(reply: FastifyReply, conversation: GitConversation, type: string, body: Readable = conversation.stdout) {
+  conversation.stderr.resume();
+  const hurry = () => conversation.hurry();
   reply.server.server.once('close-streams', hurry);
   reply.raw.once('close', () => {
     reply.server.server.off('close-streams', hurry);
-    if (!reply.raw.writableFinished) talk.leave();
+    if (!reply.raw.writableFinished) conversation.leave();
   });
   return reply.header('content-type', type).header('cache-control', 'no-cache, max-age=0, must-revalidate').send(body);
 }

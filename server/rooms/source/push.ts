@@ -11,7 +11,7 @@ import { announcePush, recordPush } from '../environments/work.ts';
 import type { Project } from '../projects/public.ts';
 import { visibilityFor } from './visibility.ts';
 
-export interface Pushing {
+export interface PushConversation {
   /** The pusher and the project as they are now; throws a Problem when they may not push any more. */
   admitAgain(): Promise<{ caller: Caller; project: Project }>;
   projectId: string;
@@ -21,7 +21,7 @@ export interface Pushing {
   gone: AbortSignal;
 }
 
-export function pushHooks(platform: Platform, { admitAgain, projectId, isWaiting, gone }: Pushing): PushHooks {
+export function pushHooks(platform: Platform, { admitAgain, projectId, isWaiting, gone }: PushConversation): PushHooks {
   let announced: string | undefined;
   let isFollowed = isWaiting;
   const record = async (moved?: readonly string[]) => {

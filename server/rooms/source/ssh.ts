@@ -3,7 +3,7 @@ import type { Credential } from '../../identity.ts';
 import type { Asked, Guest, Visitor } from '../../drivers/ssh/ssh-server.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
-import { admit, converse } from './converse.ts';
+import { admit, serveGit } from './serve-git.ts';
 
 const noShell =
   'There is no shell here: this is where Git fetches and pushes. To get into an app that runs, use the address that the environment shows under pf:ssh.';
@@ -33,11 +33,11 @@ async function run(platform: Platform, { who, user }: Visitor<Credential>, { wan
     const project = await admit(platform, caller, projectId, service);
     const isWaiting = !variables.has(noWait) || variables.get(noWait) === '0';
     const protocol = variables.get(gitProtocol);
-    const talk = await converse(platform, { caller, callerNow }, project, { service, part: 'whole', protocol, isWaiting });
-    if (line.gone.aborted) talk.leave();
-    else line.gone.addEventListener('abort', () => talk.leave(), { once: true });
-    line.input.pipe(talk.stdin);
-    const [code] = await Promise.all([talk.ended, line.send(talk.stdout, talk.stderr)]);
+    const conversation = await serveGit(platform, { caller, callerNow }, project, { service, part: 'whole', protocol, isWaiting });
+    if (line.gone.aborted) conversation.leave();
+    else line.gone.addEventListener('abort', () => conversation.leave(), { once: true });
+    line.input.pipe(conversation.stdin);
+    const [code] = await Promise.all([conversation.ended, line.send(conversation.stdout, conversation.stderr)]);
     line.end(code);
   } catch (error) {
     if (!(error instanceof Problem)) platform.log.error({ err: error, address: user }, 'a command over SSH failed');

@@ -51,13 +51,13 @@ function unknown({ user }: Caller, name: string) {
 const notThere = ({ id, status }: Environment) =>
   new Problem('conflict', `The environment ${id} ${environmentLife.otherwise(status, 'enter')}.`);
 
-export interface Place {
+export interface SessionTarget {
   container: string;
   deployed: Deployed;
 }
 
 /** Where that is on the machine; what sleeps is woken for it. */
-export async function placeOf(platform: Platform, { environment, runs, instance }: Admission): Promise<Place> {
+export async function sessionTargetOf(platform: Platform, { environment, runs, instance }: Admission): Promise<SessionTarget> {
   const { project_id, id, sleeping_since } = environment;
   if (sleeping_since !== null) await wakeEnvironment(platform, project_id, id);
   const deployed = await currentlyDeployed(platform.db, platform.secrets, project_id, id);

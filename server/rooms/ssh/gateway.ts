@@ -10,7 +10,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { endpointsFrom, fileTransferCommand, shellCommand, typedCommand } from '../deployments/public.ts';
 import { wakeEnvironment } from '../deployments/work.ts';
-import { admit, notRunning, placeOf, type Admission } from './admission.ts';
+import { admit, notRunning, sessionTargetOf, type Admission } from './admission.ts';
 import { openSessionBook, type Session } from './sessions.ts';
 
 /** What fits into one packet; of larger ones the protocol itself lets go. */
@@ -57,7 +57,7 @@ async function run(platform: Platform, enter: Enter, executions: Map<string, num
   try {
     const command = commandFor(asked.want);
     const { admission, session } = await enter();
-    const { container } = await placeOf(platform, admission);
+    const { container } = await sessionTargetOf(platform, admission);
     const runtime = await platform.inside();
     if ((await runtime.state(container)).status !== 'running') throw new Problem('conflict', notRunning(admission));
     const count = executions.get(container) ?? 0;
@@ -65,7 +65,7 @@ async function run(platform: Platform, enter: Enter, executions: Map<string, num
     executions.set(container, count + 1);
     try {
       const execution = await runtime.exec(container, { ...command, ...terminalOf(command, asked.terminal) });
-      const code = await converse(execution, asked, session);
+      const code = await carryBothWays(execution, asked, session);
       if (!session.closing.aborted && (await runtime.state(container)).status !== 'running')
         line.say(`This instance of ${admission.runs} was replaced or stopped; connect again to get into the one that runs now.`);
       line.end(code);
@@ -96,7 +96,7 @@ const terminalOf = ({ env }: ReturnType<typeof commandFor>, terminal: Terminal |
   terminal && { terminal, env: { ...env, TERM: terminal.name } };
 
 /** Its exit code, once everything that it said is on its way. Who has gone away takes it along. */
-async function converse(execution: Execution, { line }: Asked, { closing }: Session): Promise<number> {
+async function carryBothWays(execution: Execution, { line }: Asked, { closing }: Session): Promise<number> {
   const ended = AbortSignal.any([line.gone, closing]);
   const hangUp = () => {
     if (closing.aborted) line.say(String(closing.reason));
@@ -118,7 +118,7 @@ async function converse(execution: Execution, { line }: Asked, { closing }: Sess
 async function forward(platform: Platform, enter: Enter, { host, port }: { host: string; port: number }): Promise<Socket | undefined> {
   try {
     const { admission } = await enter();
-    const { deployed } = await placeOf(platform, admission);
+    const { deployed } = await sessionTargetOf(platform, admission);
     const endpoints = await endpointsFrom(await platform.inside(), deployed, admission.runs);
     const endpoint = endpoints.find((each) => each.port === port && each.hosts.includes(host));
     return endpoint && (await connected(endpoint.address, endpoint.port));

@@ -13,7 +13,7 @@ import { freePort } from '../../../edge/testing/ports.ts';
 import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import type { Person } from '../../testing/platform.ts';
 import { deployments } from '../deployments/room.ts';
-import { serveSsh } from './door.ts';
+import { serveSsh } from './serve-ssh.ts';
 import { openSessions } from './queries.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../testing/deployed-project.ts';
 import { openSshClient, type SshClient } from '../../testing/ssh-client.ts';

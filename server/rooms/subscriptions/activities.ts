@@ -11,7 +11,7 @@ import { environmentById, environmentSummary } from '../environments/public.ts';
 import { createDefaultEnvironment, initializeActivity } from '../environments/work.ts';
 import { projectById, type Project } from '../projects/public.ts';
 import { endCreation, forgetProject, isPushUnderWay, openActivitiesBeside } from './queries.ts';
-import { keepTombstone } from './tombstone.ts';
+import { keepDeletedRepository } from './keep-deleted-repository.ts';
 
 const Initialize = Type.Object({
   profile: Type.Optional(Type.String()),
@@ -124,7 +124,7 @@ export const deleteProjectActivity = activity({
     const { db, git, config } = platform;
     log('Waiting for other work on the project to end');
     await step('end other work', (signal) => endOtherWork(db, id, removal, signal));
-    const kept = await step('keep a last backup', async (signal) => (await keepTombstone(git, config.data, id, signal)) ?? null);
+    const kept = await step('keep a last backup', async (signal) => (await keepDeletedRepository(git, config.data, id, signal)) ?? null);
     if (kept !== null) log('A last copy of the repository was kept; the operator of this installation can hand it out');
     await removeAllStacks(work, platform);
     await step('remove repository', () => git.remove(id));

@@ -13,7 +13,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Machine } from '../../machine.ts';
 import type { Platform } from '../../platform.ts';
 import { amountsThere, currentStack, taskContainer } from '../deployments/public.ts';
-import { containerForTask, releaseTask, reserveForTask, taskStopSeconds, wakeBeside, type TaskRun } from '../deployments/work.ts';
+import { containerForTask, releaseTask, reserveForTask, taskStopSeconds, wakeForActivity, type TaskRun } from '../deployments/work.ts';
 import { environmentById } from '../environments/public.ts';
 import { projectById } from '../projects/public.ts';
 import { openGiven, withGiven } from '../variables/public.ts';
@@ -73,7 +73,7 @@ async function start(work: Running, platform: Platform, machine: Machine, run: T
   const { stack, task } = run;
   const { runtime } = machine;
   if ((await runtime.state(taskContainer(stack.id, run.id))).status !== 'absent') return;
-  await wakeBeside(work, platform, stack.environment.id);
+  await wakeForActivity(work, platform, stack.environment.id);
   const project = await projectById(platform.db, stack.project.id);
   const words = [markOf(run.id), task.run.timeout, taskStopSeconds, isThere(task.hooks.deploy) ? task.hooks.deploy : '', task.run.command];
   const command = {

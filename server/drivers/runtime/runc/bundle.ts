@@ -6,7 +6,7 @@
  */
 import type { Command, Limits } from '../runtime.ts';
 import type { Description } from './description.ts';
-import { type Places, cgroupOf, rootOf, usersOf } from './places.ts';
+import { type RuntimeFolders, cgroupOf, rootOf, usersOf } from './runtime-folders.ts';
 import { seccompProfile } from './seccomp.ts';
 
 export const initPath = '/.offshoot/init';
@@ -45,22 +45,22 @@ const maskedPaths = [
 ].map((name) => `/proc/${name}`);
 const readonlyPaths = ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`);
 
-export function bundleConfig(places: Places, description: Description, slot: number, netns: string): object {
+export function bundleConfig(folders: RuntimeFolders, description: Description, slot: number, netns: string): object {
   const { name, limits } = description;
   const ids = [{ containerID: 0, hostID: firstUserOf(slot), size: usersPerNetwork }];
   return {
     ociVersion: '1.0.2',
     hostname: hostNameOf(description),
-    root: { path: rootOf(places, name), readonly: true },
+    root: { path: rootOf(folders, name), readonly: true },
     process: processOf(description, [initPath, '--', ...description.argv]),
     mounts: mounts(Math.floor(limits.memoryBytes / 2)),
     linux: {
-      cgroupsPath: `/${cgroupOf(places, name)}`,
+      cgroupsPath: `/${cgroupOf(folders, name)}`,
       uidMappings: ids,
       gidMappings: ids,
       namespaces: [
         ...['pid', 'ipc', 'uts', 'mount', 'cgroup'].map((type) => ({ type })),
-        { type: 'user', path: usersOf(places, name) },
+        { type: 'user', path: usersOf(folders, name) },
         { type: 'network', path: netns },
       ],
       resources: { devices: [{ allow: false, access: 'rwm' }], ...resourcesOf(limits) },

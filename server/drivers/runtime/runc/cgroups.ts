@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats } from '../runtime.ts';
-import { entriesOf, readText } from './places.ts';
+import { entriesOf, readText } from './runtime-folders.ts';
 
 interface Hierarchies {
   /** Whether version 2 manages the resources. */

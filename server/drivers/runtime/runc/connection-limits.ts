@@ -5,9 +5,9 @@
  * The counts are in a table of their own, which is kept while the firewall is written anew: whoever deploys often must not be counted from nought.
  * A connection that has ended is not counted any more, but keeps its place for two minutes: that is what the rate is for.
  */
-import { type Places, bridgePrefix } from './places.ts';
+import { type RuntimeFolders, bridgePrefix } from './runtime-folders.ts';
 
-const tableOf = (places: Places) => `inet offshoot_${places.instance}_connections`;
+const tableOf = (folders: RuntimeFolders) => `inet offshoot_${folders.instance}_connections`;
 
 const containerConnectionsMax = 2000;
 const networkConnectionsMax = 8000;
@@ -24,12 +24,12 @@ const limits = [
 ];
 
 /** In the language of `nft -f`; what the firewall has refused is not counted. */
-export function connectionLimits(places: Places): string {
-  const table = tableOf(places);
+export function connectionLimits(folders: RuntimeFolders): string {
+  const table = tableOf(folders);
   const sets = limits.map(({ set }) => `  set ${set} { type ipv4_addr; size ${countedMax}; flags dynamic; }\n`);
   const rules = limits.map(
     ({ set, key, over }) =>
-      `add rule ${table} forward iifname "${bridgePrefix(places)}*" oifname != "of-*" ct state new add @${set} { ${key} ${over} } goto refused\n`,
+      `add rule ${table} forward iifname "${bridgePrefix(folders)}*" oifname != "of-*" ct state new add @${set} { ${key} ${over} } goto refused\n`,
   );
   return `table ${table} {
 ${sets.join('')}  chain refused { }
@@ -39,7 +39,7 @@ flush table ${table}
 ${refusing(`add rule ${table} refused`)}${rules.join('')}`;
 }
 
-export const removedConnectionLimits = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
+export const removedConnectionLimits = (folders: RuntimeFolders) => `add table ${tableOf(folders)}\ndelete table ${tableOf(folders)}\n`;
 
 /** Refuses at once, so that nobody waits: with a reset for TCP, because the kernel holds back most other answers to a program that asks often. */
 export const refusing = (begin: string) => `${begin} meta l4proto tcp reject with tcp reset\n${begin} reject with icmpx admin-prohibited\n`;

@@ -7,7 +7,7 @@ import { type Static, Type } from 'typebox';
 import { compileBody } from '../../../kernel/parse.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Container, Limits } from '../runtime.ts';
-import { type Places, durableOf, readText, writeWhole } from './places.ts';
+import { type RuntimeFolders, durableOf, readText, writeWhole } from './runtime-folders.ts';
 
 const name = Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' });
 const path = Type.String({ pattern: '^(/[^/\\x00]+)+$', maxLength: 1000 });
@@ -154,16 +154,16 @@ const sortedFields = (_: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
 
-const fileOf = (places: Places, name: string) => join(durableOf(places, name), 'container.json');
+const fileOf = (folders: RuntimeFolders, name: string) => join(durableOf(folders, name), 'container.json');
 
-export function writeDescription(places: Places, description: Description) {
-  mkdirSync(durableOf(places, description.name), { recursive: true, mode: 0o700 });
-  writeWhole(fileOf(places, description.name), JSON.stringify(description));
+export function writeDescription(folders: RuntimeFolders, description: Description) {
+  mkdirSync(durableOf(folders, description.name), { recursive: true, mode: 0o700 });
+  writeWhole(fileOf(folders, description.name), JSON.stringify(description));
 }
 
 /** Undefined: there is no such container. */
-export function readDescription(places: Places, name: string): Description | undefined {
-  const stored = readText(fileOf(places, name));
+export function readDescription(folders: RuntimeFolders, name: string): Description | undefined {
+  const stored = readText(fileOf(folders, name));
   const content = stored === undefined ? undefined : contentOf(stored);
   return content === undefined ? undefined : (parse(content) as Description);
 }
@@ -177,8 +177,8 @@ function contentOf(stored: string): unknown {
   }
 }
 
-export function foundDescription(places: Places, name: string): Description {
-  const description = readDescription(places, name);
+export function foundDescription(folders: RuntimeFolders, name: string): Description {
+  const description = readDescription(folders, name);
   if (description) return description;
   throw new Problem('not-found', `There is no container ${name}.`);
 }

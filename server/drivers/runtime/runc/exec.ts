@@ -15,7 +15,7 @@ import type { Command, Execution } from '../runtime.ts';
 import { commandProcess } from './bundle.ts';
 import { processesIn } from './cgroups.ts';
 import { type Description, foundDescription } from './description.ts';
-import { type Places, bundleOf, cgroupOf, entriesOf, readText } from './places.ts';
+import { type RuntimeFolders, bundleOf, cgroupOf, entriesOf, readText } from './runtime-folders.ts';
 import { processStart, signalProcess, waitUntil } from './processes.ts';
 import { runningOf } from './state.ts';
 
@@ -31,18 +31,18 @@ const typingPauseMillisecondsMin = 1;
 const typingPauseMillisecondsMax = 50;
 const notStarted = 127;
 
-const execsFolder = (places: Places, name: string) => join(bundleOf(places, name), 'execs');
+const execsFolder = (folders: RuntimeFolders, name: string) => join(bundleOf(folders, name), 'execs');
 
 interface Files {
   process: string;
   pid: string;
 }
 
-export function startExecution(places: Places, name: string, command: Command): Execution {
-  const description = foundDescription(places, name);
-  if (!runningOf(places, name)) throw new Problem('conflict', `${name} is not running; start it first.`);
-  const files = writeFiles(places, description, command);
-  const args = ['--root', places.runcRoot, 'exec', '--process', files.process, '--pid-file', files.pid, name];
+export function startExecution(folders: RuntimeFolders, name: string, command: Command): Execution {
+  const description = foundDescription(folders, name);
+  if (!runningOf(folders, name)) throw new Problem('conflict', `${name} is not running; start it first.`);
+  const files = writeFiles(folders, description, command);
+  const args = ['--root', folders.runcRoot, 'exec', '--process', files.process, '--pid-file', files.pid, name];
   const { abandon, ...execution } = command.terminal ? withTerminal(args, command.terminal) : withPipes(args);
   const ended = { now: false };
   const exited = execution.exited.then((code) => {
@@ -65,7 +65,7 @@ export function startExecution(places: Places, name: string, command: Command): 
     if (ended.now) return;
     const session = pid();
     // A stopped process receives the signal only when it continues.
-    for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(places, description.name, session, name);
+    for (const name of ['SIGHUP', 'SIGCONT'] as const) signalSession(folders, description.name, session, name);
     if (!(await waitUntil(() => ended.now, hangUpMillisecondsMax))) await kill();
   };
   /**
@@ -75,7 +75,7 @@ export function startExecution(places: Places, name: string, command: Command): 
   const kill = async () => {
     await isThere();
     for (let times = 0; !ended.now && times < killsMax; times++) {
-      killSession(places, name, pid());
+      killSession(folders, name, pid());
       await waitUntil(() => ended.now, killAgainMilliseconds);
     }
     if (!ended.now) abandon();
@@ -84,7 +84,7 @@ export function startExecution(places: Places, name: string, command: Command): 
     const isQuiet = quietOf(execution.stdout, execution.stderr);
     const timer = setInterval(() => {
       // runc knows how the command ended, and says so when nobody holds the output any more.
-      if (isQuiet() && pid() > 0 && !existsSync(`/proc/${pid()}`)) killSession(places, name, pid());
+      if (isQuiet() && pid() > 0 && !existsSync(`/proc/${pid()}`)) killSession(folders, name, pid());
     }, silenceMillisecondsMax);
     void exited.finally(() => clearInterval(timer)).catch(() => {});
   }
@@ -96,8 +96,8 @@ export function startExecution(places: Places, name: string, command: Command): 
 }
 
 /** The environment may hold secrets, which arguments would show to all users of the machine. */
-function writeFiles(places: Places, description: Description, command: Command): Files {
-  const folder = execsFolder(places, description.name);
+function writeFiles(folders: RuntimeFolders, description: Description, command: Command): Files {
+  const folder = execsFolder(folders, description.name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const id = `${process.pid}-${processStart(process.pid)}-${randomBytes(8).toString('hex')}`;
   const files = { process: join(folder, `${id}.json`), pid: join(folder, `${id}.pid`) };
@@ -212,11 +212,11 @@ function closeWhenSilent(output: Output) {
 /** Until the command itself is there, its process is runc's, which may lose a signal, but for SIGKILL, that comes while it becomes the command. */
 const hasBegun = (pid: number) => pid > 0 && !(readText(`/proc/${pid}/comm`) ?? '').startsWith('runc:[');
 
-const killSession = (places: Places, name: string, session: number) => signalSession(places, name, session, 'SIGKILL');
+const killSession = (folders: RuntimeFolders, name: string, session: number) => signalSession(folders, name, session, 'SIGKILL');
 
 /** Signals everything that the command started, except what went into a session of its own. */
-function signalSession(places: Places, name: string, session: number, signal: NodeJS.Signals) {
-  for (const pid of processesIn(cgroupOf(places, name))) if (pid === session || sessionOf(pid) === session) signalProcess(pid, signal);
+function signalSession(folders: RuntimeFolders, name: string, session: number, signal: NodeJS.Signals) {
+  for (const pid of processesIn(cgroupOf(folders, name))) if (pid === session || sessionOf(pid) === session) signalProcess(pid, signal);
 }
 
 function sessionOf(pid: number): number {
@@ -225,21 +225,21 @@ function sessionOf(pid: number): number {
 }
 
 /** Ends executions whose platform process was killed. Others may belong to another process of this platform, which is still there. */
-export function endOldExecutions(places: Places, name: string) {
-  const folder = execsFolder(places, name);
+export function endOldExecutions(folders: RuntimeFolders, name: string) {
+  const folder = execsFolder(folders, name);
   for (const file of entriesOf(folder)) {
     const [owner, startedAt] = file.split('-').map(Number);
     if (owner !== undefined && owner !== process.pid && processStart(owner) === startedAt) continue;
     const pid = Number(readText(join(folder, file)));
-    if (file.endsWith('.pid') && pid > 0) killSession(places, name, pid);
+    if (file.endsWith('.pid') && pid > 0) killSession(folders, name, pid);
     rmSync(join(folder, file), { force: true });
   }
 }
 
 /** Runs a probe, of which only the exit code matters. */
-export async function runInside(places: Places, name: string, argv: readonly string[], millisecondsMax: number): Promise<number> {
+export async function runInside(folders: RuntimeFolders, name: string, argv: readonly string[], millisecondsMax: number): Promise<number> {
   const [program = '', ...args] = argv;
-  const execution = startExecution(places, name, { argv: [program, ...args] });
+  const execution = startExecution(folders, name, { argv: [program, ...args] });
   execution.stdin.end();
   execution.stdout.resume();
   execution.stderr.resume();

@@ -6,17 +6,17 @@ import { lchownSync, lstatSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Description, folderOf } from './description.ts';
 import { peersFile } from './networks.ts';
-import { type Places, bundleOf, entriesOf, makeFolder, readText, writeWhole } from './places.ts';
+import { type RuntimeFolders, bundleOf, entriesOf, makeFolder, readText, writeWhole } from './runtime-folders.ts';
 
 export const filesAt = '.offshoot/files';
 /** Only the container's own root user may enter the folder around it. */
-export const filesFolder = (places: Places, name: string) => join(bundleOf(places, name), 'private', 'files');
+export const filesFolder = (folders: RuntimeFolders, name: string) => join(bundleOf(folders, name), 'private', 'files');
 
 const keptAs = (path: string) => path.slice(1).replaceAll('/', '_');
 
 /** Writes these files, and removes all others. */
-export function writeFiles(places: Places, { name, files = {} }: Pick<Description, 'name' | 'files'>) {
-  const folder = filesFolder(places, name);
+export function writeFiles(folders: RuntimeFolders, { name, files = {} }: Pick<Description, 'name' | 'files'>) {
+  const folder = filesFolder(folders, name);
   makeFolder(folder, 0o755);
   const wanted = new Map(Object.entries(files).map(([path, text]) => [keptAs(path), text]));
   for (const file of entriesOf(folder)) if (!wanted.has(file)) rmSync(join(folder, file));

@@ -10,17 +10,17 @@ import { isIPv4 } from 'node:net';
 import { privateNetworks } from '../../../../edge/upstream/public-address.ts';
 import type { OutboundRule } from '../runtime.ts';
 import { connectionLimits, refusing, removedConnectionLimits } from './connection-limits.ts';
-import { type Places, bridgeOf, bridgePrefix, readText } from './places.ts';
-import { addressOf, subnetOf } from './slots.ts';
+import { type RuntimeFolders, bridgeOf, bridgePrefix, readText } from './runtime-folders.ts';
+import { addressOf, subnetOf } from './network-slots.ts';
 
-export const tableOf = (places: Places) => `inet offshoot_${places.instance}`;
+export const tableOf = (folders: RuntimeFolders) => `inet offshoot_${folders.instance}`;
 const anyBridge = 'of-*';
 /** Metadata services of clouds, which no operator wants reached: link-local, as with AWS, Google, Azure and others, and two that are not, of Alibaba and Azure. */
 const metadata = '169.254.0.0/16, 100.100.100.200, 168.63.129.16';
 
 /** The first line makes the second possible where there is no such table yet. */
-const removedTable = (places: Places) => `add table ${tableOf(places)}\ndelete table ${tableOf(places)}\n`;
-export const removedFirewall = (places: Places) => removedTable(places) + removedConnectionLimits(places);
+const removedTable = (folders: RuntimeFolders) => `add table ${tableOf(folders)}\ndelete table ${tableOf(folders)}\n`;
+export const removedFirewall = (folders: RuntimeFolders) => removedTable(folders) + removedConnectionLimits(folders);
 
 /** A container that may not reach the whole internet. */
 export interface Restriction {
@@ -31,18 +31,18 @@ export interface Restriction {
 
 /** In the language of `nft -f`. */
 export function firewall(
-  places: Places,
+  folders: RuntimeFolders,
   slots: readonly number[],
   resolvers: readonly string[],
   restrictions: readonly Restriction[],
 ): string {
-  const ours = `"${bridgePrefix(places)}*"`;
-  const same = slots.map((slot) => `"${bridgeOf(places, slot)}" . "${bridgeOf(places, slot)}"`).join(', ');
+  const ours = `"${bridgePrefix(folders)}*"`;
+  const same = slots.map((slot) => `"${bridgeOf(folders, slot)}" . "${bridgeOf(folders, slot)}"`).join(', ');
   const names =
     resolvers.length > 0 ? `iifname ${ours} ip daddr { ${resolvers.join(', ')} } meta l4proto { tcp, udp } th dport 53 accept` : '';
   const restricted = restrictions.map(({ slot, host }) => `${addressOf(slot, host)} : goto ${chainOf(slot, host)}`).join(', ');
-  return `${removedTable(places)}table ${tableOf(places)} {
-${restrictions.map(restrictionText).join('')}${allowedText(places)}  chain refused {
+  return `${removedTable(folders)}table ${tableOf(folders)} {
+${restrictions.map(restrictionText).join('')}${allowedText(folders)}  chain refused {
 ${refusing('   ')}  }
   chain input {
     type filter hook input priority -10; policy accept;
@@ -69,10 +69,10 @@ ${refusing('   ')}  }
     ${slots.length > 0 ? `ip saddr { ${slots.map(subnetOf).join(', ')} } oifname != "${anyBridge}" masquerade` : ''}
   }
 }
-${connectionLimits(places)}`;
+${connectionLimits(folders)}`;
 }
 
-function allowedText({ allowPrivateAddresses }: Places): string {
+function allowedText({ allowPrivateAddresses }: RuntimeFolders): string {
   const ranges = rangesOf(allowPrivateAddresses);
   const elements = ranges.length > 0 ? ` elements = { ${ranges.join(', ')} };` : '';
   return `  set allowed { type ipv4_addr; flags interval; auto-merge;${elements} }\n`;

@@ -8,19 +8,19 @@ import type { VolumeUsage } from '../../volumes/volumes.ts';
 import { readDescription } from './description.ts';
 import type { Machine } from './lifecycle.ts';
 import { attachments, namesFolder } from './networks.ts';
-import { type Places, readText, scratchOf, writeWhole } from './places.ts';
+import { type RuntimeFolders, readText, scratchOf, writeWhole } from './runtime-folders.ts';
 
 const lookMilliseconds = 5000;
 
-export function keepDisksTold({ places, volumes }: Machine, tell: (sentence: string) => void) {
+export function keepDisksTold({ folders, volumes }: Machine, tell: (sentence: string) => void) {
   let looking: Promise<void> | undefined;
   let isFailing = false;
   const look = async () => {
     try {
-      const folders = volumesByFolder(places, volumes.folder);
-      if (folders.size === 0) return;
+      const byFolder = volumesByFolder(folders, volumes.folder);
+      if (byFolder.size === 0) return;
       const usages = await volumes.usages();
-      for (const [folder, names] of folders) writeDisks(folder, names, usages);
+      for (const [folder, names] of byFolder) writeDisks(folder, names, usages);
       isFailing = false;
     } catch (error) {
       if (!isFailing) tell(`Containers cannot be told what is in their volumes; it is tried again: ${String(error)}`);
@@ -40,14 +40,14 @@ export function keepDisksTold({ places, volumes }: Machine, tell: (sentence: str
 }
 
 /** The volumes of all containers, by the folder in which each container finds the names of others. */
-function volumesByFolder(places: Places, root: string): Map<string, Set<string>> {
+function volumesByFolder(folders: RuntimeFolders, root: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
-  for (const { name } of attachments(places)) {
-    const description = readDescription(places, name);
+  for (const { name } of attachments(folders)) {
+    const description = readDescription(folders, name);
     if (!description) continue;
-    const folder = namesFolder(places, description);
+    const folder = namesFolder(folders, description);
     const mounted = description.mounts.map(({ from }) => relative(root, from).split('/')[0] ?? '');
-    const names = [scratchOf(places, name), ...mounted];
+    const names = [scratchOf(folders, name), ...mounted];
     found.set(folder, new Set([...(found.get(folder) ?? []), ...names]));
   }
   return found;

@@ -7,7 +7,7 @@ import { readDescription } from './description.ts';
 import { type Machine, clearContainer } from './lifecycle.ts';
 import { readAttachment, removeUnusedNetworks, slotsInUse, writeFirewall } from './networks.ts';
 import {
-  type Places,
+  type RuntimeFolders,
   bridgeOf,
   bridgePrefix,
   bundleOf,
@@ -19,91 +19,93 @@ import {
   scratchPrefix,
   vethOf,
   vethPrefix,
-} from './places.ts';
+} from './runtime-folders.ts';
 import { removeEach } from './remove-each.ts';
 import { commandOf, signalProcess } from './processes.ts';
 import { stateOf } from './state.ts';
 
 /** Answers what was removed, in words. What could not be removed is thrown at the end, after all else was removed. */
 export async function removeLeftovers(machine: Machine, keep: ReadonlySet<string>): Promise<string[]> {
-  const { places, programs } = machine;
+  const { folders, programs } = machine;
   const removed: string[] = [];
   const remove = async (work: () => Promise<string[]> | string[]) => void removed.push(...(await work()));
   await removeEach('all that should not be there', [
     ...[...(await namesFound(machine))].map((name) => [() => remove(() => removeLeftContainer(machine, name, keep))]),
-    [() => remove(() => removeUnusedNetworks(places, programs))],
+    [() => remove(() => removeUnusedNetworks(folders, programs))],
     [() => remove(() => removeLinks(machine))],
     [() => remove(() => removeMounts(machine))],
-    [() => remove(() => endMonitors(places))],
-    [() => writeFirewall(places, programs)],
-    [() => removeCgroup(cgroupParentOf(places))],
+    [() => remove(() => endMonitors(folders))],
+    [() => writeFirewall(folders, programs)],
+    [() => removeCgroup(cgroupParentOf(folders))],
   ]);
   return removed;
 }
 
 async function removeLeftContainer(machine: Machine, name: string, keep: ReadonlySet<string>): Promise<string[]> {
-  const { places } = machine;
-  const isKept = keep.has(name) && readDescription(places, name) !== undefined;
-  if (isKept && isWhole(places, name)) return [];
-  await machine.turns.run(name, async () => {
+  const { folders } = machine;
+  const isKept = keep.has(name) && readDescription(folders, name) !== undefined;
+  if (isKept && isWhole(folders, name)) return [];
+  await machine.queues.run(name, async () => {
     await clearContainer(machine, name, undefined);
     if (!isKept) await machine.outputs.end(name);
-    if (!isKept) rmSync(durableOf(places, name), { recursive: true, force: true });
+    if (!isKept) rmSync(durableOf(folders, name), { recursive: true, force: true });
   });
   return [isKept ? `what an interrupted start left of ${name}` : `container ${name}`];
 }
 
 /** Whether the container runs, is about to run again, or has left nothing on the machine. */
-function isWhole(places: Places, name: string): boolean {
-  const { status } = stateOf(places, name);
-  return ['running', 'paused', 'restarting'].includes(status) || !entriesOf(places.runContainers).includes(name);
+function isWhole(folders: RuntimeFolders, name: string): boolean {
+  const { status } = stateOf(folders, name);
+  return ['running', 'paused', 'restarting'].includes(status) || !entriesOf(folders.runContainers).includes(name);
 }
 
-async function namesFound({ places, volumes }: Machine): Promise<Set<string>> {
+async function namesFound({ folders, volumes }: Machine): Promise<Set<string>> {
   const afterPrefix = (names: string[], prefix: string) =>
     names.flatMap((name) => (name.startsWith(prefix) ? name.slice(prefix.length) : []));
   const scratch = (await volumes.list()).map(({ name }) => name);
   return new Set([
-    ...entriesOf(places.containers),
-    ...entriesOf(places.runContainers),
-    ...entriesOf(places.runcRoot),
-    ...afterPrefix(entriesOf(earlierNetnsFolder), earlierNetnsPrefix(places)),
-    ...cgroupsIn(cgroupParentOf(places)),
-    ...afterPrefix(scratch, scratchPrefix(places)),
+    ...entriesOf(folders.containers),
+    ...entriesOf(folders.runContainers),
+    ...entriesOf(folders.runcRoot),
+    ...afterPrefix(entriesOf(earlierNetnsFolder), earlierNetnsPrefix(folders)),
+    ...cgroupsIn(cgroupParentOf(folders)),
+    ...afterPrefix(scratch, scratchPrefix(folders)),
   ]);
 }
 
-async function removeLinks({ places, programs }: Machine): Promise<string[]> {
-  const attached = entriesOf(places.runContainers).flatMap((name) => readAttachment(places, name) ?? []);
+async function removeLinks({ folders, programs }: Machine): Promise<string[]> {
+  const attached = entriesOf(folders.runContainers).flatMap((name) => readAttachment(folders, name) ?? []);
   const wanted = new Set([
-    ...attached.map(({ slot, host }) => vethOf(places, slot, host)),
-    ...slotsInUse(places).map((slot) => bridgeOf(places, slot)),
+    ...attached.map(({ slot, host }) => vethOf(folders, slot, host)),
+    ...slotsInUse(folders).map((slot) => bridgeOf(folders, slot)),
   ]);
-  const ours = readdirSync('/sys/class/net').filter((link) => link.startsWith(bridgePrefix(places)) || link.startsWith(vethPrefix(places)));
+  const ours = readdirSync('/sys/class/net').filter(
+    (link) => link.startsWith(bridgePrefix(folders)) || link.startsWith(vethPrefix(folders)),
+  );
   const unwanted = ours.filter((link) => !wanted.has(link));
   for (const link of unwanted) await programs.attempt('ip', ['link', 'delete', link]);
   return unwanted.map((link) => `link ${link}`);
 }
 
-async function removeMounts({ places, programs }: Machine): Promise<string[]> {
+async function removeMounts({ folders, programs }: Machine): Promise<string[]> {
   const unwanted = mountPoints().filter((path) => {
-    const [name = ''] = path.startsWith(`${places.runContainers}/`) ? path.slice(places.runContainers.length + 1).split('/') : [];
-    return name !== '' && !entriesOf(places.runContainers).includes(name);
+    const [name = ''] = path.startsWith(`${folders.runContainers}/`) ? path.slice(folders.runContainers.length + 1).split('/') : [];
+    return name !== '' && !entriesOf(folders.runContainers).includes(name);
   });
   if (unwanted.length > 0) await programs.attempt('umount', ['--lazy', '--', ...unwanted.toReversed()]);
   return unwanted.map((path) => `mount ${path}`);
 }
 
 /** Ends monitors that watch a bundle that is gone. */
-function endMonitors(places: Places): string[] {
-  const bundles = new Set(entriesOf(places.runContainers).map((name) => bundleOf(places, name)));
+function endMonitors(folders: RuntimeFolders): string[] {
+  const bundles = new Set(entriesOf(folders.runContainers).map((name) => bundleOf(folders, name)));
   const lost = readdirSync('/proc')
     .map(Number)
     .filter((pid) => {
       if (!(pid > 0)) return false;
       const [program = '', ...args] = commandOf(pid).split('\0');
       const bundle = args.find(
-        (arg) => arg.startsWith(`${join(places.runContainers)}/`) && !arg.slice(places.runContainers.length + 1).includes('/'),
+        (arg) => arg.startsWith(`${join(folders.runContainers)}/`) && !arg.slice(folders.runContainers.length + 1).includes('/'),
       );
       return ['conmon', 'perl', 'sh'].includes(basename(program)) && bundle !== undefined && !bundles.has(bundle);
     });

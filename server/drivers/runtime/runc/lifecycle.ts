@@ -11,11 +11,11 @@ import type { Volumes } from '../../volumes/volumes.ts';
 import { bundleConfig } from './bundle.ts';
 import { outOfMemoryCount, outOfMemoryFile, processesIn, removeCgroup } from './cgroups.ts';
 import { type Description, hashOf } from './description.ts';
-import type { Frozen } from './frozen.ts';
+import type { FrozenContainers } from './frozen-containers.ts';
 import { type Attachment, ensureNetwork, leaveNetwork, liftRestriction, readAttachment, reserveAddress } from './networks.ts';
 import type { Outputs } from './output.ts';
 import {
-  type Places,
+  type RuntimeFolders,
   bundleOf,
   cgroupOf,
   cgroupParentOf,
@@ -30,7 +30,7 @@ import {
   usersOf,
   vethOf,
   writeWhole,
-} from './places.ts';
+} from './runtime-folders.ts';
 import { lastSteps, linkSteps, mountSteps, namespaceSteps, rootSteps, socketOutside } from './prepare.ts';
 import type { Preparers } from './preparers.ts';
 import { type Programs, processStart, signalProcess, waitUntil } from './processes.ts';
@@ -50,37 +50,37 @@ import { removeEach } from './remove-each.ts';
 import type { OneAtATime } from '../../../kernel/limits.ts';
 
 export interface Machine {
-  places: Places;
+  folders: RuntimeFolders;
   programs: Programs;
   preparers: Preparers;
   volumes: Volumes;
-  turns: OneAtATime;
+  queues: OneAtATime;
   outputs: Outputs;
-  frozen: Frozen;
+  frozen: FrozenContainers;
 }
 
-export const networksTurn = '/networks';
-export const monitorsOf = (places: Places) => `${cgroupParentOf(places)}-monitors`;
+export const networksQueue = '/networks';
+export const monitorsOf = (folders: RuntimeFolders) => `${cgroupParentOf(folders)}-monitors`;
 const killMillisecondsMax = 10_000;
 const restarterMillisecondsMax = 20_000;
 const monitorMillisecondsMax = 10_000;
 
 /** Starts the container and returns, without waiting until it is ready. */
 export async function startContainer(machine: Machine, description: Description): Promise<void> {
-  const { places } = machine;
+  const { folders } = machine;
   const { name } = description;
-  const bundle = bundleOf(places, name);
-  forgetLastEnd(places, name);
+  const bundle = bundleOf(folders, name);
+  forgetLastEnd(folders, name);
   makeFolder(bundle, 0o711);
-  symlinkSync(durableOf(places, name), join(bundle, 'durable'));
-  symlinkSync(outOfMemoryFile(cgroupOf(places, name)), join(bundle, 'memory-events'));
-  // In turn: a network that is just being taken down would take the place that was reserved along.
-  const attachment = await machine.turns.run(networksTurn, async () => reserveAddress(places, description));
+  symlinkSync(durableOf(folders, name), join(bundle, 'durable'));
+  symlinkSync(outOfMemoryFile(cgroupOf(folders, name)), join(bundle, 'memory-events'));
+  // One at a time: a network that is just being taken down would take the reserved address along.
+  const attachment = await machine.queues.run(networksQueue, async () => reserveAddress(folders, description));
   const token = randomBytes(8).toString('hex');
-  const launch = ['sh', places.launcher, 'first', bundle, token, description.restart];
+  const launch = ['sh', folders.launcher, 'first', bundle, token, description.restart];
   const preparer = machine.preparers.take();
   const { code, said } = await preparer.tell(async (write) => {
-    write(namespaceSteps(places, description, attachment));
+    write(namespaceSteps(folders, description, attachment));
     await together(preparer.joined, prepare(machine, description, attachment, write));
     writeFileSync(join(bundle, 'launched'), `${hashOf(description)} ${token}`);
     write(lastSteps(launch));
@@ -89,16 +89,16 @@ export async function startContainer(machine: Machine, description: Description)
 }
 
 async function prepare(machine: Machine, description: Description, attachment: Attachment, write: (steps: string) => void) {
-  const { places, programs } = machine;
+  const { folders, programs } = machine;
   const joinNetwork = async () => {
-    await machine.turns.run(networksTurn, () => ensureNetwork(places, programs, description, attachment));
-    write(linkSteps(places, description, attachment));
-    write(rootSteps(places, description, attachment));
-    writeConfig(places, description, attachment.slot);
+    await machine.queues.run(networksQueue, () => ensureNetwork(folders, programs, description, attachment));
+    write(linkSteps(folders, description, attachment));
+    write(rootSteps(folders, description, attachment));
+    writeConfig(folders, description, attachment.slot);
   };
   const [scratch] = await together(ensureScratch(machine, description), joinNetwork());
   const socket = socketOutside(description, scratch);
-  if (socket !== undefined) writeFileSync(socketFile(places, description.name), socket);
+  if (socket !== undefined) writeFileSync(socketFile(folders, description.name), socket);
   write(mountSteps(description, scratch));
 }
 
@@ -108,24 +108,24 @@ async function together<First, Second>(first: Promise<First>, second: Promise<Se
   return Promise.all([first, second]);
 }
 
-export function writeConfig(places: Places, description: Description, slot: number) {
+export function writeConfig(folders: RuntimeFolders, description: Description, slot: number) {
   const { name } = description;
-  const file = join(bundleOf(places, name), 'config.json');
+  const file = join(bundleOf(folders, name), 'config.json');
   // A container that an earlier version started keeps its namespace where that version put it.
-  const earlier = earlierNetnsOf(places, name);
-  const netns = readText(file)?.includes(JSON.stringify(earlier)) ? earlier : netnsOf(places, name);
-  writeWhole(file, JSON.stringify(bundleConfig(places, description, slot, netns)));
+  const earlier = earlierNetnsOf(folders, name);
+  const netns = readText(file)?.includes(JSON.stringify(earlier)) ? earlier : netnsOf(folders, name);
+  writeWhole(file, JSON.stringify(bundleConfig(folders, description, slot, netns)));
 }
 
 /** The hash of the description that was launched, and the word for the token file. */
-export function launchedAs(places: Places, name: string): { hash?: string | undefined; token?: string | undefined } {
-  const [hash, token] = (readText(join(bundleOf(places, name), 'launched')) ?? '').split(' ');
+export function launchedAs(folders: RuntimeFolders, name: string): { hash?: string | undefined; token?: string | undefined } {
+  const [hash, token] = (readText(join(bundleOf(folders, name), 'launched')) ?? '').split(' ');
   return { hash, token };
 }
 
-async function ensureScratch({ places, volumes }: Machine, { name, writable, limits }: Description): Promise<string | undefined> {
+async function ensureScratch({ folders, volumes }: Machine, { name, writable, limits }: Description): Promise<string | undefined> {
   if (writable.length === 0) return undefined;
-  return (await volumes.create(scratchOf(places, name), limits.diskBytes)).path;
+  return (await volumes.create(scratchOf(folders, name), limits.diskBytes)).path;
 }
 
 function failedLaunch({ name, limits, workingFolder }: Description, said: string): Problem {
@@ -141,39 +141,39 @@ function failedLaunch({ name, limits, workingFolder }: Description, said: string
   return new Problem('unavailable', `${name} could not be started: ${words}`, { internal: said });
 }
 
-function forgetLastEnd(places: Places, name: string) {
-  mkdirSync(join(durableOf(places, name), 'exit'), { recursive: true });
+function forgetLastEnd(folders: RuntimeFolders, name: string) {
+  mkdirSync(join(durableOf(folders, name), 'exit'), { recursive: true });
   for (const [now, previous] of [
-    [exitFile(places, name), previousExit(places, name)],
-    [outOfMemoryMark(places, name), previousOutOfMemory(places, name)],
+    [exitFile(folders, name), previousExit(folders, name)],
+    [outOfMemoryMark(folders, name), previousOutOfMemory(folders, name)],
   ] as const) {
     if (existsSync(now)) renameSync(now, previous);
     else rmSync(previous, { force: true });
   }
-  for (const file of ['restarts', 'restarts.new']) rmSync(join(durableOf(places, name), file), { force: true });
+  for (const file of ['restarts', 'restarts.new']) rmSync(join(durableOf(folders, name), file), { force: true });
 }
 
 /** No process of it is left when this returns, and none will start. */
-export async function stopContainer({ places, programs, frozen }: Machine, name: string, stop: Description['stop'] | undefined) {
-  const bundle = bundleOf(places, name);
-  rmSync(tokenFile(places, name), { force: true });
+export async function stopContainer({ folders, programs, frozen }: Machine, name: string, stop: Description['stop'] | undefined) {
+  const bundle = bundleOf(folders, name);
+  rmSync(tokenFile(folders, name), { force: true });
   await endRestarter(bundle);
-  const running = runningOf(places, name);
+  const running = runningOf(folders, name);
   if (running) {
-    frozen.thaw(cgroupOf(places, name));
+    frozen.thaw(cgroupOf(folders, name));
     const ended = () => processStart(running.pid) === undefined;
     if (stop) signalProcess(running.pid, stop.signal);
     if (!stop || !(await waitUntil(ended, stop.secondsMax * 1000))) signalProcess(running.pid, 'SIGKILL');
     await waitUntil(ended, killMillisecondsMax);
   }
-  if (outOfMemoryCount(cgroupOf(places, name)) > 0) writeFileSync(outOfMemoryMark(places, name), '');
+  if (outOfMemoryCount(cgroupOf(folders, name)) > 0) writeFileSync(outOfMemoryMark(folders, name), '');
   // Done under the lock, as a restart may have come this far before its token was gone.
-  if (existsSync(join(places.runcRoot, name)))
+  if (existsSync(join(folders.runcRoot, name)))
     await programs.run('flock', [
-      existsSync(bundle) ? join(bundle, 'lock') : join(places.runFolder, 'lock'),
+      existsSync(bundle) ? join(bundle, 'lock') : join(folders.runFolder, 'lock'),
       'runc',
       '--root',
-      places.runcRoot,
+      folders.runcRoot,
       'delete',
       '--force',
       '--',
@@ -205,36 +205,36 @@ async function endMonitor(bundle: string) {
  * stop the rest: it is told at the end, and whoever calls again finds only that.
  */
 export async function clearContainer(machine: Machine, name: string, stop: Description['stop'] | undefined) {
-  const { places, programs, volumes } = machine;
-  const attachment = readAttachment(places, name);
+  const { folders, programs, volumes } = machine;
+  const attachment = readAttachment(folders, name);
   const stopping = stopContainer(machine, name, stop);
   await stopping.catch(() => {});
-  await killRest(name, cgroupOf(places, name));
+  await killRest(name, cgroupOf(folders, name));
   await removeEach(`what runs for ${name}`, [
     [() => stopping],
     [() => unmountAll(machine, name), () => attachment && removeLink(machine, attachment)],
-    [() => machine.turns.run(networksTurn, () => liftRestriction(places, programs, name))],
-    [() => removeBundle(places, name)],
-    [() => [cgroupOf(places, name), cgroupParentOf(places)].forEach(removeCgroup)],
+    [() => machine.queues.run(networksQueue, () => liftRestriction(folders, programs, name))],
+    [() => removeBundle(folders, name)],
+    [() => [cgroupOf(folders, name), cgroupParentOf(folders)].forEach(removeCgroup)],
     [() => endWithTheLast(machine)],
     [
-      () => volumes.remove(scratchOf(places, name)),
-      () => attachment && machine.turns.run(networksTurn, () => leaveNetwork(places, programs, attachment)),
+      () => volumes.remove(scratchOf(folders, name)),
+      () => attachment && machine.queues.run(networksQueue, () => leaveNetwork(folders, programs, attachment)),
     ],
   ]);
 }
 
-async function removeLink({ places, programs }: Machine, { slot, host }: Attachment) {
-  const link = vethOf(places, slot, host);
+async function removeLink({ folders, programs }: Machine, { slot, host }: Attachment) {
+  const link = vethOf(folders, slot, host);
   // The link goes together with the namespace at its other end, perhaps meanwhile.
   if (existsSync(`/sys/class/net/${link}`)) await programs.attempt('ip', ['link', 'delete', link]);
 }
 
 /** Ends what only runs for containers, where there are none. A container that is about to start has its bundle already. */
-async function endWithTheLast({ places, preparers, frozen }: Machine) {
-  const isLast = () => entriesOf(places.runContainers).length === 0;
+async function endWithTheLast({ folders, preparers, frozen }: Machine) {
+  const isLast = () => entriesOf(folders.runContainers).length === 0;
   if (isLast()) await Promise.all([preparers.close(), frozen.close()]);
-  if (isLast()) removeCgroup(monitorsOf(places));
+  if (isLast()) removeCgroup(monitorsOf(folders));
 }
 
 /** Kills processes that runc no longer knows about, because it was killed itself: what a process still uses must not be taken away. */
@@ -250,9 +250,9 @@ async function killRest(name: string, cgroup: string) {
 /** How many mounts may lie on top of each other, where others have mounted folders that ours are in. */
 const mountsMax = 16;
 
-async function unmountAll({ places, programs }: Machine, name: string) {
-  const netns = [netnsOf(places, name), earlierNetnsOf(places, name)];
-  const paths = [rootOf(places, name), usersOf(places, name), ...netns];
+async function unmountAll({ folders, programs }: Machine, name: string) {
+  const netns = [netnsOf(folders, name), earlierNetnsOf(folders, name)];
+  const paths = [rootOf(folders, name), usersOf(folders, name), ...netns];
   for (let count = 0; count < mountsMax; count++) {
     const mounted = paths.filter((path) => mountPoints().includes(path));
     if (mounted.length === 0) break;
@@ -260,14 +260,14 @@ async function unmountAll({ places, programs }: Machine, name: string) {
     const { code } = await programs.attempt('umount', ['--recursive', '--lazy', '--', ...mounted]);
     if (code !== 0) break;
   }
-  removeNamespaceFile(earlierNetnsOf(places, name));
+  removeNamespaceFile(earlierNetnsOf(folders, name));
 }
 
 /** Whether the root that the container would be started again from is still mounted; somebody may have unmounted it, and then it has to be made anew. */
-export function isMounted(places: Places, name: string): boolean {
+export function isMounted(folders: RuntimeFolders, name: string): boolean {
   const mounted = new Set(mountPoints());
-  const netns = [netnsOf(places, name), earlierNetnsOf(places, name)];
-  return [rootOf(places, name), usersOf(places, name)].every((path) => mounted.has(path)) && netns.some((path) => mounted.has(path));
+  const netns = [netnsOf(folders, name), earlierNetnsOf(folders, name)];
+  return [rootOf(folders, name), usersOf(folders, name)].every((path) => mounted.has(path)) && netns.some((path) => mounted.has(path));
 }
 
 /** Removes the namespace file of an earlier version. Where others have mounted something over its folder it cannot be removed; an empty file is in nobody's way. */
@@ -280,8 +280,8 @@ function removeNamespaceFile(path: string) {
 }
 
 /** The root goes first, and only if it is empty: below it volumes may still be mounted, and removing a tree would go into them. */
-export function removeBundle(places: Places, name: string) {
-  const root = rootOf(places, name);
+export function removeBundle(folders: RuntimeFolders, name: string) {
+  const root = rootOf(folders, name);
   if (existsSync(root)) rmdirSync(root);
-  rmSync(bundleOf(places, name), { recursive: true, force: true });
+  rmSync(bundleOf(folders, name), { recursive: true, force: true });
 }

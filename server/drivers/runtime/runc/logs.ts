@@ -7,7 +7,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLine, LogOptions } from '../runtime.ts';
-import { type Places, bundleOf, durableOf, entriesOf } from './places.ts';
+import { type RuntimeFolders, bundleOf, durableOf, entriesOf } from './runtime-folders.ts';
 
 /** Half of what launch.sh lets a monitor write. */
 const logBytesMax = 4 * 1024 * 1024;
@@ -17,13 +17,13 @@ const chunkBytes = 64 * 1024;
 /** For a program that never ends its line. */
 const lineLettersMax = 256 * 1024;
 
-const logOf = (places: Places, name: string) => join(durableOf(places, name), 'log');
-const earlierLogOf = (places: Places, name: string) => join(durableOf(places, name), 'log.1');
+const logOf = (folders: RuntimeFolders, name: string) => join(durableOf(folders, name), 'log');
+const earlierLogOf = (folders: RuntimeFolders, name: string) => join(durableOf(folders, name), 'log.1');
 
 /** Goes on until the function that is given back is called. */
-export function keepLogsShort(places: Places): () => void {
+export function keepLogsShort(folders: RuntimeFolders): () => void {
   const timer = setInterval(() => {
-    for (const name of entriesOf(places.containers)) moveOn(places, name);
+    for (const name of entriesOf(folders.containers)) moveOn(folders, name);
   }, rotateMilliseconds);
   timer.unref();
   return () => clearInterval(timer);
@@ -31,12 +31,12 @@ export function keepLogsShort(places: Places): () => void {
 
 const reopenLog = '2 0 0\n';
 
-function moveOn(places: Places, name: string) {
-  const log = logOf(places, name);
+function moveOn(folders: RuntimeFolders, name: string) {
+  const log = logOf(folders, name);
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < logBytesMax) return;
-  renameSync(log, earlierLogOf(places, name));
+  renameSync(log, earlierLogOf(folders, name));
   try {
-    const control = openSync(join(bundleOf(places, name), 'ctl'), constants.O_WRONLY | constants.O_NONBLOCK);
+    const control = openSync(join(bundleOf(folders, name), 'ctl'), constants.O_WRONLY | constants.O_NONBLOCK);
     writeSync(control, reopenLog);
     closeSync(control);
   } catch (error) {
@@ -45,19 +45,19 @@ function moveOn(places: Places, name: string) {
   }
 }
 
-export async function lastLines(places: Places, name: string, tail: number): Promise<LogLine[]> {
+export async function lastLines(folders: RuntimeFolders, name: string, tail: number): Promise<LogLine[]> {
   const lines: LogLine[] = [];
-  for await (const line of readLogs(places, name, { tail })) lines.push(line);
+  for await (const line of readLogs(folders, name, { tail })) lines.push(line);
   return lines;
 }
 
-export async function* readLogs(places: Places, name: string, { tail, since, follow }: LogOptions): AsyncGenerator<LogLine> {
+export async function* readLogs(folders: RuntimeFolders, name: string, { tail, since, follow }: LogOptions): AsyncGenerator<LogLine> {
   const wanted = (line: LogLine) => since === undefined || line.at >= since;
   const parse = lineParser();
   const kept: LogLine[] = [];
-  let reader = await openReader(logOf(places, name));
+  let reader = await openReader(logOf(folders, name));
   try {
-    for await (const line of earlierLines(places, name, reader, parse)) {
+    for await (const line of earlierLines(folders, name, reader, parse)) {
       if (!wanted(line)) continue;
       if (tail === undefined) yield line;
       else if (kept.push(line) > tail) kept.shift();
@@ -69,16 +69,16 @@ export async function* readLogs(places: Places, name: string, { tail, since, fol
       for await (const line of reader ? reader.rest() : []) yield* parse(line).filter(wanted);
       if (reader && !(await reader.movedOn())) continue;
       await reader?.close();
-      reader = await openReader(logOf(places, name));
-      if (!reader && !entriesOf(places.containers).includes(name)) return;
+      reader = await openReader(logOf(folders, name));
+      if (!reader && !entriesOf(folders.containers).includes(name)) return;
     }
   } finally {
     await reader?.close();
   }
 }
 
-async function* earlierLines(places: Places, name: string, reader: Reader | undefined, parse: (line: string) => LogLine[]) {
-  const earlier = await openReader(earlierLogOf(places, name));
+async function* earlierLines(folders: RuntimeFolders, name: string, reader: Reader | undefined, parse: (line: string) => LogLine[]) {
+  const earlier = await openReader(earlierLogOf(folders, name));
   try {
     // It would be the same file if it was rotated between the two looks.
     if (earlier && earlier.inode !== reader?.inode) for await (const line of earlier.rest()) yield* parse(line);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { joinMonitors } from './cgroups.ts';
 import { readDescription } from './description.ts';
 import { type Machine, isMounted, launchedAs, monitorsOf } from './lifecycle.ts';
-import { type Places, bundleOf, entriesOf, readText } from './places.ts';
+import { type RuntimeFolders, bundleOf, entriesOf, readText } from './runtime-folders.ts';
 import { isMonitored, noteMonitor, runningOf, tokenFile } from './state.ts';
 
 const program = join(import.meta.dirname, 'monitor.pl');
@@ -24,23 +24,23 @@ export interface Monitoring {
 
 /** Looks until it is stopped. */
 export function keepMonitored(machine: Machine): Monitoring {
-  const { places, turns } = machine;
+  const { folders, queues } = machine;
   const pipes = new HeldPipes();
   let leftAlone = new Set<string>();
   const look = () => {
-    const names = entriesOf(places.runContainers);
-    for (const name of names) pipes.hold(name, runningOf(places, name)?.pid);
+    const names = entriesOf(folders.runContainers);
+    for (const name of names) pipes.hold(name, runningOf(folders, name)?.pid);
     pipes.keepOnly(new Set(names));
     const before = leftAlone;
-    leftAlone = new Set(names.filter((name) => isLeftAlone(places, name)));
-    // At the second look: a monitor that becomes what starts its container again is nobody for a moment.
-    for (const name of leftAlone) if (before.has(name)) void turns.run(name, () => replaceMonitor(machine, name)).catch(() => {});
+    leftAlone = new Set(names.filter((name) => isLeftAlone(folders, name)));
+    // Only at the second look: while a monitor turns into the restarter of its container, neither is found for a moment.
+    for (const name of leftAlone) if (before.has(name)) void queues.run(name, () => replaceMonitor(machine, name)).catch(() => {});
   };
   look();
   const timer = setInterval(look, lookMilliseconds);
   timer.unref();
   return {
-    keepOpen: (name) => pipes.hold(name, runningOf(places, name)?.pid),
+    keepOpen: (name) => pipes.hold(name, runningOf(folders, name)?.pid),
     stop: () => {
       clearInterval(timer);
       pipes.keepOnly(new Set());
@@ -49,18 +49,18 @@ export function keepMonitored(machine: Machine): Monitoring {
 }
 
 /** Whether a container that was ready has lost its monitor; one that is still starting is the business of whoever starts it. */
-const isLeftAlone = (places: Places, name: string) =>
-  readText(tokenFile(places, name)) !== undefined &&
-  !isMonitored(places, name) &&
-  (runningOf(places, name) !== undefined || isMounted(places, name));
+const isLeftAlone = (folders: RuntimeFolders, name: string) =>
+  readText(tokenFile(folders, name)) !== undefined &&
+  !isMonitored(folders, name) &&
+  (runningOf(folders, name) !== undefined || isMounted(folders, name));
 
-async function replaceMonitor({ places }: Machine, name: string) {
-  const description = readDescription(places, name);
+async function replaceMonitor({ folders }: Machine, name: string) {
+  const description = readDescription(folders, name);
   // The container may have been removed, or started anew, meanwhile.
-  if (!description || !isLeftAlone(places, name)) return;
-  const bundle = bundleOf(places, name);
-  const pid = runningOf(places, name)?.pid ?? 0;
-  const { token = '' } = launchedAs(places, name);
+  if (!description || !isLeftAlone(folders, name)) return;
+  const bundle = bundleOf(folders, name);
+  const pid = runningOf(folders, name)?.pid ?? 0;
+  const { token = '' } = launchedAs(folders, name);
   const successor = spawn('perl', [program, process.arch, bundle, String(pid), token, description.restart], {
     detached: true,
     stdio: 'ignore',
@@ -69,7 +69,7 @@ async function replaceMonitor({ places }: Machine, name: string) {
   await new Promise((settle) => successor.once('spawn', settle).once('error', settle));
   if (successor.pid === undefined) return;
   noteMonitor(bundle, successor.pid);
-  await joinMonitors(monitorsOf(places), successor.pid);
+  await joinMonitors(monitorsOf(folders), successor.pid);
 }
 
 /** Read ends of the pipes that containers write to, so that each always has one. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { appendLog } from '../../logs/append-log.ts';
 import { keepLooking, type Looking } from '../../logs/keep-looking.ts';
 import { type Description, readDescription } from './description.ts';
-import { type Places, durableOf, entriesOf, readText, writeWhole } from './places.ts';
+import { type RuntimeFolders, durableOf, entriesOf, readText, writeWhole } from './runtime-folders.ts';
 
 export interface Outputs {
   /** Does nothing where it has begun, or where the description names no log. */
@@ -26,14 +26,14 @@ const saidAtOnceBytesMax = 8 * 2 ** 20;
 const skippedTailBytes = 64 * 1024;
 
 /** Goes on with containers that were there before, too. */
-export function openOutputs(places: Places): Outputs {
+export function openOutputs(folders: RuntimeFolders): Outputs {
   const copies = new Map<string, Copy>();
   const begin: Outputs['begin'] = ({ name, output }) => {
-    if (output !== undefined && !copies.has(name)) copies.set(name, new Copy(durableOf(places, name), output));
+    if (output !== undefined && !copies.has(name)) copies.set(name, new Copy(durableOf(folders, name), output));
   };
   // All are opened before any goes on: how far each had come is told by the length of the log, and several may add to the same log.
-  for (const name of entriesOf(places.containers)) {
-    const description = readDescription(places, name);
+  for (const name of entriesOf(folders.containers)) {
+    const description = readDescription(folders, name);
     if (description) begin(description);
   }
   return {

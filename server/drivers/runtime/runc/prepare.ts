@@ -23,7 +23,17 @@ import { firstUserOf, initPath } from './bundle.ts';
 import { type Description, folderOf } from './description.ts';
 import { filesAt, filesFolder, linkFiles, writeFiles } from './files.ts';
 import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.ts';
-import { type Places, bundleOf, layerLinks, makeFolder, netnsOf, readText, rootOf, usersOf, writeWhole } from './places.ts';
+import {
+  type RuntimeFolders,
+  bundleOf,
+  layerLinks,
+  makeFolder,
+  netnsOf,
+  readText,
+  rootOf,
+  usersOf,
+  writeWhole,
+} from './runtime-folders.ts';
 
 const init = '/usr/bin/tini-static';
 /** Our programs inside containers, by where they are found there. */
@@ -35,10 +45,10 @@ const basePrograms: Record<string, string> = {
 const linksMax = 20;
 
 /** Made once for all containers; the layer is whole or absent. */
-export function ensureBaseLayer(places: Places) {
-  if (existsSync(places.baseLayer)) return;
+export function ensureBaseLayer(folders: RuntimeFolders) {
+  if (existsSync(folders.baseLayer)) return;
   if (!existsSync(init)) throw new Error(`${init} is missing: apt-get install tini`);
-  const scratch = `${places.baseLayer}.new`;
+  const scratch = `${folders.baseLayer}.new`;
   rmSync(scratch, { recursive: true, force: true });
   for (const folder of ['', 'proc', 'dev', 'etc', 'usr', 'usr/local', 'usr/local/bin', dirname(namesAt), namesAt])
     makeFolder(join(scratch, folder), 0o755);
@@ -47,10 +57,10 @@ export function ensureBaseLayer(places: Places) {
     chmodSync(join(scratch, to), 0o755);
   }
   for (const file of ['hosts', 'resolv.conf']) symlinkSync(`/${namesAt}/${file}`, join(scratch, 'etc', file));
-  renameSync(scratch, places.baseLayer);
+  renameSync(scratch, folders.baseLayer);
 }
 
-interface Place {
+interface MountedFolder {
   from: string;
   below?: string | undefined;
   at: string;
@@ -58,14 +68,14 @@ interface Place {
 }
 
 /** What can begin before anything else is there. */
-export const namespaceSteps = (places: Places, { name }: Description, { slot }: Attachment): string =>
-  written([['namespaces', String(firstUserOf(slot)), usersOf(places, name), netnsOf(places, name)]]);
+export const namespaceSteps = (folders: RuntimeFolders, { name }: Description, { slot }: Attachment): string =>
+  written([['namespaces', String(firstUserOf(slot)), usersOf(folders, name), netnsOf(folders, name)]]);
 
 /** What can be done once there is a network. */
-export function linkSteps(places: Places, { name }: Description, attachment: Attachment): string {
-  const netns = netnsOf(places, name);
-  const { inside, outside } = linkBatches(places, netns, attachment);
-  return written([['links', outside, netns, inside, join(bundleOf(places, name), 'links')]]);
+export function linkSteps(folders: RuntimeFolders, { name }: Description, attachment: Attachment): string {
+  const netns = netnsOf(folders, name);
+  const { inside, outside } = linkBatches(folders, netns, attachment);
+  return written([['links', outside, netns, inside, join(bundleOf(folders, name), 'links')]]);
 }
 
 /** The program that starts the container follows. */
@@ -78,12 +88,12 @@ const written = (steps: readonly string[][]) =>
     .join('');
 
 /** Makes what files can make of the root, and gives the steps for the rest. */
-export function rootSteps(places: Places, description: Description, { slot }: Attachment): string {
+export function rootSteps(folders: RuntimeFolders, description: Description, { slot }: Attachment): string {
   const { name } = description;
   const layers = checkedLayers(description);
-  const top = join(bundleOf(places, name), 'top');
+  const top = join(bundleOf(folders, name), 'top');
   const mountPoints = [...description.writable, ...description.mounts.map(({ at }) => at)].map((at) => resolveInside(layers, at));
-  const root = rootOf(places, name);
+  const root = rootOf(folders, name);
   mkdirSync(root, { recursive: true });
   const first = firstUserOf(slot);
   chownSync(dirname(root), first, first);
@@ -93,18 +103,18 @@ export function rootSteps(places: Places, description: Description, { slot }: At
   writeNameFiles(description, layers, top);
   if (description.files) {
     for (const folder of [dirname(filesAt), filesAt]) makeFolder(join(top, folder), 0o755);
-    writeFiles(places, description);
+    writeFiles(folders, description);
   }
   return written([
-    ['overlay', root, ...linkLayers(places, name, [top, places.baseLayer, ...layers])],
-    ['show', namesFolder(places, description), namesAt],
-    ...(description.files ? [['show', filesFolder(places, name), filesAt]] : []),
+    ['overlay', root, ...linkLayers(folders, name, [top, folders.baseLayer, ...layers])],
+    ['show', namesFolder(folders, description), namesAt],
+    ...(description.files ? [['show', filesFolder(folders, name), filesAt]] : []),
   ]);
 }
 
 /** Links layers under short names: a container can read the names that its root was mounted by, and they must tell nothing about the machine. */
-function linkLayers(places: Places, name: string, layers: readonly string[]): [folder: string, lower: string] {
-  const folder = layerLinks(bundleOf(places, name));
+function linkLayers(folders: RuntimeFolders, name: string, layers: readonly string[]): [folder: string, lower: string] {
+  const folder = layerLinks(bundleOf(folders, name));
   mkdirSync(folder);
   for (const [index, layer] of layers.entries()) symlinkSync(layer, join(folder, String(index)));
   return [folder, layers.map((_, index) => index).join(':')];
@@ -138,7 +148,7 @@ export function socketOutside({ socket, writable }: Description, scratch: string
 }
 
 /** The folders belong to the container's user, except those that are everybody's, such as /tmp. */
-function scratchFolders(description: Description, scratch: string | undefined): Place[] {
+function scratchFolders(description: Description, scratch: string | undefined): MountedFolder[] {
   if (scratch === undefined) return [];
   const { writable, user } = description;
   const folders = writable.map((at, index) => {
@@ -158,12 +168,12 @@ function scratchFolders(description: Description, scratch: string | undefined): 
 const isBelow = (at: string, other: string) => at.startsWith(`${other}/`);
 
 /** A mount point inside another mount is made in the folder that is mounted there. */
-function nestedStep(mounts: readonly Place[], { at }: Place): string[] {
+function nestedStep(mounts: readonly MountedFolder[], { at }: MountedFolder): string[] {
   const around = mounts.findLast((other) => isBelow(at, other.at));
   return around ? ['make', around.from, join(around.below ?? '', at.slice(around.at.length + 1))] : [];
 }
 
-function mountStep({ from, below, at, writable }: Place): string[] {
+function mountStep({ from, below, at, writable }: MountedFolder): string[] {
   const mode = writable ? 'rw' : 'ro';
   return below === undefined ? ['mount', from, at.slice(1), mode] : ['mount-below', from, below, at.slice(1), mode];
 }

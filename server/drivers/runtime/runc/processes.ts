@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readText } from './places.ts';
+import { readText } from './runtime-folders.ts';
 
 const secondsMax = 60;
 const outputBytesMax = 64 * 1024;

@@ -7,7 +7,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import { refusedForkCount } from './cgroups.ts';
 import type { ContainerState } from '../runtime.ts';
 import type { Description } from './description.ts';
-import { type Places, cgroupOf } from './places.ts';
+import { type RuntimeFolders, cgroupOf } from './runtime-folders.ts';
 import { lastLines } from './logs.ts';
 import { lastEnd, runningOf } from './state.ts';
 
@@ -27,7 +27,7 @@ export type Reached = Pick<ContainerState, 'address' | 'socket'>;
 
 /** `runInside` gives the exit code. */
 export async function waitUntilReady(
-  places: Places,
+  folders: RuntimeFolders,
   description: Description,
   reached: Reached,
   runInside: (argv: readonly string[], millisecondsMax: number) => Promise<number>,
@@ -40,14 +40,14 @@ export async function waitUntilReady(
   let finding: Finding;
   for (;;) {
     if (signal.aborted) throw new Problem('conflict', `${name} was removed before it was ready.`);
-    if (!runningOf(places, name)) throw await endedProblem(places, description);
+    if (!runningOf(folders, name)) throw await endedProblem(folders, description);
     finding = await look(probe, reached, runInside);
     if (finding === undefined) return;
     const pause = performance.now() - start < impatientMilliseconds ? pauseMilliseconds.first : pauseMilliseconds.later;
     if (performance.now() + pause > until) break;
     await sleep(pause);
   }
-  throw await problemOf(places, name, `${name} ${finding} within ${probe.secondsMax} seconds`, description);
+  throw await problemOf(folders, name, `${name} ${finding} within ${probe.secondsMax} seconds`, description);
 }
 
 function look(
@@ -100,20 +100,20 @@ function lookAtHttp(host: string, port: number, path: string): Promise<Finding> 
 }
 
 /** Its monitor may still be writing down how it ended. */
-async function endedProblem(places: Places, description: Description): Promise<Problem> {
+async function endedProblem(folders: RuntimeFolders, description: Description): Promise<Problem> {
   const { name, limits } = description;
   const until = performance.now() + endMillisecondsMax;
-  let end = lastEnd(places, name);
-  for (; !end && performance.now() < until; end = lastEnd(places, name)) await sleep(pauseMilliseconds.first);
+  let end = lastEnd(folders, name);
+  for (; !end && performance.now() < until; end = lastEnd(folders, name)) await sleep(pauseMilliseconds.first);
   const words = end?.outOfMemory
     ? `${name} ran out of memory before it was ready: it may use ${limits.memoryBytes} bytes; give it more`
     : `${name} ended with code ${end?.code ?? 'unknown'} before it was ready`;
-  return problemOf(places, name, words, description);
+  return problemOf(folders, name, words, description);
 }
 
-async function problemOf(places: Places, name: string, words: string, { limits }: Description): Promise<Problem> {
-  const crowded = refusedForkCount(cgroupOf(places, name)) > 0 ? ` It wanted more than the ${limits.pids} processes it may have.` : '';
-  const lines = await lastLines(places, name, lastLinesMax);
+async function problemOf(folders: RuntimeFolders, name: string, words: string, { limits }: Description): Promise<Problem> {
+  const crowded = refusedForkCount(cgroupOf(folders, name)) > 0 ? ` It wanted more than the ${limits.pids} processes it may have.` : '';
+  const lines = await lastLines(folders, name, lastLinesMax);
   const said = lines.length > 0 ? ` Its last lines:\n${lines.map(({ text }) => text).join('\n')}` : ' It said nothing.';
   return new Problem('unavailable', `${words}.${crowded}${said}`);
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeContainer, linesOf, runShell, shell } from '../conformance.ts';
 import type { Container, Runtime } from '../runtime.ts';
-import { openPlaces, readText } from './places.ts';
+import { openRuntimeFolders, readText } from './runtime-folders.ts';
 import { commandOf } from './processes.ts';
 import { openRuncRuntime } from './runc.ts';
 import { stateOf } from './state.ts';
@@ -136,8 +136,8 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
       process.kill(inside(name), 'SIGKILL');
     }
     const { instance, folder } = machine;
-    const places = openPlaces(join(folder, 'runtime'), { instance });
-    await expect.poll(() => stateOf(places, 'web').status, waiting).toBe('stopped');
+    const folders = openRuntimeFolders(join(folder, 'runtime'), { instance });
+    await expect.poll(() => stateOf(folders, 'web').status, waiting).toBe('stopped');
     const opened = (runtime = await openRuncRuntime(machine.options));
     await expect.poll(() => opened.state('web'), waiting).toMatchObject({ status: 'running', restarts: 1 });
     expect(await opened.state('done')).toMatchObject({ status: 'stopped' });
@@ -264,7 +264,7 @@ describe.skipIf(!canRun)('containers and their platform (needs root)', () => {
     for (const name of ['emptied', 'whole']) await runtime.ensure(idle(name));
     await runtime.close();
     pretendReboot(machine);
-    truncateSync(join(openPlaces(machine.options.folder, machine.options).containers, 'emptied', 'container.json'));
+    truncateSync(join(openRuntimeFolders(machine.options.folder, machine.options).containers, 'emptied', 'container.json'));
     runtime = await openRuncRuntime(machine.options);
     expect(await runtime.list()).toMatchObject([{ name: 'whole', status: 'stopped' }]);
     expect(await runtime.ensure(idle('emptied'))).toMatchObject({ status: 'running' });

@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 import { mountPoints } from '../../mounts.ts';
 import type { Volume, Volumes } from '../../volumes/volumes.ts';
 import { processesIn } from './cgroups.ts';
-import { entriesOf, readText } from './places.ts';
+import { entriesOf, readText } from './runtime-folders.ts';
 import { signalProcess } from './processes.ts';
 import { type RuncOptions, openRuncRuntime } from './runc.ts';
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runtime } from '../runtime.ts';
 import { describeContainer } from '../conformance.ts';
 import { mountPoints } from '../../mounts.ts';
-import { bridgeOf, netnsOf, openPlaces, readText, vethOf } from './places.ts';
+import { bridgeOf, netnsOf, openRuntimeFolders, readText, vethOf } from './runtime-folders.ts';
 import { readAttachment } from './networks.ts';
 import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, inventoryOf, makeTestMachine } from './test-machine.ts';
@@ -37,26 +37,26 @@ async function open(machine: TestMachine, runFolder?: string) {
   };
   const runtime = await openRuncRuntime(options);
   runtimes.push(runtime);
-  const places = openPlaces(options.folder, options);
+  const folders = openRuntimeFolders(options.folder, options);
   const web = describeContainer(machine.layers, 'web', { restart: 'always' });
   const answers = async (name = 'web') => {
     const { address } = await runtime.state(name);
     return (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(1000) })).ok;
   };
-  return { runtime, places, web, told, answers };
+  return { runtime, places: folders, web, told, answers };
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
-const placeOf = ({ places }: Opened) => {
-  const { slot, host } = readAttachment(places, 'web') ?? { slot: 0, host: 0 };
-  return { bridge: bridgeOf(places, slot), veth: vethOf(places, slot, host) };
+const linksOf = ({ places: folders }: Opened) => {
+  const { slot, host } = readAttachment(folders, 'web') ?? { slot: 0, host: 0 };
+  return { bridge: bridgeOf(folders, slot), veth: vethOf(folders, slot, host) };
 };
-const rulesOf = ({ places }: Opened) => run('nft', 'list', 'table', 'inet', `offshoot_${places.instance}`);
+const rulesOf = ({ places: folders }: Opened) => run('nft', 'list', 'table', 'inet', `offshoot_${folders.instance}`);
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 
 /** What somebody does, and what is to be again soon afterwards; that it answers is always looked at. */
 const acts: Record<string, { act(opened: Opened): unknown; afterwards?(opened: Opened): boolean }> = {
-  'the first ip netns add': { act: ({ places }) => run('ip', 'netns', 'add', `stranger-${places.instance}`) },
+  'the first ip netns add': { act: ({ places: folders }) => run('ip', 'netns', 'add', `stranger-${folders.instance}`) },
   'a firewall that flushes all rules': {
     act: () => run('nft', 'flush', 'ruleset'),
     afterwards: (opened) => rulesOf(opened).includes('chain forward'),
@@ -65,16 +65,16 @@ const acts: Record<string, { act(opened: Opened): unknown; afterwards?(opened: O
     act: () => writeFileSync(forwarding, '0'),
     afterwards: () => readFileSync(forwarding, 'utf8').trim() === '1',
   },
-  'a bridge that is deleted': { act: (opened) => run('ip', 'link', 'delete', placeOf(opened).bridge) },
-  'a bridge that is taken down': { act: (opened) => run('ip', 'link', 'set', placeOf(opened).bridge, 'down') },
-  'a bridge without its address': { act: (opened) => run('ip', 'addr', 'flush', 'dev', placeOf(opened).bridge) },
-  'a link that is deleted': { act: (opened) => run('ip', 'link', 'delete', placeOf(opened).veth) },
+  'a bridge that is deleted': { act: (opened) => run('ip', 'link', 'delete', linksOf(opened).bridge) },
+  'a bridge that is taken down': { act: (opened) => run('ip', 'link', 'set', linksOf(opened).bridge, 'down') },
+  'a bridge without its address': { act: (opened) => run('ip', 'addr', 'flush', 'dev', linksOf(opened).bridge) },
+  'a link that is deleted': { act: (opened) => run('ip', 'link', 'delete', linksOf(opened).veth) },
 };
 
 const scenarios: Record<string, (machine: TestMachine) => Promise<void>> = {
   async networks(machine) {
     const opened = await open(machine);
-    const { runtime, web, answers, places } = opened;
+    const { runtime, web, answers, places: folders } = opened;
     const before = inventoryOf(machine);
     await runtime.ensure(web);
     const { startedAt } = await runtime.state('web');
@@ -84,19 +84,19 @@ const scenarios: Record<string, (machine: TestMachine) => Promise<void>> = {
     }
     assert.deepEqual((await runtime.state('web')).startedAt, startedAt);
     await runtime.remove('web');
-    run('ip', 'netns', 'delete', `stranger-${places.instance}`);
+    run('ip', 'netns', 'delete', `stranger-${folders.instance}`);
     assert.deepEqual(inventoryOf(machine), before);
   },
 
   async mounts(machine) {
-    const { runtime, web, answers, places } = await open(machine);
+    const { runtime, web, answers, places: folders } = await open(machine);
     const before = inventoryOf(machine);
     await runtime.ensure(web);
     // Some of it is busy, and stays.
     spawnSync('umount', ['--all', '--types', 'nsfs,overlay']);
-    assert.equal(mountPoints().includes(netnsOf(places, 'web')), false);
+    assert.equal(mountPoints().includes(netnsOf(folders, 'web')), false);
     await eventually('it answers', () => answers());
-    process.kill(Number(readText(join(places.runContainers, 'web', 'pid'))), 'SIGKILL');
+    process.kill(Number(readText(join(folders.runContainers, 'web', 'pid'))), 'SIGKILL');
     await eventually('nobody says that it runs', async () => (await runtime.state('web')).status === 'stopped');
     await runtime.ensure(web);
     await eventually('it answers', () => answers());
@@ -106,13 +106,13 @@ const scenarios: Record<string, (machine: TestMachine) => Promise<void>> = {
 
   /** As it left the machine, and somebody's `ip netns add` after it. */
   async 'an earlier version'(machine) {
-    const { runtime, web, answers, places } = await open(machine);
+    const { runtime, web, answers, places: folders } = await open(machine);
     mkdirSync('/run/netns', { recursive: true });
-    const earlier = `/run/netns/offshoot-${places.instance}-web`;
+    const earlier = `/run/netns/offshoot-${folders.instance}-web`;
     await runtime.ensure(web);
     writeFileSync(earlier, '');
-    run('mount', '--bind', netnsOf(places, 'web'), earlier);
-    run('ip', 'netns', 'add', `stranger-${places.instance}`);
+    run('mount', '--bind', netnsOf(folders, 'web'), earlier);
+    run('ip', 'netns', 'add', `stranger-${folders.instance}`);
     await runtime.ensure({ ...web, env: { VERSION: 'two' } });
     await eventually('it answers', () => answers());
     await runtime.remove('web');
@@ -120,15 +120,15 @@ const scenarios: Record<string, (machine: TestMachine) => Promise<void>> = {
     await runtime.removeLeftovers(new Set());
     await runtime.ensure(web);
     await runtime.remove('web');
-    run('ip', 'netns', 'delete', `stranger-${places.instance}`);
+    run('ip', 'netns', 'delete', `stranger-${folders.instance}`);
     run('umount', '--recursive', '--lazy', '/run/netns');
   },
 
   async 'what cannot be removed'(machine) {
-    const { runtime, web, places } = await open(machine);
+    const { runtime, web, places: folders } = await open(machine);
     const before = inventoryOf(machine);
     for (const name of ['web', 'a', 'b']) await runtime.ensure({ ...web, name });
-    const held = join(places.runContainers, 'a', 'top');
+    const held = join(folders.runContainers, 'a', 'top');
     run('mount', '--bind', held, held);
     await assert.rejects(runtime.remove('a'), /Not everything of what runs for a could be removed: .*busy/);
     await assert.rejects(runtime.removeLeftovers(new Set()), /could be removed: /);

@@ -15,7 +15,7 @@ import type { ProjectModel, Route, Service } from './model.ts';
 import { childOf } from './node.ts';
 import type { Shape } from './shape.ts';
 import { follow, type SourceTree } from './source-tree.ts';
-import { warnOfUnreachable } from './unreachable.ts';
+import { warnOfUnreachable } from './unreachable-apps.ts';
 
 export interface ConfigurationOptions {
   /** What there is to choose from: `imagesOf(catalogue)`. */
@@ -38,11 +38,11 @@ export async function readConfiguration(tree: SourceTree, options: Configuration
   const report = openReport();
   const sections = await readSections(tree, report);
   const model = sections && (await modelOf(sections, tree, options, report));
-  const warnings = report.warnings.toSorted(byPlace);
-  return model && report.errors.length === 0 ? { model, warnings } : { errors: report.errors.toSorted(byPlace), warnings };
+  const warnings = report.warnings.toSorted(bySpot);
+  return model && report.errors.length === 0 ? { model, warnings } : { errors: report.errors.toSorted(bySpot), warnings };
 }
 
-const byPlace = (a: ConfigMessage, b: ConfigMessage) =>
+const bySpot = (a: ConfigMessage, b: ConfigMessage) =>
   a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1;
 
 async function modelOf(sections: Sections, tree: SourceTree, options: ConfigurationOptions, report: Report): Promise<ProjectModel> {

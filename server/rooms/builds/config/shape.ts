@@ -12,28 +12,28 @@ export interface Shape<T> {
   /** Completes "expected …". */
   expected: string;
   /** Undefined: there is no value to be had, which is reported. */
-  read(node: Node, place: Place): T | undefined;
+  read(node: Node, reportAt: ReportAt): T | undefined;
   /** Whether nothing is something to it; otherwise a key without a value is as if it were not there. */
   takesNothing?: boolean;
 }
 
 export type Read<S> = S extends Shape<infer T> ? T : never;
 
-export interface Place {
+export interface ReportAt {
   path: string;
   report: Report;
 }
 
-const below = ({ path, report }: Place, key: string): Place => ({ path: path === '' ? key : `${path}.${key}`, report });
+const below = ({ path, report }: ReportAt, key: string): ReportAt => ({ path: path === '' ? key : `${path}.${key}`, report });
 
-export function unexpected(node: Node, { path, report }: Place, expected: string): undefined {
+export function unexpected(node: Node, { path, report }: ReportAt, expected: string): undefined {
   report.error(node.at, path, `Found ${kindOf(node)}, expected ${expected}.`);
 }
 
 /** A shape of single values: `convert` gives undefined for what it does not take. */
 export const scalar = <T>(expected: string, convert: (node: ScalarNode) => T | undefined): Shape<T> => ({
   expected,
-  read: (node, place) => (node.kind === 'scalar' ? convert(node) : undefined) ?? unexpected(node, place, expected),
+  read: (node, reportAt) => (node.kind === 'scalar' ? convert(node) : undefined) ?? unexpected(node, reportAt, expected),
 });
 
 const textCharactersMax = 64 * 1024;
@@ -74,10 +74,10 @@ const itemsMax = 1000;
 
 export const list = <T>(item: Shape<T>, expected = `a list of which each is ${item.expected}`): Shape<T[]> => ({
   expected,
-  read: (node, place) => {
-    if (node.kind !== 'list') return unexpected(node, place, expected);
-    if (node.items.length > itemsMax) return unexpected(node, place, `${itemsMax} items at most`);
-    return node.items.map((one, index) => item.read(one, below(place, String(index)))).filter((one) => one !== undefined);
+  read: (node, reportAt) => {
+    if (node.kind !== 'list') return unexpected(node, reportAt, expected);
+    if (node.items.length > itemsMax) return unexpected(node, reportAt, `${itemsMax} items at most`);
+    return node.items.map((one, index) => item.read(one, below(reportAt, String(index)))).filter((one) => one !== undefined);
   },
 });
 
@@ -96,20 +96,21 @@ export const mapOf = <T>(
   { entriesMax = itemsMax, wrongKey, dots }: MapRules = {},
 ): Shape<Record<string, T>> => ({
   expected,
-  read: (node, place) => {
-    if (node.kind !== 'map') return unexpected(node, place, expected);
+  read: (node, reportAt) => {
+    if (node.kind !== 'map') return unexpected(node, reportAt, expected);
     if (node.entries.size > entriesMax) {
-      place.report.error(node.at, place.path, `Found ${node.entries.size} entries, expected ${entriesMax} at most.`);
+      reportAt.report.error(node.at, reportAt.path, `Found ${node.entries.size} entries, expected ${entriesMax} at most.`);
       return undefined;
     }
     if (dots)
       for (const { key, at } of node.dotted)
-        place.report.warn(at, below(place, key).path, `A key that begins with a dot is ignored; ${dots}.`);
+        reportAt.report.warn(at, below(reportAt, key).path, `A key that begins with a dot is ignored; ${dots}.`);
     const found: [string, T][] = [];
     for (const [key, entry] of node.entries) {
       const wrong = wrongKey?.(key);
-      if (wrong !== undefined) place.report.error(entry.at, below(place, key).path, `Found the name ${quoted(key)}, expected ${wrong}.`);
-      const one = value.read(entry.node, below(place, key));
+      if (wrong !== undefined)
+        reportAt.report.error(entry.at, below(reportAt, key).path, `Found the name ${quoted(key)}, expected ${wrong}.`);
+      const one = value.read(entry.node, below(reportAt, key));
       if (one !== undefined && wrong === undefined) found.push([key, one]);
     }
     return Object.fromEntries(found);
@@ -140,11 +141,12 @@ export const object = <F extends Fields>(fields: F, { ignored = {} }: ObjectRule
   const expected = `a map with ${Object.keys(fields).join(', ')}`;
   return {
     expected,
-    read: (node, place) => {
-      if (node.kind !== 'map') return unexpected(node, place, expected);
-      for (const [key, { at }] of node.entries) if (!Object.hasOwn(fields, key)) complainOf(key, at, place, Object.keys(fields), ignored);
+    read: (node, reportAt) => {
+      if (node.kind !== 'map') return unexpected(node, reportAt, expected);
+      for (const [key, { at }] of node.entries)
+        if (!Object.hasOwn(fields, key)) complainOf(key, at, reportAt, Object.keys(fields), ignored);
       const values = Object.entries(fields).map(
-        ([key, field]) => [key, fieldValue(field, node.entries.get(key), node, below(place, key))] as const,
+        ([key, field]) => [key, fieldValue(field, node.entries.get(key), node, below(reportAt, key))] as const,
       );
       // Without what it must have it is nothing; what is wrong is reported.
       return values.some(([, value]) => value === missing) ? undefined : (Object.fromEntries(values) as Values<F>);
@@ -154,17 +156,17 @@ export const object = <F extends Fields>(fields: F, { ignored = {} }: ObjectRule
 
 const missing = Symbol('missing');
 
-function fieldValue<T>({ shape, otherwise }: Field<T>, entry: Entry | undefined, parent: Node, place: Place): T | typeof missing {
-  if (entry && (!isNull(entry.node) || shape.takesNothing)) return shape.read(entry.node, place) ?? (otherwise ? otherwise() : missing);
+function fieldValue<T>({ shape, otherwise }: Field<T>, entry: Entry | undefined, parent: Node, reportAt: ReportAt): T | typeof missing {
+  if (entry && (!isNull(entry.node) || shape.takesNothing)) return shape.read(entry.node, reportAt) ?? (otherwise ? otherwise() : missing);
   if (otherwise) return otherwise();
-  place.report.error(entry?.at ?? parent.at, place.path, `Found nothing, expected ${shape.expected}.`);
+  reportAt.report.error(entry?.at ?? parent.at, reportAt.path, `Found nothing, expected ${shape.expected}.`);
   return missing;
 }
 
-function complainOf(key: string, at: Entry['at'], place: Place, known: readonly string[], ignored: Readonly<Record<string, string>>) {
-  const { path } = below(place, key);
-  if (Object.hasOwn(ignored, key)) place.report.warn(at, path, `${quoted(key)} is ignored: ${ignored[key]}.`);
-  else place.report.error(at, path, unknownKey(key, known));
+function complainOf(key: string, at: Entry['at'], reportAt: ReportAt, known: readonly string[], ignored: Readonly<Record<string, string>>) {
+  const { path } = below(reportAt, key);
+  if (Object.hasOwn(ignored, key)) reportAt.report.warn(at, path, `${quoted(key)} is ignored: ${ignored[key]}.`);
+  else reportAt.report.error(at, path, unknownKey(key, known));
 }
 
 /** Whoever mistypes a key wants what it says: to go on without it would deploy something else. */
@@ -178,14 +180,14 @@ export function unknownKey(key: string, known: readonly string[]): string {
 export const shorthand = <T>(short: Shape<T>, long: Shape<T>): Shape<T> => ({
   expected: `${short.expected}, or ${long.expected}`,
   takesNothing: short.takesNothing ?? false,
-  read: (node, place) => (node.kind === 'scalar' ? short.read(node, place) : long.read(node, place)),
+  read: (node, reportAt) => (node.kind === 'scalar' ? short.read(node, reportAt) : long.read(node, reportAt)),
 });
 
 /** More to do with a value that was read. Undefined: there is none after all, which is reported. */
-export const refined = <A, B>(shape: Shape<A>, work: (value: A, place: Place, node: Node) => B | undefined): Shape<B> => ({
+export const refined = <A, B>(shape: Shape<A>, work: (value: A, reportAt: ReportAt, node: Node) => B | undefined): Shape<B> => ({
   ...shape,
-  read: (node, place) => {
-    const value = shape.read(node, place);
-    return value === undefined ? undefined : work(value, place, node);
+  read: (node, reportAt) => {
+    const value = shape.read(node, reportAt);
+    return value === undefined ? undefined : work(value, reportAt, node);
   },
 });

@@ -10,13 +10,13 @@ import type { StackSecrets } from '../stack/stack.ts';
 
 const passwordBytes = 24;
 
-/** Undefined: the type is not of the catalogue, or has nothing to say of accounts. */
+/** Undefined: the type is not in the catalogue, or has no accounts. */
 const relationshipShapeOf = ({ type }: Service) => {
   const service = serviceOfType(type);
   return service?.access && service.relationship;
 };
 
-/** By service and endpoint; services without accounts are not in it. Passwords of `previous` stay, privileges are as configured now. */
+/** Accounts by service and endpoint; services without accounts are left out. Passwords of `previous` stay, privileges are as configured now. */
 export function accountsFor(services: Record<string, Service>, previous: StackSecrets['accounts'] = {}): StackSecrets['accounts'] {
   return Object.fromEntries(
     Object.entries(services).flatMap(([name, service]) => {

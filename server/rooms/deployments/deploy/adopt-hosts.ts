@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../kernel/sql.ts';
-import { takeTurns } from './claim-hosts.ts';
+import { lockHosts } from './claim-hosts.ts';
 import { covers, generatedHost, hostOf, refusalOf, withoutCovered, type HostConfig } from '../stack/host-names.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
@@ -29,14 +29,14 @@ interface Wish extends Environment {
 /** Tells which hosts of deployed routes their environments did not get, or have no more. */
 export const adoptHosts = (db: Db, config: HostConfig): Promise<LostHost[]> =>
   db.transaction().execute(async (tx) => {
-    await takeTurns(tx);
+    await lockHosts(tx);
     const mayHave = (wish: Omit<Wish, 'since'>) => refusalOf({ host: wish.host, own: generatedHost(wish, config), config }) === undefined;
     const forbidden = (await claimed(tx)).filter((claim) => !mayHave(claim));
     await sql`delete from hosts where host = any(${forbidden.map(({ host }) => host)}::text[])`.execute(tx);
     const wishes = await unclaimed(tx);
     const refused = wishes.filter((wish) => !mayHave(wish));
     const missed = [];
-    for (const wish of inTurn(wishes.filter(mayHave))) if (!(await claimUnlessTaken(tx, wish))) missed.push(wish);
+    for (const wish of oldestFirst(wishes.filter(mayHave))) if (!(await claimUnlessTaken(tx, wish))) missed.push(wish);
     return [...forbidden, ...refused, ...missed].map(({ project_id, environment_id, host }) => ({
       project: project_id,
       environment: environment_id,
@@ -44,7 +44,7 @@ export const adoptHosts = (db: Db, config: HostConfig): Promise<LostHost[]> =>
     }));
   });
 
-/** All of them: a few for each environment. */
+/** All claims; an environment has a few of them. */
 async function claimed(tx: Tx): Promise<Omit<Wish, 'since'>[]> {
   const { rows } = await sql<Omit<Wish, 'since'>>`
     select host, hosts.project_id, environment_id, machine_name
@@ -66,7 +66,7 @@ async function unclaimed(tx: Tx): Promise<Wish[]> {
 }
 
 /** Each host of an environment once, and a wildcard in the place of what it stands for; the oldest first. */
-function inTurn(wishes: readonly Wish[]): Wish[] {
+function oldestFirst(wishes: readonly Wish[]): Wish[] {
   const byEnvironment = Map.groupBy(wishes, ({ project_id, environment_id }) => `${project_id} ${environment_id}`);
   const each = [...byEnvironment.values()].flatMap((its) =>
     withoutCovered(its.map(({ host }) => host)).flatMap((host) => {

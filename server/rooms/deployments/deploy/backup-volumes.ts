@@ -1,15 +1,15 @@
 /**
  * What an environment keeps, copied for its backup: read-only, all of one moment, and named by the backup, so that whoever finds a copy can tell whether
- * it is needed. Requests may be held at that moment, so that none is half done in what is copied; whatever happens, they are let through afterwards (held.ts).
+ * it is needed. Requests may be held at that moment, so that none is half done in what is copied; whatever happens, they are let through afterwards (hold-requests.ts).
  */
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { volumesOf } from '../stack/containers.ts';
-import { whileHeld } from './held.ts';
+import { whileHeld } from './hold-requests.ts';
 import { isToRun, keptStack } from '../running/kept-stacks.ts';
 import { backupOfSnapshot, backupSnapshot, dataVolume, nameInStack, storageVolume } from '../stack/names.ts';
-import { asOfOneMoment, putOnDisk } from './one-moment.ts';
+import { asOfOneMoment, putOnDisk } from './freeze-volumes.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 import { slugPart } from './restoring.ts';
 import { storageOwners } from '../sizes/sizes.ts';
@@ -19,17 +19,17 @@ import { tellEdge } from './traffic.ts';
 
 /** A volume that belongs into a backup. */
 export interface VolumePart {
-  /** What it is called in the backup. */
+  /** The name of the part in the backup. */
   name: string;
   kind: 'data' | 'storage' | 'slug';
-  /** The service, app or worker. */
+  /** The service, app or worker that it belongs to. */
   of: string;
-  /** Of a service, with its version. */
+  /** The type of a service, with its version. */
   type: string | null;
   volume: string;
 }
 
-/** What should be there. */
+/** The volumes that the stack should have. */
 export function partsOfStack(stack: Stack): VolumePart[] {
   const { id, model, slugs } = stack;
   const services = new Map(Object.values(model.services).map((service) => [dataVolume(id, service.name, service.type), service]));
@@ -60,11 +60,11 @@ export async function snapshotStack(platform: Platform, deployed: Deployed, back
   const copied = parts.map((part) => ({ ...part, volume: backupSnapshot(backup, part.name) }));
   const [slugs, kept] = [parts.filter(({ kind }) => kind === 'slug'), parts.filter(({ kind }) => kind !== 'slug')];
   await rehearse(machine, deployed, backup, kept);
-  // They never change, so nobody has to wait; but they are removed once no deployment needs them.
+  // Slugs never change, so nobody has to wait; but they are removed once no deployment needs them, so they are copied first.
   await copyParts(machine, backup, slugs);
   const take = () => snapshotParts(platform, machine, deployed, backup, kept);
   const { project, environment } = deployed.stack;
-  // One that stayed asleep, for want of room, has nobody to hold, and must not be opened.
+  // An environment that stayed asleep for want of room has no requests to hold, and must not be opened.
   const isAsleep = (await keptStack(platform.db, project.id, environment.id))?.is_sleeping ?? false;
   if (!manner.safe || isAsleep) return { parts: copied, taken_at: await take(), heldMilliseconds: 0 };
   const startedAt = performance.now();
@@ -72,7 +72,7 @@ export async function snapshotStack(platform: Platform, deployed: Deployed, back
   return { parts: copied, taken_at, heldMilliseconds: Math.round(performance.now() - startedAt) };
 }
 
-/** A volume that never came about has nothing to give; without its build an app could not be restored. */
+/** Leaves out volumes that were never made; but a missing slug is a failure, as its app could not be restored. */
 async function present({ volumes }: Machine, parts: readonly VolumePart[]): Promise<VolumePart[]> {
   const found = await Promise.all(parts.map(async (part) => ({ part, isThere: (await volumes.volume(part.volume)) !== undefined })));
   const missing = found.find(({ part, isThere }) => part.kind === 'slug' && !isThere);
@@ -84,7 +84,7 @@ async function present({ volumes }: Machine, parts: readonly VolumePart[]): Prom
 const copyParts = ({ volumes }: Machine, backup: string, parts: readonly VolumePart[]) =>
   Promise.all(parts.map(({ name, volume }) => volumes.snapshot(volume, backupSnapshot(backup, name))));
 
-/** What services and the file system have yet to write is written for copies that nobody waits for: those that count take no time then. */
+/** Makes copies that are thrown away, so that services and the file system write what they have yet to write: the copies that count then take no time. */
 async function rehearse(machine: Machine, deployed: Deployed, backup: string, parts: readonly VolumePart[]) {
   if (!machine.volumes.clonesWhileWritten) return;
   await putOnDisk(machine, deployed, volumesIn(parts));
@@ -94,7 +94,7 @@ async function rehearse(machine: Machine, deployed: Deployed, backup: string, pa
 
 const volumesIn = (parts: readonly VolumePart[]) => parts.map(({ volume }) => volume);
 
-/** Gives the moment. */
+/** Answers the moment of the copies. */
 function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed, backup: string, parts: readonly VolumePart[]) {
   return asOfOneMoment(platform, machine, deployed, volumesIn(parts), async () => {
     await copyParts(machine, backup, parts);
@@ -102,7 +102,7 @@ function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed,
   });
 }
 
-/** Takes all of it back: requests go on, where somebody was killed while they waited, and no copy is left. */
+/** Takes everything back after a kill: requests that were held go on, and no copy is left. */
 export async function forgetSnapshots(platform: Platform, projectId: string, environment: string, backup: string): Promise<void> {
   const { db, secrets } = platform;
   const machine = await platform.machine();

@@ -5,10 +5,10 @@
 import type { Work } from '../../../kernel/activity.ts';
 import type { Platform } from '../../../platform.ts';
 import type { ProjectModel, Slug } from '../../builds/public.ts';
-import { buildApps, speakInTurn } from '../../builds/work.ts';
+import { buildApps, oneVoiceAtATime } from '../../builds/work.ts';
 import { effectiveVariables, type EffectiveVariable } from '../../variables/public.ts';
 import { ensureEntropy } from '../queries.ts';
-import { prepareTypes, serviceTypesOf } from '../stack/stack-places.ts';
+import { prepareTypes, serviceTypesOf } from '../stack/stack-locations.ts';
 import type { DeployRequest } from './deploy-request.ts';
 
 /** By application and task. `then`: variables of an earlier deployment, in the place of those of now. */
@@ -19,7 +19,7 @@ export async function build(
   model: ProjectModel,
   then?: readonly EffectiveVariable[],
 ): Promise<Record<string, Slug>> {
-  const speak = speakInTurn(work.log);
+  const speak = oneVoiceAtATime(work.log);
   const [apps, services] = [speak(), speak()];
   const failed = new AbortController();
   const orStop = async <T>(making: Promise<T>, { end }: typeof apps): Promise<T> => {

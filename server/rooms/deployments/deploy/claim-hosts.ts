@@ -19,7 +19,7 @@ import {
 import type { Stack } from '../stack/stack.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
-/** By host: the number of its claim. */
+/** The number of the claim to each host. */
 export type Claims = Readonly<Record<string, number>>;
 
 interface Claimant {
@@ -33,7 +33,7 @@ type Subject = Claimant & { machine_name: string };
 export const claimOf = (claims: Claims, host: string): number | undefined =>
   Object.entries(claims).find(([claimed]) => covers(claimed, host))?.[1];
 
-/** For a query of environments. */
+/** A column for queries of environments. */
 export const claimsOfEnvironment = sql<Claims>`(select coalesce(jsonb_object_agg(host, claim), '{}') from hosts
   where hosts.project_id = environments.project_id and hosts.environment_id = environments.id)`;
 
@@ -63,7 +63,7 @@ interface Claim extends Claimant {
   is_production: boolean;
 }
 
-/** Of others, with a name in common with what is wanted. */
+/** Claims of other environments that have a name in common with what is wanted. */
 async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claimant, wanted: readonly WantedHost[]): Promise<Claim[]> {
   const hosts = wanted.map(({ host }) => host);
   const { rows } = await sql<Claim>`
@@ -74,12 +74,12 @@ async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claim
   return rows;
 }
 
-/** What was production and is not any more serves its hosts until the new one is current, which takes them over. */
+/** An environment that was production serves its hosts until the new production environment is current, and takes them over. */
 const isGivenUp = ({ project_id, is_production }: Claim, subject: Claimant) => project_id === subject.project_id && !is_production;
 
-/** From here on nobody else gets them. Those that the environment has stay its own. */
+/** From here on nobody else gets these hosts. Those that the environment has already stay its own. */
 export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
-  await takeTurns(tx);
+  await lockHosts(tx);
   await refuseForeignHosts(tx, config, subject, routes);
   const wanted = wantedHosts(routes);
   const later = await claimsInTheWay(tx, subject, wanted);
@@ -87,8 +87,8 @@ export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, r
   await replaceClaims(tx, subject, [...(await hostsOf(tx, subject)), ...free]);
 }
 
-/** Whoever wants several of the same names waits once, and not for somebody who waits for them. */
-export const takeTurns = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('hosts', 0))`.execute(tx);
+/** One transaction at a time claims hosts: two that want several of the same names cannot wait for each other. */
+export const lockHosts = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('hosts', 0))`.execute(tx);
 
 async function hostsOf(tx: Tx, { project_id, environment_id }: Claimant): Promise<string[]> {
   const rows = await tx
@@ -100,7 +100,7 @@ async function hostsOf(tx: Tx, { project_id, environment_id }: Claimant): Promis
   return rows.map(({ host }) => host);
 }
 
-/** What the environment keeps has its claim from before. */
+/** Hosts that the environment keeps have the claims that they had. */
 async function replaceClaims(tx: Tx, { project_id, environment_id }: Claimant, hosts: readonly string[]): Promise<void> {
   const wanted = withoutCovered(hosts);
   await sql`delete from hosts
@@ -119,7 +119,7 @@ export async function settleHosts(
   { project, environment, routes }: Pick<Stack, 'project' | 'environment' | 'routes'>,
 ): Promise<void> {
   const claimant = { project_id: project.id, environment_id: environment.id };
-  await takeTurns(tx);
+  await lockHosts(tx);
   const wanted = wantedHosts(routes);
   const given = (await claimsInTheWay(tx, claimant, wanted)).filter((claim) => isGivenUp(claim, claimant));
   await sql`delete from hosts where project_id = ${project.id} and host = any(${given.map(({ host }) => host)}::text[])`.execute(tx);
@@ -130,21 +130,21 @@ export async function settleHosts(
   );
 }
 
-/** What came of a deployment that is taken back: it has the hosts of what it runs, if anything. */
+/** After a deployment is taken back, the environment has the hosts of what it runs, if it runs anything. */
 export async function giveBackHosts(db: Db, projectId: string, environmentId: string): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await takeTurns(tx);
+    await lockHosts(tx);
     const { rows } = await sql<{ routes: Stack['routes'] }>`
       select routes from deployments
       where project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(tx);
     const had = new Set(await hostsOf(tx, { project_id: projectId, environment_id: environmentId }));
     const runs = rows.flatMap(({ routes }) => wantedHosts(routes)).map(({ host }) => host);
-    // Of a host that it never had, as another did, it gets nothing back.
+    // A host that another environment had all the time is not given to this one.
     const kept = runs.filter((host) => [...had].some((claimed) => covers(claimed, host)));
     await replaceClaims(tx, { project_id: projectId, environment_id: environmentId }, kept);
   });
 }
 
-/** Whoever wants them may have them. */
+/** From now on anybody may claim the hosts. */
 export const releaseHosts = (tx: Tx, projectId: string, environmentId: string) =>
   sql`delete from hosts where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);

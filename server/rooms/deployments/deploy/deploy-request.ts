@@ -31,7 +31,7 @@ export interface CodeDeployment extends Every, TakesData {
   restart: Restart;
   /** Where containers that are new get their sizes from. */
   init: Exclude<SizesInit, 'backup'>;
-  /** Of a merge: the environment that was merged, for `init: 'child'`. */
+  /** The environment that was merged, for `init: 'child'`. */
   child?: string;
   /** At first activation only: the environment whose data it starts with. */
   cloneFrom?: string;
@@ -45,7 +45,7 @@ export interface RepeatedDeployment extends Every, TakesData {
   strategy: Strategy;
   restart: Restart;
   deployment: string;
-  /** What is not kept any more, as after the machine was lost, is built as it was; otherwise it cannot be deployed. */
+  /** Whether slugs that are not kept any more, for example because the machine was lost, are built again; otherwise their deployment is refused. */
   rebuilds: boolean;
 }
 
@@ -95,17 +95,17 @@ export const replacedBy = (request: DeployRequest): string | undefined => ('repl
 /** The environment whose data it starts with. */
 export const cloneSource = (request: DeployRequest): string | undefined => (request.kind === 'code' ? request.cloneFrom : undefined);
 
-/** Data that is there makes room for other data. */
+/** Whether other data takes the place of the environment's own. */
 export const replacesData = (request: DeployRequest): boolean => replacedBy(request) !== undefined || restoringOf(request) !== undefined;
 
 /** The deployment whose builds and configuration are taken, instead of what the commit says. */
 export const repeatedOf = (request: DeployRequest): string | undefined =>
   'deployment' in request ? (request.deployment ?? undefined) : undefined;
 
-/** What is staged is neither deployed nor lost by it. */
+/** Whether staged changes stay staged: the deployment neither makes nor loses them. */
 export const leavesStaged = ({ kind }: DeployRequest): boolean => kind !== 'code';
 
-/** Volumes that it has no use for stay, for the code that has and will come back. */
+/** Whether volumes that this code has no use for stay, because code that uses them will come back. */
 export const keepsVolumes = (request: DeployRequest): boolean => request.kind !== 'code' || request.isPinned;
 
 /** After a restore every app starts anew, so that none of them has requests under way when its data goes. */

@@ -8,7 +8,7 @@ import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import type { ProjectModel } from '../../builds/public.ts';
 import { fetchSubmodules, readModel, useSlug } from '../../builds/work.ts';
-import { foundAfterFailure } from './all-run.ts';
+import { foundAfterFailure } from './wait-until-all-run.ts';
 import { build } from './building.ts';
 import { refuseOverCapacity } from '../sizes/capacity.ts';
 import { chooseSizes, noteSizesByHand } from '../sizes/chosen-sizes.ts';
@@ -192,14 +192,14 @@ async function validateConfiguration(
   return isThere ? (found ?? (await read()))?.model : undefined;
 }
 
-/** Before the build; hosts are claimed after it, as whoever stages a deployment has none yet. */
+/** Refuses host names before the build. Hosts are claimed after it, as a staged deployment has none yet. */
 async function refuseNames({ activity }: Work<unknown>, platform: Platform, { environment }: DeployRequest, model: ProjectModel) {
   refuseNamesAlike(model);
   const subject = await environmentFor(platform.db, activity.project_id, environment);
   await refuseForeignHosts(platform.db, platform.config, subject, routesOf(platform, subject, model));
 }
 
-/** Also data that was to be restored is not given up in silence. */
+/** Refuses to deploy nothing where something runs, or where data was to be restored: neither is given up silently. */
 async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Platform, request: FromCommit) {
   const { status } = await environmentFor(db, activity.project_id, request.environment);
   const missing =

@@ -39,7 +39,7 @@ const sizedAs = (
   { cpu, memoryBytes }: { cpu: number; memoryBytes: number },
 ): Sized => ({ name, type, size, cpu, memory: memoryBytes / megabyte });
 
-/** Of what is new, and of what is not as large as before. */
+/** Lines about containers that are new, or have another size than before. */
 export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes | undefined): string[] {
   const known = new Map(Object.values(before ?? {}).flatMap((group) => Object.entries(group)));
   const lines = sizedOf(model, sizes).flatMap(({ name, type, size, cpu, memory }) => {
@@ -63,7 +63,7 @@ export function openingLines({ wanted: { stack }, current, source, request, isRo
   return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
 }
 
-/** Of a deployment that is made again, for what it had and the one before it had not. */
+/** Warnings about data that an earlier deployment had, and that was removed before it is made again. */
 export const emptyLines = ({ plan, request }: OngoingDeployment, kept: ReadonlySet<string>): string[] =>
   repeatedOf(request) !== undefined
     ? plan.volumes.make
@@ -73,7 +73,7 @@ export const emptyLines = ({ plan, request }: OngoingDeployment, kept: ReadonlyS
 
 const heldLine = '  W: This cannot be rolling, because a service or its data is replaced: requests are held meanwhile.';
 
-/** Of firewalls, as far as it matters now. */
+/** Lines about domains in firewall rules that could not be looked up. */
 export const unknownDomainLines = (addresses: DomainAddresses): string[] =>
   [...addresses].flatMap(([domain, found]) =>
     found.length > 0

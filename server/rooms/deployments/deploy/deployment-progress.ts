@@ -21,7 +21,7 @@ const percentAfter: Readonly<Record<string, number>> = {
 };
 const builds = { prefix: 'build ', from: 8, to: 50 };
 
-/** The same work, which tells of each step that it is done. */
+/** Wraps the work so that each finished step is reported. */
 export function withProgress<W extends Pick<Work<unknown>, 'step' | 'record' | 'progress'>>(work: W): W {
   const apps = { begun: 0, built: 0 };
   const begin = (name: string) => {

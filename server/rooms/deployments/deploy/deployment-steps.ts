@@ -1,5 +1,5 @@
 /** The steps of a deployment, in their order. What has nothing to do is no step. */
-import { bringBack } from './bring-back.ts';
+import { returnToCurrent } from './return-to-current.ts';
 import { servicesOf, volumesOf, type WantedVolume } from '../stack/containers.ts';
 import { unlessSettled, type OngoingDeployment } from './ongoing-deployment.ts';
 import { keepsVolumes, leavesStaged, pinAfter, renewsImages, replacesData, restoringOf } from './deploy-request.ts';
@@ -8,7 +8,7 @@ import { claimOf } from './claim-hosts.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
 import { runHooks, sanitize, appsWith, type HookRun } from './hooks.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
-import { placesOf, prepareImages } from '../stack/stack-places.ts';
+import { locationsOf, prepareImages } from '../stack/stack-locations.ts';
 import { changedServices } from '../stack/plan.ts';
 import { wantedHosts } from '../stack/host-names.ts';
 import { isPassing, stackOfVolume } from '../stack/names.ts';
@@ -29,11 +29,11 @@ import {
   takeIn,
 } from './stack-volumes.ts';
 import { drainInstances, tellEdge } from './traffic.ts';
-import { waitUntilAllRun } from './all-run.ts';
+import { waitUntilAllRun } from './wait-until-all-run.ts';
 
 type Commands = LastDeployment['commands'];
 
-/** Of the volumes that it has and the current deployment has not, those that are there: what was rolled back left them. */
+/** The volumes that the new stack has, the current one has not, and that exist all the same: a rollback left them. */
 export async function keptVolumes({ work, machine, current, plan }: OngoingDeployment): Promise<ReadonlySet<string>> {
   const names = plan.volumes.make.map(({ name }) => name);
   if (!current || names.length === 0) return new Set();
@@ -44,7 +44,7 @@ export async function keptVolumes({ work, machine, current, plan }: OngoingDeplo
   return new Set(there);
 }
 
-/** What takes the place of its data comes from elsewhere, while what ran so far serves. */
+/** Fetches the data that will replace the environment's own, while what ran so far still serves. */
 export async function fetchData({ work, machine, request, clonings }: OngoingDeployment): Promise<void> {
   const restoring = restoringOf(request);
   if (!restoring || clonings.length === 0) return;
@@ -75,7 +75,7 @@ export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>
     }),
   );
 
-/** What has been written meanwhile may need the larger limit; only a smaller one is taken back. */
+/** Only limits that were lowered are taken back: data written meanwhile may need those that were raised. */
 const larger = (before: readonly WantedVolume[], resized: readonly WantedVolume[]) =>
   before.filter(({ name, bytesMax }) => resized.some((volume) => volume.name === name && volume.bytesMax < bytesMax));
 
@@ -95,7 +95,7 @@ export const closeEnvironment = (deploying: OngoingDeployment): Promise<void> =>
       logClosing(deploying);
       await removeContainers(machine, plan.containers.stop);
     },
-    unlessSettled(deploying, () => bringBack(deploying)),
+    unlessSettled(deploying, () => returnToCurrent(deploying)),
   );
 
 const interrupts = ({ plan, wasPaused, request, current }: OngoingDeployment) =>
@@ -106,7 +106,7 @@ function logClosing({ work, plan }: OngoingDeployment) {
   for (const { name } of gone) work.log(`  Closing service ${name}`);
 }
 
-/** Nothing may have the volumes mounted meanwhile. */
+/** Replaces the data. Nothing may have the volumes mounted meanwhile. */
 export async function replaceData(deploying: OngoingDeployment): Promise<void> {
   const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
   const restoring = restoringOf(request);
@@ -126,15 +126,15 @@ export async function replaceData(deploying: OngoingDeployment): Promise<void> {
 export const openServices = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('open services', async (signal) => {
     const { machine, wanted, current, plan, clonings, request } = deploying;
-    // Of all of them only those are replaced that are described otherwise than they run.
+    // All services are looked at, but only those whose description differs from what runs are replaced.
     const changed = renewsImages(request) ? new Set(Object.keys(wanted.stack.model.services)) : changedServices(plan);
     const told = clonings.length > 0 ? servicesOf(wanted.stack).map(({ name }) => name) : newlyTold(deploying);
-    const places = await placesOf(machine, wanted.stack);
+    const locations = await locationsOf(machine, wanted.stack);
     const resized = new Set(plan.containers.resize);
-    await startServices(machine, places, wanted.stack, { changed, told: new Set(told), resized, keeping: current?.stack }, signal);
+    await startServices(machine, locations, wanted.stack, { changed, told: new Set(told), resized, keeping: current?.stack }, signal);
   });
 
-/** Those whose databases or accounts are not what they were. */
+/** The services whose databases or accounts have changed. */
 const newlyTold = ({ wanted: { stack }, current }: OngoingDeployment): string[] =>
   Object.keys(stack.model.services).filter((name) => toldText(stack, name) !== (current && toldText(current.stack, name)));
 
@@ -146,7 +146,7 @@ const toldText = ({ model, secrets }: OngoingDeployment['wanted']['stack'], name
 const hookRun = async ({ work, machine, wanted }: OngoingDeployment, signal: AbortSignal): Promise<HookRun> => ({
   work,
   machine,
-  places: await placesOf(machine, wanted.stack),
+  locations: await locationsOf(machine, wanted.stack),
   deployed: wanted,
   signal,
 });
@@ -169,12 +169,12 @@ export const openApplications = (deploying: OngoingDeployment): Promise<void> =>
     for (const { name, action } of plan.instances)
       if (action === 'start' || action === 'replace' || (action === 'keep' && wasPaused))
         work.log(`  Opening application ${name} and its relationships`);
-    const places = await placesOf(machine, wanted.stack);
-    for (const line of unknownDomainLines(places.addresses)) work.log(line);
-    await startInstances(machine, places, wanted, { fresh: new Set(start), resized: new Set(resize) }, signal);
+    const locations = await locationsOf(machine, wanted.stack);
+    for (const line of unknownDomainLines(locations.addresses)) work.log(line);
+    await startInstances(machine, locations, wanted, { fresh: new Set(start), resized: new Set(resize) }, signal);
   });
 
-/** How they ended is kept with the step: also after a kill it goes into the outcome. */
+/** How the hooks ended is stored with the step, so that it is part of the outcome even after a kill. */
 async function runKeepingOutcome(deploying: OngoingDeployment, hook: 'deploy' | 'post_deploy', signal: AbortSignal): Promise<Commands> {
   const commands: Commands = [];
   const run = await hookRun(deploying, signal);
@@ -207,7 +207,7 @@ export const openEnvironment = (deploying: OngoingDeployment): Promise<void> =>
     await tellEdge(machine, wanted, 'open');
   });
 
-/** From here on nothing is taken back. What was staged is in it, unless it is what was deployed before. */
+/** From here on nothing is taken back. Staged changes are part of it, unless an earlier deployment is made again. */
 export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, commands: Commands): Promise<void> =>
   work.record('make current', async (tx) => {
     const [project, environment] = [stack.project.id, stack.environment.id];
@@ -221,7 +221,7 @@ export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, 
 
 const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
 
-/** What nobody needs any more: the data last. */
+/** Removes what nobody needs any more, data last. */
 export const cleanUp = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step('clean up', async (signal) => {
     const { work, machine, wanted, plan, clonings } = deploying;
@@ -235,14 +235,14 @@ export const cleanUp = (deploying: OngoingDeployment): Promise<void> =>
     await forgetBefore(machine, clonings);
   });
 
-/** Hosts that were another environment's until this one was current: the edge could not be told before. */
+/** Tells the edge of hosts that belonged to another environment until this deployment became current. */
 async function openTakenOver({ platform: { db, secrets }, machine, wanted }: OngoingDeployment) {
   if (wantedHosts(wanted.stack.routes).every(({ host }) => claimOf(wanted.hosts, host) !== undefined)) return;
   const now = await deployedById(db, secrets, wanted.stack.deployment.id);
   if (now) await tellEdge(machine, now, 'open');
 }
 
-/** What the machine has beyond what is wanted: the code that it was kept for came back without a use for it. */
+/** Volumes that were kept for code that has come back and does not use them. */
 async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: OngoingDeployment): Promise<string[]> {
   const wanted = new Set(volumesOf(stack).map(({ name }) => name));
   const names = (await volumes.list()).map(({ name }) => name);

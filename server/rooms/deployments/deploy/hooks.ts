@@ -8,7 +8,7 @@ import type { App } from '../../builds/public.ts';
 import { maskOf, openOutput } from '../../builds/work.ts';
 import { addToLog, tellInLog } from '../inside/app-logs.ts';
 import { instancesOf, onceContainerOf, runnablesOf, userCommand } from '../stack/containers.ts';
-import { located, type Places } from '../stack/located.ts';
+import { located, type StackLocations } from '../stack/located.ts';
 import { followInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 import { serviceAddresses } from './services.ts';
@@ -23,7 +23,7 @@ const hookSecondsMax = 24 * 60 * 60;
 export interface HookRun {
   work: Pick<Work<unknown>, 'log' | 'command'>;
   machine: Machine;
-  places: Places;
+  locations: StackLocations;
   deployed: Deployed;
   signal: AbortSignal;
 }
@@ -62,11 +62,11 @@ async function firstInstance({ machine: { runtime }, deployed: { stack, generati
 }
 
 async function inOnceContainer(run: HookRun, app: App, hook: HookName): Promise<number> {
-  const { machine, places, deployed } = run;
+  const { machine, locations, deployed } = run;
   const wanted = onceContainerOf(deployed.stack, app, await serviceAddresses(machine, deployed.stack));
   await machine.runtime.remove(wanted.name);
   try {
-    await startBoosted(machine.runtime, located(wanted, places), run.signal);
+    await startBoosted(machine.runtime, located(wanted, locations), run.signal);
     return await runHook(run, app, hook, wanted.name);
   } finally {
     await machine.runtime.remove(wanted.name);

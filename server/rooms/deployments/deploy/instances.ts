@@ -4,7 +4,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
 import { keepFailedStart } from '../inside/app-logs.ts';
 import { instancesOf, isWorker, runnablesOf, userCommand, type Runnable, type WantedContainer } from '../stack/containers.ts';
-import { located, type Places } from '../stack/located.ts';
+import { located, type StackLocations } from '../stack/located.ts';
 import { runInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 import { resizeContainer } from './resize.ts';
@@ -17,16 +17,16 @@ const readySecondsMax = 600;
 const lastLinesMax = 20;
 
 export interface InstancesToStart {
-  /** Ready only once they have been seen to be, here, whatever already runs under their names. */
+  /** Instances that must be seen to become ready here, whatever already runs under their names. */
   fresh: ReadonlySet<string>;
-  /** To be given other limits. */
+  /** Instances that get other limits. */
   resized: ReadonlySet<string>;
 }
 
-/** Those that should run, if they do not. Apps at once; instances of one app one after the other, so that a bad start shows once. */
+/** Starts instances that should run and do not. Apps start at the same time; instances of one app one after the other, so that a bad start shows only once. */
 export async function startInstances(
   machine: Machine,
-  places: Places,
+  locations: StackLocations,
   { stack, generations }: Deployed,
   { fresh, resized }: InstancesToStart,
   signal?: AbortSignal,
@@ -36,7 +36,7 @@ export async function startInstances(
     for (const wanted of instancesOf(stack, generations, runnable, addresses)) {
       signal?.throwIfAborted();
       const isUp = !fresh.has(wanted.name) && (await isRunning(machine, wanted.name));
-      if (!isUp) await startInstance(machine, places, stack, runnable, wanted, signal);
+      if (!isUp) await startInstance(machine, locations, stack, runnable, wanted, signal);
       else if (resized.has(wanted.name)) await resizeContainer(machine.runtime, wanted, titleOf(runnable));
     }
   };
@@ -46,7 +46,7 @@ export async function startInstances(
 
 async function startInstance(
   machine: Machine,
-  places: Places,
+  locations: StackLocations,
   stack: Stack,
   runnable: Runnable,
   wanted: WantedContainer,
@@ -55,7 +55,7 @@ async function startInstance(
   const since = new Date();
   const container = wanted.name;
   try {
-    await startBoosted(machine.runtime, located(wanted, places), signal);
+    await startBoosted(machine.runtime, located(wanted, locations), signal);
     await waitForPostStart(machine, runnable, container, signal);
     await endBoost(machine.runtime, wanted);
   } catch (error) {
@@ -71,7 +71,7 @@ async function startInstance(
 
 const titleOf = (runnable: Runnable) => (isWorker(runnable) ? `Worker '${runnable.name}'` : `Application '${runnable.name}'`);
 
-/** Without what the runtime found that it said: that is told as the last thing, and more of it. */
+/** The reason without the container's last lines, which are told at the end, and in full. */
 const reasonOf = (error: Problem, runnable: Runnable, container: string): string =>
   error.message
     .replace(/ (?:Its last lines:\n.*|It said nothing\.)$/s, '')
@@ -86,7 +86,7 @@ function inWords(error: Problem, words: string): Problem {
   return new Problem(error.kind, words, { cause: error, ...(error.internal !== undefined && { internal: error.internal }) });
 }
 
-/** A gate: the instance is ready when it ends well. */
+/** The instance is ready only when its post-start command has succeeded. */
 async function waitForPostStart({ runtime }: Machine, runnable: Runnable, container: string, signal?: AbortSignal) {
   const { post_start } = isWorker(runnable) ? runnable.worker.commands : runnable.web.commands;
   if (post_start === null) return;
@@ -94,13 +94,13 @@ async function waitForPostStart({ runtime }: Machine, runnable: Runnable, contai
   if (code !== 0) throw new CommandFailed(`${container} did not become ready: post_start ended with exit code ${code}. ${said}`);
 }
 
-/** As their descriptions say how; those that are not there are no matter. One that cannot be removed does not keep the others. */
+/** Removes containers as their descriptions say; missing ones do not matter, and one that cannot be removed does not stop the rest. */
 export async function removeContainers({ runtime }: Pick<Machine, 'runtime'>, names: readonly string[]): Promise<void> {
   const removed = await Promise.allSettled(names.map((name) => runtime.remove(name)));
   for (const each of removed) if (each.status === 'rejected') throw each.reason;
 }
 
-/** All in the network of the stack, by whatever name. */
+/** Removes all containers in the network of the stack, whatever their names. */
 export async function removeStackContainers(machine: Pick<Machine, 'runtime'>, stackId: string): Promise<void> {
   const all = (await machine.runtime.list()).filter(({ network }) => network === stackId);
   await removeContainers(

@@ -19,10 +19,10 @@ import { sizesAsFarAs, usualInit } from '../sizes/sizes.ts';
 import type { Stack } from '../stack/stack.ts';
 
 export interface NextStack {
-  /** Without the sizes that somebody has yet to choose. Slugs only of what is deployed already. */
+  /** Has no sizes that somebody has yet to choose, and slugs only of what is deployed already. */
   stack: Stack;
   status: Subject['status'];
-  /** Why what is there cannot be deployed; the stack is then of what runs. */
+  /** Why the code that is there cannot be deployed; the stack is then that of what runs. */
   hindrance: Problem | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function nextStackOf(platform: Platform, projectId: string, environ
 export const nextCommitOf = async (db: Db, { project_id, environment_id, head_commit, pinned_commit }: Subject) =>
   pinned_commit === null || (await stagesCode(db, project_id, environment_id)) ? head_commit : pinned_commit;
 
-/** What is deployed of a commit, where the environment runs that or something else. */
+/** The model of a commit, whether the environment runs that commit or another one. */
 export async function modelOf(
   platform: Platform,
   projectId: string,

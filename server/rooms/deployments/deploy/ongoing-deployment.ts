@@ -59,14 +59,14 @@ export interface OngoingDeployment {
   current: Deployed | undefined;
   wasPaused: boolean;
   plan: Plan;
-  /** Whose data it gets, and which volumes that concerns. */
+  /** The environment whose data it gets, and the volumes concerned. */
   source: Deployed | undefined;
   clonings: Cloning[];
   /** New instances stand beside the old ones; otherwise requests wait while they are replaced. */
   isRolling: boolean;
 }
 
-/** The names of deployments: what the activity keeps of all this. */
+/** What the activity stores of all this: names of deployments. */
 interface Prepared {
   deployment: string;
   previous: string | null;
@@ -78,7 +78,7 @@ interface Prepared {
 export interface Built {
   model: ProjectModel;
   slugs: Record<string, Slug>;
-  /** The stack that it is taken from, where it was deployed before. */
+  /** The earlier stack that it is taken from, where it was deployed before. */
   base?: Stack;
 }
 
@@ -163,7 +163,7 @@ async function prepare(
   };
 }
 
-/** Where changes wait for somebody to deploy them, whatever leaves them staged has the variables and settings of what runs. */
+/** With manual deployments, a deployment that leaves changes staged has the variables and settings of what runs. */
 const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
   enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
 
@@ -172,11 +172,11 @@ const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'bac
 
 const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsItWas(request) ? base?.settings : undefined);
 
-/** What is lost and comes back where it was keeps its passwords: what it is restored from knows them. */
+/** An environment that was lost and comes back keeps its passwords, as the data that it is restored from knows them. */
 const cameBack = (projectId: string, base: Stack | undefined, request: DeployRequest): Stack | undefined =>
   restoringOf(request)?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
 
-/** Those of a deployment that is made again as it was. Secrets of an environment are not for another, whatever it restores. */
+/** The variables of an earlier deployment that is made again. Secrets of an environment are never given to another one, whatever that restores. */
 function variablesThen(base: Stack | undefined, request: DeployRequest): Stack['secrets']['variables'] | undefined {
   const restoring = restoringOf(request);
   const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : isAsItWas(request);
@@ -216,7 +216,7 @@ export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Su
   };
 }
 
-/** As they were; disks are at least as large as they are now, for what is on them. */
+/** The sizes of an earlier deployment; disks stay at least as large as they are now, for what is on them. */
 async function sizesAgain(tx: Tx, { sizes, project }: Stack, environment: string, donor: string | undefined): Promise<Sizes> {
   const now = await currentSizes(tx, project.id, environment);
   const others = donor === undefined ? undefined : await currentSizes(tx, project.id, donor);
@@ -234,7 +234,7 @@ function withDisksOf(now: Sizes | undefined, sizes: Sizes): Sizes {
   return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
 }
 
-/** For what both have; disks never get smaller by it. */
+/** Takes over the sizes of what both have; disks never get smaller. */
 function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | undefined {
   if (!own || !others) return own;
   const group = (key: keyof Sizes) =>

@@ -4,7 +4,7 @@ import { Problem } from '../../../kernel/problem.ts';
 
 const megabyte = 2 ** 20;
 
-/** Memory that is in use cannot be taken away from it. */
+/** Memory that a container uses cannot be taken away from it. */
 export async function resizeContainer(
   runtime: Runtime,
   { name, limits, files }: Pick<Container, 'name' | 'limits' | 'files'>,
@@ -12,7 +12,7 @@ export async function resizeContainer(
 ): Promise<void> {
   try {
     await runtime.update(name, limits);
-    // What it is told of its limits.
+    // The files tell the container its limits.
     if (files) await runtime.updateFiles(name, files);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -15,7 +15,7 @@ import { markRestoredAsleep } from '../running/sleep-queries.ts';
 import type { Stack } from '../stack/stack.ts';
 import { tellEdge } from './traffic.ts';
 
-/** Of an environment that has nothing on the machine. */
+/** Restores an environment that has nothing on the machine. */
 export async function restoreAtRest(given: Work<unknown>, platform: Platform, request: DeploymentAtRest): Promise<void> {
   const work = withProgress(given);
   const { environment, restoring, rest } = request;

@@ -17,31 +17,31 @@ import type { SizesInit } from '../sizes/sizes.ts';
 import { cloningsOf, fetchVolumes, type Cloning, type Source } from './stack-volumes.ts';
 import type { Sizes, Stack } from '../stack/stack.ts';
 
-/** What is wanted of a backup, and of which. */
+/** Which backup is to be restored, and what of it. */
 export interface RestorePlan {
-  /** As people know it: `backup abcdefghij234 of main`. */
+  /** What people call it: `backup abcdefghij234 of main`. */
   title: string;
   /** What ran when it was made. */
   stack: Stack;
-  /** Whether that runs again; otherwise only its data is taken over. */
+  /** Whether the code of the backup runs again; otherwise only its data is taken over. */
   restoresCode: boolean;
-  /** Into another environment than it was made of: the data is sanitized, and variables stay where they belong. */
+  /** Whether it is restored into another environment than it was made of: then the data is sanitized, and variables stay where they belong. */
   isElsewhere: boolean;
-  /** Of containers that are new: where they get their sizes from. */
+  /** Where new containers get their sizes from. */
   init: SizesInit;
   /** Whether containers that are there get the sizes of the backup. */
   restoresSizes: boolean;
 }
 
 export interface Restoring extends RestorePlan, Source {
-  /** What it has: volumes, as they are called in every stack, and slugs. */
+  /** The parts of the backup: volumes, by their names in every stack, and slugs. */
   parts: readonly { name: string; bytes: number }[];
 }
 
-/** For a slug among the parts of a backup. */
+/** The name of a slug among the parts of a backup. */
 export const slugPart = (app: string) => `slug-${labelOf(app)}`;
 
-/** The data that it has and the stack has a place for. */
+/** The volumes that the backup has and the stack wants. */
 export const restoredVolumes = (wanted: Stack, { stack, parts }: Restoring): Cloning[] =>
   cloningsOf(wanted, stack).filter(({ from }) => parts.some(({ name }) => name === nameInStack(from)));
 
@@ -86,7 +86,7 @@ function isAvailable(type: string): boolean {
 const serviceType = ({ model }: Stack, name: string): string | undefined =>
   Object.hasOwn(model.services, name) ? model.services[name]?.type : undefined;
 
-/** Of the same engine, and with data that only one of them can read. */
+/** Whether two types are the same engine in versions that cannot read each other's data. */
 const isOtherMajor = (other: string | undefined, type: string) =>
   other !== undefined &&
   nameOfType(other) === nameOfType(type) &&
@@ -102,11 +102,11 @@ const otherMajor = (title: string, name: string, was: string, is: string) =>
 const megabyte = 2 ** 20;
 /** For what services write when they start, and for the pool itself. */
 const spareBytes = 64 * megabyte;
-/** Where nothing is shared, data is there as it arrives, as it is kept until then, and as it is used. */
+/** Where the file system shares nothing, data is there three times: as it arrives, as it is kept until then, and as it is used. */
 const copiesWithoutSharing = 3;
 const inMegabytes = (bytes: number) => `${Math.ceil(bytes / megabyte)} MB`;
 
-/** Of volumes, as opposed to what was built. */
+/** Whether a part is a volume, as opposed to a slug. */
 const isData = (part: string) => /^(?:data|storage)-/.test(part);
 
 /** What is known of its size before any of it is fetched. */
@@ -128,7 +128,7 @@ export function refuseTooLarge({ title, parts, bytesWithoutHoles }: RestoredData
   );
 }
 
-/** Less is no room for anything. */
+/** With less than this, there is no room for anything. */
 const roomBytesMin = 32 * megabyte;
 
 export async function fetchFor(
@@ -184,7 +184,7 @@ export async function findBackedUp(
   return { model: stack.model, slugs, base: stack };
 }
 
-/** What is there and is not in the backup keeps its size; elsewhere all the rest is as good as new. */
+/** Containers that are not in the backup keep their sizes. In another environment, those that are in it count as new. */
 export function sizesBefore(now: Sizes | undefined, { stack, isElsewhere, restoresSizes }: RestorePlan): Sizes | undefined {
   if (!now || !restoresSizes) return now;
   const group = (key: keyof Sizes) =>

@@ -8,7 +8,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
 import { accessOf } from './accounts.ts';
 import { servicesOf, type WantedService } from '../stack/containers.ts';
-import { located, type Places } from '../stack/located.ts';
+import { located, type StackLocations } from '../stack/located.ts';
 import { runInside } from '../inside/inside.ts';
 import type { Addresses } from '../stack/relationships.ts';
 import { resizeContainer } from './resize.ts';
@@ -19,22 +19,22 @@ const setupSecondsMax = 300;
 const accessSecondsMax = 120;
 
 export interface ServicesToStart {
-  /** Started even if something runs under their names. */
+  /** Services that are started even if something runs under their names. */
   changed: ReadonlySet<string>;
-  /** Told their databases and accounts even if they are not started. */
+  /** Services that are told their databases and accounts even if they are not started. */
   told: ReadonlySet<string>;
   /** Containers that are to be given other limits, if they run. */
   resized?: ReadonlySet<string>;
-  /** They ran as this stack says before they stopped: those that keep data know their databases and accounts from then. */
+  /** Whether the services ran as this stack says before they stopped: those that keep data then know their databases and accounts. */
   haveRun?: boolean;
-  /** Databases and accounts of this stack stay beside those of the new one: until that is current, what is gone could not be brought back. */
+  /** Databases and accounts of this stack stay beside those of the new one until that is current: what is removed could not be brought back. */
   keeping?: Stack | undefined;
 }
 
-/** All at once: none needs another. Those that already run as they should are left alone. */
+/** Starts all services at the same time, as none needs another. Those that already run as they should are left alone. */
 export async function startServices(
   machine: Machine,
-  places: Places,
+  locations: StackLocations,
   stack: Stack,
   { changed, told, resized, keeping, haveRun = false }: ServicesToStart,
   signal?: AbortSignal,
@@ -42,7 +42,7 @@ export async function startServices(
   const started = await Promise.allSettled(
     servicesOf(stack).map(async (service) => {
       const isUp = !changed.has(service.name) && (await isRunning(machine, service.container.name));
-      if (!isUp) await startService(machine, places, service, signal);
+      if (!isUp) await startService(machine, locations, service, signal);
       else if (resized?.has(service.container.name)) await resizeContainer(machine.runtime, service.container, `Service '${service.name}'`);
       const knows = isUp || (haveRun && service.service.keepsData);
       if (!knows || told.has(service.name)) await tellAccounts(machine, service, accessFor(stack, service, keeping), signal);
@@ -52,14 +52,14 @@ export async function startServices(
   for (const each of started) if (each.status === 'rejected') throw each.reason;
 }
 
-/** One that is being started again is not: perhaps it never will be, and whoever starts it anew is told why. */
+/** A service that is being restarted does not count as running: perhaps it never will, and whoever starts it anew is told why. */
 export const isRunning = async ({ runtime }: Pick<Machine, 'runtime'>, name: string): Promise<boolean> =>
   ['running', 'paused'].includes((await runtime.state(name)).status);
 
-async function startService(machine: Machine, places: Places, service: WantedService, signal?: AbortSignal) {
+async function startService(machine: Machine, locations: StackLocations, service: WantedService, signal?: AbortSignal) {
   try {
-    if (!(await isSetUp(places, service))) await setUp(machine, places, service, signal);
-    await startBoosted(machine.runtime, located(service.container, places), signal);
+    if (!(await isSetUp(locations, service))) await setUp(machine, locations, service, signal);
+    await startBoosted(machine.runtime, located(service.container, locations), signal);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const words = error.message.replaceAll(service.container.name, `Service '${service.name}'`);
@@ -67,17 +67,17 @@ async function startService(machine: Machine, places: Places, service: WantedSer
   }
 }
 
-async function isSetUp({ folders }: Places, { service: { initialised }, volume }: WantedService): Promise<boolean> {
+async function isSetUp({ folders }: StackLocations, { service: { initialised }, volume }: WantedService): Promise<boolean> {
   if (initialised === undefined) return true;
   const folder = volume === undefined ? undefined : folders.get(volume);
   return folder !== undefined && (await lstat(join(folder, initialised)).catch(() => undefined)) !== undefined;
 }
 
-/** In a container of its own, which is gone afterwards. */
-async function setUp({ runtime }: Machine, places: Places, { name, service, setup }: WantedService, signal?: AbortSignal) {
+/** Sets a service up in a container of its own, which is removed afterwards. */
+async function setUp({ runtime }: Machine, locations: StackLocations, { name, service, setup }: WantedService, signal?: AbortSignal) {
   await runtime.remove(setup.name);
   try {
-    await startBoosted(runtime, located(setup, places), signal);
+    await startBoosted(runtime, located(setup, locations), signal);
     for (const command of service.initialise) {
       const { code, said } = await runInside(runtime, setup.name, command, { secondsMax: setupSecondsMax, signal });
       if (code !== 0)
@@ -106,7 +106,7 @@ function accessFor(stack: Stack, { name, type }: WantedService, keeping: Stack |
   };
 }
 
-/** Passwords go by standard input, and are taken out of what is said of a failure. */
+/** Passwords are passed on standard input, and masked in what is said of a failure. */
 async function tellAccounts({ runtime }: Machine, { name, service, container }: WantedService, access: Access, signal?: AbortSignal) {
   for (const command of service.access?.(access) ?? []) {
     const { code, said } = await runInside(runtime, container.name, command, { secondsMax: accessSecondsMax, signal });
@@ -116,7 +116,7 @@ async function tellAccounts({ runtime }: Machine, { name, service, container }: 
   }
 }
 
-/** Only them: what was kept for the sake of the stack before goes. */
+/** Removes databases and accounts that were kept for the sake of the stack before. */
 export async function dropOldAccess(machine: Machine, stack: Stack, names: readonly string[]): Promise<void> {
   await Promise.all(
     servicesOf(stack)

@@ -5,7 +5,7 @@ import { digHoles } from '../../../drivers/volumes/dig-holes.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { volumesOf, type WantedVolume } from '../stack/containers.ts';
-import { asOfOneMoment } from './one-moment.ts';
+import { asOfOneMoment } from './freeze-volumes.ts';
 import { arrivingVolume, beforeSnapshot, incomingSnapshot, nameInStack, stackOfVolume } from '../stack/names.ts';
 import type { Deployed } from '../queries.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -27,7 +27,7 @@ export async function removeVolumes({ volumes }: Disks, names: readonly string[]
   for (const name of names) await volumes.remove(name);
 }
 
-/** All of one stack, with what is in them. */
+/** Removes all volumes of one stack, with what is in them. */
 export async function removeStackVolumes(machine: Disks, stackId: string): Promise<string[]> {
   const names = (await machine.volumes.list()).map(({ name }) => name).filter((name) => stackOfVolume(name) === stackId);
   await removeVolumes(machine, names);
@@ -40,7 +40,7 @@ export interface Cloning {
   bytesMax: number;
 }
 
-/** What one stack has of the data that the other one is to have: the same services of the same types, and the same apps. */
+/** The volumes that one stack can clone from another: those of the same services of the same types, and of the same apps. */
 export function cloningsOf(to: Stack, from: Stack): Cloning[] {
   const theirs = new Map(volumesOf(from).map((volume) => [volume.name.replace(from.id, ''), volume]));
   return volumesOf(to)
@@ -51,7 +51,7 @@ export function cloningsOf(to: Stack, from: Stack): Cloning[] {
     });
 }
 
-/** All as they are at one moment. What an interrupted attempt left is of another one, and goes first. */
+/** Clones all volumes as they are at one moment. What an interrupted attempt left is of another moment, and is removed first. */
 export async function cloneVolumes(platform: Platform, machine: Machine, from: Deployed, clonings: readonly Cloning[]): Promise<void> {
   const { volumes } = machine;
   await removeVolumes(
@@ -68,13 +68,13 @@ export async function cloneVolumes(platform: Platform, machine: Machine, from: D
   );
 }
 
-/** A parent that never got as far as having one has nothing to give. */
+/** Leaves out volumes that the parent never got as far as having. */
 async function present({ volumes }: Disks, clonings: readonly Cloning[]): Promise<Cloning[]> {
   const found = await Promise.all(clonings.map(async (cloning) => ((await volumes.volume(cloning.from)) ? cloning : undefined)));
   return found.filter((cloning) => cloning !== undefined);
 }
 
-/** Nothing writes to them now. To be able to go back. */
+/** Keeps the volumes as they are, so that one can go back. Nothing may write to them now. */
 export async function keepBefore({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
   for (const { to } of clonings) {
     await volumes.remove(beforeSnapshot(to));
@@ -100,13 +100,13 @@ export async function overwriteVolumes(platform: Platform, machine: Machine, fro
   await takeIn(machine, there);
 }
 
-/** Each in one move. Nothing has them mounted now; those that were taken in before are left alone. */
+/** Swaps each volume in one move. Nothing may have them mounted now; those that were swapped before are left alone. */
 export async function takeIn({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
   for (const { to, bytesMax } of clonings) {
     if (!(await volumes.volume(incomingSnapshot(to)))) continue;
     const own = await volumes.volume(to);
     if (own && own.bytesMax < bytesMax) await volumes.grow(to, bytesMax);
-    // One that was lost comes back, too.
+    // A volume that was lost comes back, too.
     if (own) await volumes.restore(to, incomingSnapshot(to));
     else await volumes.clone(incomingSnapshot(to), to, bytesMax);
     await volumes.remove(incomingSnapshot(to));
@@ -115,9 +115,9 @@ export async function takeIn({ volumes }: Disks, clonings: readonly Cloning[]): 
 
 /** Where data comes from that is not on the machine. */
 export interface Source {
-  /** Fills empty folders with what volumes held that were called so in their stack. */
+  /** Fills empty folders with what the volumes of those names held. */
   fetch(parts: readonly { name: string; folder: string }[], signal: AbortSignal): Promise<void>;
-  /** Of files with holes, as they are filled: what it all takes until holes are dug again. Zero: they have none. */
+  /** How much the files take until their holes are dug again, as holes arrive filled. Zero: they have none. */
   bytesWithoutHoles: number;
 }
 

@@ -6,7 +6,7 @@ import type { Container, Runtime } from '../../../drivers/runtime/runtime.ts';
 
 const startCpuMin = 1;
 
-/** Waits until it is ready. Whoever aborts need not wait for that. */
+/** Starts the container and waits until it is ready, unless it is aborted. */
 export async function startBoosted(runtime: Runtime, container: Container, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const callOff = () => void runtime.remove(container.name).catch(() => {});

@@ -7,7 +7,7 @@ import { startInstances } from './instances.ts';
 import { startServices } from './services.ts';
 import { tellEdge } from './traffic.ts';
 import { instancesOf, runnablesOf, servicesOf } from '../stack/containers.ts';
-import { placesOf } from '../stack/stack-places.ts';
+import { locationsOf } from '../stack/stack-locations.ts';
 import type { Deployed } from '../queries.ts';
 import type { Machine } from '../../../machine.ts';
 
@@ -25,8 +25,8 @@ const instanceNames = ({ stack, generations }: Deployed): string[] =>
 export async function startEndedServices({ machine, wanted: { stack }, current }: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   const names = servicesOf(stack).map(({ container }) => container.name);
   if (!(await hasEnded(machine, names))) return;
-  const places = await placesOf(machine, stack);
-  await startServices(machine, places, stack, { changed: none, told: none, haveRun: true, keeping: current?.stack }, signal);
+  const locations = await locationsOf(machine, stack);
+  await startServices(machine, locations, stack, { changed: none, told: none, haveRun: true, keeping: current?.stack }, signal);
 }
 
 /** Services as well. Answers whether there was something to start. */
@@ -34,7 +34,7 @@ export async function startEnded(deploying: OngoingDeployment, signal?: AbortSig
   const { machine, wanted } = deploying;
   await startEndedServices(deploying, signal);
   if (!(await hasEnded(machine, instanceNames(wanted)))) return false;
-  await startInstances(machine, await placesOf(machine, wanted.stack), wanted, { fresh: none, resized: none }, signal);
+  await startInstances(machine, await locationsOf(machine, wanted.stack), wanted, { fresh: none, resized: none }, signal);
   return true;
 }
 
@@ -46,6 +46,6 @@ export async function serveAgain(deploying: OngoingDeployment, signal?: AbortSig
 /** The same of what serves until the new instances do. */
 export async function serveAsBefore({ machine, current, isRolling }: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   if (!current || !isRolling || !(await hasEnded(machine, instanceNames(current)))) return;
-  await startInstances(machine, await placesOf(machine, current.stack), current, { fresh: none, resized: none }, signal);
+  await startInstances(machine, await locationsOf(machine, current.stack), current, { fresh: none, resized: none }, signal);
   await tellEdge(machine, current, 'open');
 }

@@ -15,7 +15,7 @@ import type { Deployed } from '../queries.ts';
 import { appPort } from '../stack/relationships.ts';
 import { appRoot } from '../stack/runtime-variables.ts';
 
-/** What this process told the edge last. Only to spare saying it again: who knows nothing says it once more. */
+/** What this process told the edge last. It only saves telling it again: a process that does not know tells it once more. */
 const toldTo = stateOf<Edge, Map<string, Told>>(() => new Map());
 
 interface Told {
@@ -31,12 +31,12 @@ export async function tellEdge(machine: Machine, deployed: Deployed, state: Envi
   await say(machine.edge, await environmentOf(machine, deployed, state), 0);
 }
 
-/** Of what goes on running: from that time on, in milliseconds since 1970, the edge lets requests through whatever has become of us. */
+/** Has requests to what goes on running wait. From the given time on, in milliseconds since 1970, the edge lets them through whatever has become of us. */
 export async function holdAtEdge(machine: Machine, deployed: Deployed, holds_until: number): Promise<void> {
   await say(machine.edge, { ...(await environmentOf(machine, deployed, 'holding')), holds_until }, 0);
 }
 
-/** Says it only where the edge has something else, or may have. `listed` is what `Edge.list` answered. */
+/** Tells the edge only where it has something else, or may have. `listed` is what `Edge.list` answered. */
 export async function keepEdgeTold(
   machine: Machine,
   deployed: Deployed,
@@ -51,7 +51,7 @@ export async function keepEdgeTold(
   return true;
 }
 
-/** Whether that is what the edge was told last, by us, and still has. */
+/** Whether the edge still has what this process told it last. */
 export function isTold(
   { edge }: Pick<Machine, 'edge'>,
   cluster: string,
@@ -79,7 +79,7 @@ async function environmentOf(machine: Machine, deployed: Deployed, state: Enviro
   return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls, hosts: deployed.hosts });
 }
 
-/** Those that are ready, or were: one that is just being started again will be there in a moment. */
+/** The instances that are ready, or were: one that is just being restarted will be there in a moment. */
 async function instancesAt({ runtime }: Machine, { stack, generations }: Deployed): Promise<Record<string, Instance[]>> {
   const found = await Promise.all(
     runnablesOf(stack)
@@ -87,7 +87,7 @@ async function instancesAt({ runtime }: Machine, { stack, generations }: Deploye
       .map(async (runnable) => {
         const states = await Promise.all(instancesOf(stack, generations, runnable, {}).map(({ name }) => runtime.state(name)));
         const ready = states.flatMap((state) => {
-          const address = placeOf(state);
+          const address = addressOf(state);
           return address && ['running', 'paused', 'restarting'].includes(state.status) ? { id: state.name, address } : [];
         });
         return [runnable.name, ready] as const;
@@ -96,13 +96,13 @@ async function instancesAt({ runtime }: Machine, { stack, generations }: Deploye
   return Object.fromEntries(found);
 }
 
-/** On its socket, where it has one. */
-function placeOf({ address, socket }: ContainerState): Instance['address'] | undefined {
+/** The address of an instance: its socket, where it has one. */
+function addressOf({ address, socket }: ContainerState): Instance['address'] | undefined {
   if (socket !== undefined) return { socket };
   return address === undefined ? undefined : { host: address, port: appPort };
 }
 
-/** The slug, and over it what is mounted there and stays. */
+/** The files of an app: the slug, and over it the volumes that are mounted there. */
 async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Record<string, FilesAt[]>> {
   const pathOf = async (name: string) => (await volumes.volume(name))?.path;
   const found = await Promise.all(

@@ -13,14 +13,14 @@ type WithLogs = Pick<Machine, 'logs'>;
 
 export const stackLogs = ({ logs }: WithLogs, stack: Stack): string => logsOf(logs, clusterOf(stack));
 
-/** Also of apps that have only files to serve: they have visitors. */
+/** Makes the logs of all apps, also of those that only have files to serve: they have visitors, too. */
 export const ensureAppLogs = (machine: WithLogs, stack: Stack): Promise<void> =>
   ensureLogs(stackLogs(machine, stack), [
     ...Object.keys(stack.model.applications),
     ...Object.values(workersIn(stack.model)).map(({ name }) => name),
   ]);
 
-/** A line of the platform's own says when. */
+/** Adds a line of the platform's own, with the time. */
 export const tellInLog = (machine: WithLogs, stack: Stack, app: string, name: LogName, sentence: string): Promise<void> =>
   addToLog(machine, stack, app, name, `[${new Date().toISOString()}] ${sentence}\n`);
 

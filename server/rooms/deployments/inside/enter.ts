@@ -24,7 +24,7 @@ export const fileTransferCommand = () => enter(fileTransfer);
 
 /** Where a relationship's service can be connected to. */
 export interface Endpoint {
-  /** Under which the app knows it: its names, and the addresses that it is told. */
+  /** The names and addresses by which the app knows it. */
   hosts: string[];
   port: number;
   address: string;

@@ -4,7 +4,7 @@ import type { ServiceCommand } from '../../../catalogue/service.ts';
 import type { Execution, Runtime } from '../../../drivers/runtime/runtime.ts';
 
 const keptCharactersMax = 4000;
-/** After being asked to end. */
+/** How long a command may take to end once it is asked to. */
 const endSecondsMax = 10;
 
 interface Bounds {

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { logFile } from '../../../drivers/logs/log-folders.ts';
 import { endOldExecutions } from '../../../drivers/runtime/runc/exec.ts';
-import { openPlaces } from '../../../drivers/runtime/runc/places.ts';
+import { openRuntimeFolders } from '../../../drivers/runtime/runc/runtime-folders.ts';
 import { startActivity } from '../../../kernel/activity.ts';
 import { startRunner } from '../../../kernel/runner.ts';
 import { activityRow, eachStepTwice, failAtEachStep, workThrough } from '../../../testing/activities.ts';
@@ -139,7 +139,7 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
       await letGoOn();
       // As a platform does that starts: what another left in containers is ended.
       const [instance] = await project.instances();
-      endOldExecutions(openPlaces(join(all.folder, 'runtime'), { runFolder: join(all.folder, 'run') }), instance?.id ?? '');
+      endOldExecutions(openRuntimeFolders(join(all.folder, 'runtime'), { runFolder: join(all.folder, 'run') }), instance?.id ?? '');
       const after = await ended({ id });
       expect(after).toMatchObject({ result: 'success', lines: [...counted.map((line) => `    ${line}`), 'It ended with 7'] });
       expect(inAppLog()).toEqual([expect.stringMatching(/^\[.*\] Launching it \(activity /), ...counted]);

@@ -18,12 +18,12 @@ import { userCommand } from '../stack/containers.ts';
 import { runInside } from './inside.ts';
 
 export interface LastingCommand {
-  /** It is found by this again; letters and digits. */
+  /** By this the command is found again; letters and digits. */
   id: string;
   container: string;
   /** With the app's variables, those of `.environment` included. */
   argv: readonly [string, ...string[]];
-  /** Beside the container's own. */
+  /** Variables beside the container's own. */
   env?: Readonly<Record<string, string>>;
 }
 
@@ -48,7 +48,7 @@ const action = ({ id }: Pick<LastingCommand, 'id'>, name: string, ...args: strin
   ...args,
 ];
 
-/** Makes the place where it will be found. To be done, and known to be done, before the rest; not again once that may have begun. */
+/** Makes the folder where the command will be found. This is done, and known to be done, before the command begins, and never again after that. */
 export async function prepareLasting(runtime: Runtime, command: Found): Promise<void> {
   const { code, said } = await act(runtime, command, 'prepare', script);
   if (code !== 0) throw new Problem('unavailable', `The command could not be begun: ${said}`);
@@ -85,14 +85,14 @@ export async function followLasting(
   }
 }
 
-/** Whether it was begun is told by following it. */
+/** Starts the command; following it tells whether it has begun. */
 async function start(runtime: Runtime, command: LastingCommand) {
   await act(runtime, command, 'start', ...command.argv).catch(async (error: unknown) => {
     if (await isThere(runtime, command)) throw error;
   });
 }
 
-/** A frozen one goes on, and its processes with it. */
+/** Whether the container is there. A frozen one counts, as it goes on with its processes. */
 const isThere = async ({ state }: Runtime, { container }: Found) => ['running', 'paused'].includes((await state(container)).status);
 
 async function followFrom(runtime: Runtime, command: LastingCommand, position: number, said: PassThrough, leave: AbortSignal) {
@@ -127,7 +127,7 @@ async function lastLine({ stderr }: Execution): Promise<string> {
   return text.trim().split('\n').at(-1) ?? '';
 }
 
-/** False where it cannot be asked. */
+/** False where the container cannot be asked. */
 export async function hasEnded(runtime: Runtime, command: Found): Promise<boolean> {
   const told = await act(runtime, command, 'ended').catch(() => undefined);
   return told?.code === 0;
@@ -136,7 +136,7 @@ export async function hasEnded(runtime: Runtime, command: Found): Promise<boolea
 export interface Stopping {
   /** A script of people's that asks it to end; null: SIGTERM does. */
   script: string | null;
-  /** After which it is killed. */
+  /** How long the command may take to end before it is killed. */
   secondsMax: number;
 }
 
@@ -144,7 +144,7 @@ export interface Stopping {
 export async function stopLasting(runtime: Runtime, command: Found, { script, secondsMax }: Stopping, ended: AbortSignal): Promise<void> {
   const asking = script === null ? terminate(runtime, command) : askToEnd(runtime, command, { script, secondsMax }, ended);
   await sleep(secondsMax * 1000, undefined, { signal: ended }).catch(() => {});
-  // Also inside a container that has no memory left for it at the moment.
+  // The kill is tried again, as the container may have no memory left for it at the moment.
   for (let kills = 0; !ended.aborted && kills < killsMax; kills++) {
     await act(runtime, command, 'stop', 'KILL').catch(() => {});
     await sleep(attemptMilliseconds, undefined, { signal: ended }).catch(() => {});
@@ -154,7 +154,7 @@ export async function stopLasting(runtime: Runtime, command: Found, { script, se
 
 const terminate = async (runtime: Runtime, command: Found) => void (await act(runtime, command, 'stop', 'TERM').catch(() => {}));
 
-/** One that cannot ask leaves it to the signal. */
+/** Where the script cannot be run, the signal has to do. */
 async function askToEnd(
   runtime: Runtime,
   command: Found,

@@ -31,18 +31,18 @@ import {
   type Stopping,
 } from './lasting-command.ts';
 import { labelOf } from '../stack/names.ts';
-import { placesOf } from '../stack/stack-places.ts';
+import { locationsOf } from '../stack/stack-locations.ts';
 import type { Deployed } from '../queries.ts';
 import { serviceAddresses } from '../deploy/services.ts';
 import { sensitiveValues } from '../stack/runtime-variables.ts';
 
 export interface LastingRun extends Pick<LastingCommand, 'argv' | 'env'> {
   deployed: Deployed;
-  /** Or a worker, as `<app>--<worker>`. */
+  /** An app, or a worker as `<app>--<worker>`. */
   app: string;
-  /** What it is called among the activity's commands. */
+  /** The name of the run among the activity's commands. */
   type: string;
-  /** Seconds from its beginning. */
+  /** How long it may take, from its beginning. */
   secondsMax: number;
   stop: Stopping;
   /** Which of the app's logs gets its lines, too, under this heading. One run at a time. */
@@ -69,7 +69,7 @@ export async function runLasting(work: LastingWork, platform: Platform, run: Las
       'The command ended with its container, or for want of memory; how far it came is not known. It is not run again.',
     );
   });
-  // Already told where a runner was killed after this.
+  // This was told already where a runner was killed afterwards.
   if (JSON.stringify(work.activity.commands) === '[]') work.command({ app: run.app, type: run.type, exit_code: code });
   await work.step('clean up after the command', forget);
   if (isLate) throw new CommandFailed(`The command took longer than ${run.secondsMax} s and was stopped.`);
@@ -84,7 +84,7 @@ const appOf = ({ deployed: { stack }, app }: Pick<LastingRun, 'deployed' | 'app'
 
 const hasInstances = ({ deployed: { stack }, app }: LastingRun) => runnablesOf(stack).some(({ name }) => name === app);
 
-/** Not one that deployments make: what keeps stacks running leaves it alone. */
+/** A container that no deployment makes, so that whatever keeps stacks running leaves it alone. */
 const waitingContainer = ({ deployed: { stack }, app }: LastingRun, id: string) => `${stack.id}-command-${labelOf(app)}-${id}`;
 
 const containerOf = (run: LastingRun, id: string) =>
@@ -96,7 +96,7 @@ async function prepare(machine: Machine, run: LastingRun, id: string): Promise<{
   const container = containerOf(run, id);
   if (!hasInstances(run)) {
     const wanted = { ...onceContainerOf(stack, appOf(run), await serviceAddresses(machine, stack)), name: container };
-    await runtime.ensure(located(wanted, await placesOf(machine, stack)));
+    await runtime.ensure(located(wanted, await locationsOf(machine, stack)));
   } else if (!(await isRunningSoon(machine, container))) {
     throw new Problem('unavailable', `No instance of '${run.app}' runs in which the command could be run.`);
   }
@@ -108,7 +108,7 @@ const passing: ReadonlySet<ContainerStatus> = new Set(['starting', 'restarting',
 const looksMax = 20;
 const lookMilliseconds = 500;
 
-/** It may be frozen for a moment, for a copy of its data, or just be starting again. */
+/** The container may be frozen for a moment, for a copy of its data, or may just be restarting. */
 async function isRunningSoon({ runtime }: Machine, container: string): Promise<boolean> {
   for (let looks = 1; ; looks++) {
     const { status } = await runtime.state(container);
@@ -139,7 +139,7 @@ async function toItsEnd({ activity, signal, log }: LastingWork, { db }: Platform
     if (signal.reason instanceof Interrupted && signal.reason.why !== 'cancelled') leaving.abort(signal.reason);
     else void stop();
   };
-  /** It may have ended in time, while nobody was there to hear of it. */
+  /** The command may have ended in time while no runner was there to notice. */
   const stopLate = async () => {
     if (await hasEnded(machine.runtime, command)) return;
     if (ended.signal.aborted) return;
@@ -170,7 +170,7 @@ interface Hearing {
   log(line: string): void;
 }
 
-/** All is said again from the beginning; what was kept of it before is passed over. */
+/** The output is read again from the beginning; lines that were kept before are skipped. */
 async function hearer({ db, machine, run, id, log }: Hearing, leave: AbortSignal): Promise<(said: Readable) => Promise<void>> {
   const { stack } = run.deployed;
   const logged = await linesLogged(db, id);

@@ -6,7 +6,7 @@ import type { Machine } from '../../../machine.ts';
 import { checkLengths, servicesOf, surroundingsOf, withinBounds } from '../stack/containers.ts';
 import { located } from '../stack/located.ts';
 import { taskContainer } from '../stack/names.ts';
-import { placesOf } from '../stack/stack-places.ts';
+import { locationsOf } from '../stack/stack-locations.ts';
 import { sizeOfTask, type TaskRun } from '../sizes/running-tasks.ts';
 import { serviceAddresses } from '../deploy/services.ts';
 import { taskLimits } from '../sizes/sizes.ts';
@@ -14,7 +14,7 @@ import type { Stack } from '../stack/stack.ts';
 
 export interface TaskCommand {
   argv: readonly [string, ...string[]];
-  /** Of the project: for a task that says nothing of it. */
+  /** The time zone of the project, for a task that names none. */
   timezone: string;
 }
 
@@ -37,13 +37,13 @@ export async function containerForTask(machine: Machine, run: TaskRun, command: 
     restart: 'never' as const,
     stop: { signal: 'SIGTERM' as const, secondsMax: taskStopSeconds },
   };
-  return located(wanted, await placesOf(machine, stack));
+  return located(wanted, await locationsOf(machine, stack));
 }
 
 const runningSecondsMax = 120;
 const lookAgainMilliseconds = 200;
 
-/** After a start of the machine they may still be on their way. */
+/** After a boot of the machine, services may still be starting. */
 async function servicesRunning(
   { runtime }: Machine,
   stack: Stack,

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { startExecution } from '../../../drivers/runtime/runc/exec.ts';
-import { openPlaces } from '../../../drivers/runtime/runc/places.ts';
+import { openRuntimeFolders } from '../../../drivers/runtime/runc/runtime-folders.ts';
 import { stateOf } from '../../../drivers/runtime/runc/state.ts';
 import type { Runtime } from '../../../drivers/runtime/runtime.ts';
 import { activity } from '../../../kernel/activity.ts';
@@ -37,10 +37,10 @@ export const lastingActivity = (deployed: () => Deployed) =>
 
 /** What another process has open; this one only looks into containers. */
 function runtimeInside(folder: string): Runtime {
-  const places = openPlaces(join(folder, 'runtime'), { runFolder: join(folder, 'run') });
+  const folders = openRuntimeFolders(join(folder, 'runtime'), { runFolder: join(folder, 'run') });
   const inside: Pick<Runtime, 'exec' | 'state'> = {
-    exec: async (name, command) => startExecution(places, name, command),
-    state: async (name) => stateOf(places, name),
+    exec: async (name, command) => startExecution(folders, name, command),
+    state: async (name) => stateOf(folders, name),
   };
   return inside as Runtime;
 }

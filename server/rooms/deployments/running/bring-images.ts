@@ -7,10 +7,10 @@ import type { Reconciler } from '../../../kernel/reconciler.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
 import type { Platform } from '../../../platform.ts';
 
-/** Under way. It takes minutes, in which other reconcilers have their turn. */
+/** The bringing that is under way. It takes minutes, in which other reconcilers run. */
 const bringingIn = stateOf<Platform, { bringing?: Promise<void> | undefined }>(() => ({}));
 
-/** The machine is not opened for it: nothing runs on it yet, and perhaps nothing will. */
+/** Works without opening the machine: nothing runs on it yet, and perhaps nothing ever will. */
 export const bringImages: Reconciler = {
   name: 'bring images',
   everySeconds: 600,

@@ -8,7 +8,7 @@ import { shortId } from '../../../kernel/id.ts';
 import { activitiesOf } from '../../../kernel/room.ts';
 import { startRunner, type Runner } from '../../../kernel/runner.ts';
 import { sendIdleToSleep } from './sleep.ts';
-import { wakeWhenVisited } from './waker.ts';
+import { wakeWhenVisited } from './wake-when-visited.ts';
 import { serveSsh } from '../../ssh/public.ts';
 import { openSshClient, type SshClient } from '../../../testing/ssh-client.ts';
 import { rooms } from '../../../rooms.ts';

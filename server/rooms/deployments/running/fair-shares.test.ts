@@ -8,7 +8,7 @@ import { startRunner, type Runner } from '../../../kernel/runner.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import { commitOf, packedObject, packOf, treeOf, type PackedObject } from '../../../drivers/git/test-packs.ts';
 import type { Machine } from '../../../machine.ts';
-import { prepareImages } from '../stack/stack-places.ts';
+import { prepareImages } from '../stack/stack-locations.ts';
 import type { Stack } from '../public.ts';
 import { rooms } from '../../../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';

@@ -6,7 +6,7 @@ import type { Db } from '../../../kernel/sql.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
-import { typesOf } from '../stack/stack-places.ts';
+import { typesOf } from '../stack/stack-locations.ts';
 import { hasDeployments } from './kept-stacks.ts';
 import type { Stack } from '../stack/stack.ts';
 import { deploymentLife } from '../life-cycle.ts';
@@ -14,10 +14,10 @@ import { deploymentLife } from '../life-cycle.ts';
 /** What is kept of layers that nothing runs on. */
 export const imageLimits = { ageSecondsMax: 30 * 86_400, bytesMax: 20e9 };
 
-/** Under way. It takes minutes, in which other reconcilers have their turn. */
+/** The update that is under way. It takes minutes, in which other reconcilers run. */
 const updatingIn = stateOf<Platform, { updating?: Promise<void> | undefined }>(() => ({}));
 
-/** Asks at most as often as the operator says. Whoever is redeployed later gets what came of it; nobody waits for it. */
+/** Asks for newer packages at most as often as the operator says. Environments get them when they are redeployed; nobody waits for it. */
 export const updateImages: Reconciler = {
   name: 'update images',
   everySeconds: 3600,
@@ -55,7 +55,7 @@ export const collectImages: Reconciler = {
   },
 };
 
-/** What paused and sleeping environments will start from stays, too. */
+/** Keeps the layers that paused and sleeping environments will start from, too. */
 export async function collectUnused(db: Db, { images, runtime }: Pick<Machine, 'images' | 'runtime'>): Promise<string[]> {
   const { rows } = await sql<
     Pick<Stack, 'model'>

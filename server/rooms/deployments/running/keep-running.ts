@@ -8,10 +8,10 @@ import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { tellInLog } from '../inside/app-logs.ts';
 import { allInstancesOf, instancesOf, runnablesOf, servicesOf } from '../stack/containers.ts';
-import { inTurn } from './in-turn.ts';
+import { aloneOnStack } from './alone-on-stack.ts';
 import { removeContainers, removeStackContainers } from '../deploy/instances.ts';
 import { stackOfContainer } from '../stack/names.ts';
-import { thawForgotten } from '../deploy/one-moment.ts';
+import { thawForgotten } from '../deploy/freeze-volumes.ts';
 import { addressesOf, domainsOf, outboundOf } from '../stack/outbound.ts';
 import { isToRun, keptStack, type KeptStack } from './kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
@@ -30,9 +30,9 @@ export async function keepRunning(platform: Platform, machine: Machine, kept: Ke
   const { stack_id } = kept;
   if (kept.is_busy || stack_id === null) return;
   const states = found.states.filter(({ network }) => network === stack_id);
-  // The many that sleep cost nothing.
+  // An environment that sleeps needs nothing, so the many that do cost nothing.
   if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
-  await inTurn(machine, stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
+  await aloneOnStack(machine, stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
 }
 
 export const clusterAt = ({ project_id, machine_name }: KeptStack) => `${project_id}-${machine_name}`;
@@ -68,14 +68,14 @@ async function keepAsDeployed(
   if (!isSleeping && (now.is_waking || now.is_sleeping)) await markWoken(db, kept.project_id, kept.environment_id);
 }
 
-/** What was stopped half way. Visitors wait first, as always. */
+/** Finishes falling asleep where it was interrupted. As always, the edge holds visitors first. */
 async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly ContainerState[]) {
   if (states.length === 0) return;
   await tellEdge(machine, deployed, 'sleeping');
   await removeStackContainers(machine, deployed.stack.id);
 }
 
-/** Looks up again where domains are that its apps may reach, and lets them out there. */
+/** Looks up again the domains that apps may reach, and lets them reach the addresses found. */
 export async function keepReaching({ db, secrets, log }: Platform, machine: Machine, kept: KeptStack): Promise<void> {
   const { runtime } = machine;
   if (kept.is_busy || !isToRun(kept)) return;
@@ -107,7 +107,7 @@ async function keepContainers(
   const found = new Map(states.map((state) => [state.name, state]));
   const frozen = wanted.filter((name) => found.get(name)?.status === 'paused');
   if (frozen.length > 0) await thaw(platform, machine, stack.id, frozen);
-  // Only what deployments make: others may run something of their own in the environment's network.
+  // Only containers that deployments make are removed: others may run something of their own in the environment's network.
   const extra = states.map(({ name }) => name).filter((name) => !wanted.includes(name) && stackOfContainer(name) === stack.id);
   if (extra.length > 0) platform.log.warn({ containers: extra }, 'containers that no deployment wants are removed');
   await removeContainers(machine, extra);
@@ -129,10 +129,10 @@ async function thaw({ db, log }: Platform, machine: Machine, stackId: string, na
   if (thawed.length > 0) log.warn({ containers: thawed }, 'containers that were left frozen go on');
 }
 
-/** By container: how often it had been started again when it was last looked at. */
+/** How often each container had been restarted when it was last looked at. */
 const restartsSeenOn = stateOf<Machine, Map<string, number>>(() => new Map());
 
-/** Whoever reads the app's log finds out that it does not keep running, and since when. */
+/** Tells readers of the app's log that the app does not keep running, and since when. */
 async function tellOfRestarts(
   { log }: Platform,
   machine: Machine,

@@ -42,10 +42,10 @@ async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptSt
   return rows;
 }
 
-/** Organizations alternate: where many do not start, nobody else waits for all of one's. */
+/** Organizations alternate: where many environments of one do not start, others do not wait for all of them. */
 export const keptStacks = (db: Db): Promise<KeptStack[]> => keptWhere(db, sql`stack_id is not null or ${isBusy}`);
 
-/** The same as it is now; undefined: it is gone. */
+/** One environment as it is now; undefined: it is gone. */
 export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> =>
   (await keptWhere(db, sql`project_id = ${projectId} and id = ${environmentId}`))[0];
 

@@ -4,14 +4,14 @@ import type { Db, Tx } from '../../../kernel/sql.ts';
 import { isBusy, keptStack, type KeptStack } from './kept-stacks.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-/** An activity has begun to work on it; those that only wait do not touch it. */
+/** Whether an activity has begun to work on the environment; those that only wait do not touch it. */
 const isWorkedOn = sql<boolean>`exists (select from activity_lanes join activities on activities.id = activity_lanes.activity_id
   where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and started_at is not null)`;
 
-/** Longer without being seen, it is not there any more. */
+/** A session that was not seen for longer is gone. */
 const sessionSecondsMax = 60;
 
-/** Somebody is inside. */
+/** Whether somebody is inside, over SSH. */
 const hasSession = sql<boolean>`exists (select from ssh_sessions
   where ssh_sessions.project_id = environments.project_id and environment_id = environments.id
     and seen_at > clock_timestamp() - make_interval(secs => ${sessionSecondsMax}))`;
@@ -23,7 +23,7 @@ export interface AwakePreview {
   environment_id: string;
   machine_name: string;
   stack_id: string;
-  /** Without a request. */
+  /** How long without a request. */
   sleep_after_seconds: number;
 }
 
@@ -39,7 +39,7 @@ export async function previewsThatMaySleep(db: Db, standardSeconds: number): Pro
   return rows;
 }
 
-/** False: it is not what it was any more, or somebody has come for it. */
+/** False: the environment has changed since, or somebody has come for it. */
 export async function markAsleep(db: Db, { project_id, environment_id, stack_id }: AwakePreview): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = clock_timestamp(), start_failure = null
@@ -50,7 +50,7 @@ export async function markAsleep(db: Db, { project_id, environment_id, stack_id 
   return rows.length > 0;
 }
 
-/** It was asleep when it was lost, and nothing was started when it was brought back. */
+/** Marks an environment that was asleep when it was lost: nothing was started when it was brought back. */
 export const markRestoredAsleep = (tx: Tx, projectId: string, environmentId: string) =>
   sql`update environments set sleeping_since = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production'`.execute(
@@ -62,7 +62,7 @@ export const markWaking = (db: Db | Tx, projectId: string, environmentId: string
   sql`update environments set sleeping_since = null, is_waking = true
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null`.execute(db);
 
-/** False: it does not sleep, or an activity works on it, which wakes it where it must be awake. */
+/** False: the environment does not sleep, or an activity works on it, and wakes it if need be. */
 export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = null, is_waking = true
@@ -71,12 +71,12 @@ export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, e
   return rows.length > 0;
 }
 
-/** It is awake, or could not be woken. */
+/** Marks the end of waking: the environment is awake, or could not be woken. */
 export const markWoken = (db: Db, projectId: string, environmentId: string) =>
   sql`update environments set is_waking = false, woken_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and is_waking`.execute(db);
 
-/** By its name at the edge. */
+/** Finds an environment by its name at the edge. */
 export async function keptStackAt(db: Db, cluster: string): Promise<KeptStack | undefined> {
   const [projectId = '', machineName = ''] = cluster.split(/-(.*)/s);
   const row = await db
@@ -98,7 +98,7 @@ export async function startFailureOf(db: Db, projectId: string, environmentId: s
   return row?.start_failure ?? null;
 }
 
-/** Null: it could be started after all. */
+/** Notes why the environment could not be started; null: it could, after all. */
 export const noteStartFailure = (db: Db, projectId: string, environmentId: string, words: string | null) =>
   sql`update environments set start_failure = ${words}
     where project_id = ${projectId} and id = ${environmentId} and start_failure is distinct from ${words}`.execute(db);

@@ -15,7 +15,7 @@ import { collectUnused } from './image-upkeep.ts';
 import { currentlyDeployed, insertDeployment, makeCurrent, newDeployment } from '../queries.ts';
 import { keepStacksRunning } from './reconcilers.ts';
 import { sendIdleToSleep } from './sleep.ts';
-import { wakeWhenVisited } from './waker.ts';
+import { wakeWhenVisited } from './wake-when-visited.ts';
 import { definitions, openTestDeployments, type Content, type TestDeployments } from '../../../testing/deployed-project.ts';
 import { wakeEnvironment } from './wake.ts';
 

@@ -1,13 +1,13 @@
 /**
  * Previews that nobody visits sleep, where somebody wants that: no process is left of them, and their data stays. The edge keeps their visitors waiting
- * and has them woken (waker.ts). That they are asleep is written down first; what is left undone by a kill is finished by what keeps stacks running.
+ * and has them woken (wake-when-visited.ts). That they are asleep is written down first; what is left undone by a kill is finished by what keeps stacks running.
  */
 import type { LastVisits } from '../../../drivers/edge/edge.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { allInstancesOf } from '../stack/containers.ts';
-import { inTurn } from './in-turn.ts';
+import { aloneOnStack } from './alone-on-stack.ts';
 import { removeStackContainers } from '../deploy/instances.ts';
 import { currentlyDeployed } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
@@ -36,11 +36,11 @@ export const sendIdleToSleep: Reconciler = {
 const isIdle = ({ project_id, machine_name, sleep_after_seconds }: AwakePreview, { known_seconds, seconds_ago }: LastVisits) =>
   (seconds_ago[`${project_id}-${machine_name}`] ?? known_seconds) >= sleep_after_seconds;
 
-/** Somebody may have come in the last moment. Whoever needs longer than this does not leave it idle. */
+/** How long to wait for requests that came at the last moment; where one takes longer, the environment is opened again. */
 const lastVisitSecondsMax = 1;
 
 export const fallAsleep = (platform: Platform, machine: Machine, preview: AwakePreview): Promise<void> =>
-  inTurn(machine, preview.stack_id, async () => {
+  aloneOnStack(machine, preview.stack_id, async () => {
     const { db, secrets, log } = platform;
     const { project_id, environment_id } = preview;
     if (!(await markAsleep(db, preview))) return;

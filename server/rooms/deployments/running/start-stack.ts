@@ -8,7 +8,7 @@ import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { tellInLog } from '../inside/app-logs.ts';
 import { startInstances } from '../deploy/instances.ts';
-import { placesOf } from '../stack/stack-places.ts';
+import { locationsOf } from '../stack/stack-locations.ts';
 import type { Deployed } from '../queries.ts';
 import { startServices } from '../deploy/services.ts';
 import { noteStartFailure } from './sleep-queries.ts';
@@ -16,12 +16,12 @@ import { noteStartFailure } from './sleep-queries.ts';
 const none: ReadonlySet<string> = new Set();
 
 export async function startStack(machine: Machine, deployed: Deployed, signal?: AbortSignal): Promise<void> {
-  const places = await placesOf(machine, deployed.stack);
-  await startServices(machine, places, deployed.stack, { changed: none, told: none, haveRun: true }, signal);
-  await startInstances(machine, places, deployed, { fresh: none, resized: none }, signal);
+  const locations = await locationsOf(machine, deployed.stack);
+  await startServices(machine, locations, deployed.stack, { changed: none, told: none, haveRun: true }, signal);
+  await startInstances(machine, locations, deployed, { fresh: none, resized: none }, signal);
 }
 
-/** Of stacks that could not be started: how often in a row, and when to try again. Only so as not to try all the time. */
+/** Stacks that could not be started: how often in a row, and when to try again, so that they are not tried all the time. */
 const failuresOn = stateOf<Machine, Map<string, { count: number; until: number }>>(() => new Map());
 const backoffSeconds = (count: number) => Math.min(10 * 2 ** count, 600);
 

@@ -8,7 +8,7 @@ import { removeEnvironmentLogs } from '../inside/app-logs.ts';
 import { releaseHosts } from '../deploy/claim-hosts.ts';
 import { allInstancesOf } from '../stack/containers.ts';
 import { deployStack } from '../deploy/deploy.ts';
-import { whenLeftAlone } from './in-turn.ts';
+import { whenLeftAlone } from './alone-on-stack.ts';
 import { removeStackContainers } from '../deploy/instances.ts';
 import { changeState, currentlyDeployed, environmentsWithStacks, forgetStack, subjectOf, type Deployed } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
@@ -77,13 +77,13 @@ export async function resumeStack(work: Work<unknown>, platform: Platform, envir
 export const removeStack = (work: Work<unknown>, platform: Platform, environment: string): Promise<void> =>
   removeStacks(work, platform, async () => [environment]);
 
-/** The same for all environments of the project. */
+/** Leaves nothing of what runs for all environments of the project, and destroys their data. */
 export const removeAllStacks = (work: Work<unknown>, platform: Platform): Promise<void> =>
   removeStacks(work, platform, (tx) => environmentsWithStacks(tx, work.activity.project_id));
 
 async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx: Tx) => Promise<string[]>) {
   const { project_id } = work.activity;
-  // From here on they belong to nobody: what a failure leaves is collected like everything else that belongs to nobody.
+  // From here on the stacks belong to nobody: what a failure leaves of them is collected.
   const forgotten = await work.record('forget stacks', async (tx) => {
     const all: Forgotten[] = [];
     for (const environment of await which(tx)) {

@@ -15,7 +15,7 @@ import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { amountsThere, holdCapacity, refuseToRunAgain } from '../sizes/capacity.ts';
-import { inTurn, whenLeftAlone } from './in-turn.ts';
+import { aloneOnStack, whenLeftAlone } from './alone-on-stack.ts';
 import { clusterAt } from './keep-running.ts';
 import { keptStack, type KeptStack } from './kept-stacks.ts';
 import { currentlyDeployed, subjectOf } from '../queries.ts';
@@ -30,7 +30,7 @@ const lookAgainMilliseconds = 100;
 const looksPerNotice = 10;
 const wakeSecondsMax = 120;
 const slowSeconds = 15;
-/** Of what an activity is about to replace. */
+/** How long an activity waits for an environment to wake that it is about to replace anyway. */
 const wakeForWorkSecondsMax = 30;
 
 /**
@@ -41,12 +41,12 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
   const deadline = performance.now() + wakeSecondsMax * 1000;
   let looks = 0;
   for (let kept = await keptStack(db, projectId, environmentId); kept && (kept.is_sleeping || kept.is_waking); looks++) {
-    // It stays asleep where there is no room. What was written down of an attempt before is not about this one.
+    // Where there is no room the environment stays asleep. An earlier failure is forgotten, as it says nothing about this attempt.
     if (looks === 0) await noteStartFailure(db, projectId, environmentId, null);
     else if (kept.is_sleeping && kept.has_failed) break;
     if (performance.now() > deadline)
       throw new Problem('unavailable', `The environment ${environmentId} takes long to wake; try again in a minute.`);
-    // Whoever has the machine may not listen yet.
+    // The process that has the machine may not listen yet, so it is told again.
     if (kept.is_sleeping && looks % looksPerNotice === 0) await notify(db, 'wake', clusterAt(kept));
     await sleep(lookAgainMilliseconds);
     kept = await keptStack(db, projectId, environmentId);
@@ -55,16 +55,16 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
   if (failure !== null) throw new Problem('unavailable', `The environment ${environmentId} could not be woken: ${failure}`);
 }
 
-/** Once it is asked for, at the edge or by another process. */
+/** Wakes an environment that was asked for, at the edge or by another process. */
 export const wakeAt = (platform: Platform, cluster: string, signal: AbortSignal): Promise<void> =>
   wakeFound(platform, () => keptStackAt(platform.db, cluster), signal);
 
-/** While an activity works on it, it is looked at again and again: that wakes it, or leaves it asleep. */
+/** While an activity works on the environment, it is looked at again and again: the activity wakes it, or leaves it asleep. */
 async function wakeFound(platform: Platform, find: () => Promise<KeptStack | undefined>, signal: AbortSignal) {
   const wakes = wakesOn(await platform.machine());
   for (let kept = await find(); kept?.is_sleeping; kept = await find()) {
     const sleeping = kept;
-    // One that takes long does not keep the others waiting for their turn.
+    // An environment that takes long to wake does not keep the others waiting.
     const begun = await wakes.within({ parties: sleeping.parties, part: sleeping.project_id, signal }, async () => {
       const waking = wakeNow(platform, sleeping, signal);
       await Promise.race([waking, sleep(slowSeconds * 1000)]).catch(() => {});
@@ -75,10 +75,10 @@ async function wakeFound(platform: Platform, find: () => Promise<KeptStack | und
   }
 }
 
-/** False: an activity works on it. */
+/** False: an activity works on the environment. */
 async function wakeNow(platform: Platform, { project_id, environment_id, stack_id }: KeptStack, signal: AbortSignal): Promise<boolean> {
   const machine = await platform.machine();
-  return inTurn(machine, stack_id ?? '', async (stop) => {
+  return aloneOnStack(machine, stack_id ?? '', async (stop) => {
     const mark = (tx: Tx) => markWakingUnlessWorkedOn(tx, project_id, environment_id);
     const refusal = await markWithRoom(platform, machine, project_id, environment_id, mark);
     if (refusal instanceof Problem) return turnAway(platform, machine, project_id, environment_id, refusal).then(() => true);
@@ -88,7 +88,7 @@ async function wakeNow(platform: Platform, { project_id, environment_id, stack_i
   });
 }
 
-/** What `mark` answers; nothing is marked, and a Problem says why, where it would get more than there is. */
+/** Answers what `mark` answers. Where the environment would get more than there is, nothing is marked, and a Problem says why. */
 async function markWithRoom<T>(
   platform: Platform,
   machine: Machine,
@@ -110,7 +110,7 @@ async function markWithRoom<T>(
   });
 }
 
-/** What keeps stacks running tells the edge a moment later that it sleeps: whoever comes then has it tried again. */
+/** Has the edge tell visitors that there is no room. A moment later the edge is told that the environment sleeps, so the next visitor has it tried again. */
 async function turnAway(platform: Platform, machine: Machine, projectId: string, environmentId: string, refusal: Problem) {
   const deployed = await currentlyDeployed(platform.db, platform.secrets, projectId, environmentId);
   if (!deployed) return;
@@ -150,7 +150,7 @@ async function wakeOne({ activity, log, signal }: Work<unknown>, platform: Platf
   }
 }
 
-/** The edge opens it also where it did not start: it has a page for that, and nobody waits in vain. */
+/** The edge opens the environment even where it did not start: it has a page for that, and nobody waits in vain. */
 async function bringUp(platform: Platform, machine: Machine, projectId: string, environmentId: string, signal: AbortSignal) {
   const deployed = await currentlyDeployed(platform.db, platform.secrets, projectId, environmentId);
   if (!deployed) return;

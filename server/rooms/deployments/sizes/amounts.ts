@@ -12,7 +12,7 @@ export const names: Record<Kind, string> = { cpu: 'processors', memory: 'memory'
 export const inWords = (kind: Kind, amount: number) => (kind === 'cpu' ? `${rounded(amount)} CPU` : `${Math.ceil(amount)} MB`);
 const rounded = (amount: number) => Math.round(amount * 100) / 100;
 
-/** What tasks have that run now. */
+/** What the tasks that run now have. */
 const ofTasks = (kind: 'cpu' | 'memory') => sql`coalesce((
   select sum(${sql.ref(`running_tasks.${kind}`)}) from running_tasks
   where (running_tasks.project_id, running_tasks.environment_id) = (each_deployment.project_id, each_deployment.environment_id)), 0)`;

@@ -24,7 +24,7 @@ import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
 const megabyte = 2 ** 20;
-/** Of each app and worker, and what the edge keeps of visits that led to none of them. */
+/** Logs of each app and worker, and of visits that led to none of them. */
 const logsMegabytes = Math.ceil(appLogsBytesMax / megabyte);
 const logFoldersOfEdge = 1;
 
@@ -65,7 +65,7 @@ export async function amountsOfOthers(db: Db | Tx, projectId: string, environmen
   return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
 }
 
-/** Of the environment itself: what its deployment is given, and what of that it has now. One that is paused or asleep has its disks. */
+/** What the environment's own deployment is given, and what of that it has now. One that is paused or asleep has its disks only. */
 async function amountsOfOwn(db: Db | Tx, { project_id, environment_id }: Address): Promise<{ given: Amounts; has: Amounts }> {
   const { rows } = await sql<Amounts & { runs: boolean }>`
     select cpu, memory, disk, ${environmentLife.sqlPossible('environments.status', 'serve')} and sleeping_since is null as runs
@@ -76,7 +76,7 @@ async function amountsOfOwn(db: Db | Tx, { project_id, environment_id }: Address
   return { given, has: runs ? given : { cpu: 0, memory: 0, disk: given.disk } };
 }
 
-/** While the transaction lasts nobody else is promised anything. */
+/** Until the transaction ends, nobody else is promised anything of the machine. */
 export const holdCapacity = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('capacity', 0))`.execute(tx);
 
 type Address = Pick<Subject, 'project_id' | 'environment_id'>;
@@ -93,12 +93,12 @@ export async function refuseOverCapacity(
   try {
     await refuseMoreThanThereIs(db, config, subject, amountsOf(model, sizes), await amountsThere(await machine()));
   } catch (error) {
-    // In the words that clients look for in the log of a push.
+    // Clients look for these words in the log of a push.
     throw error instanceof Problem ? new Problem(error.kind, `Invalid deployment: ${error.message}`) : error;
   }
 }
 
-/** The same where `there` is not known: what the quotas allow is. */
+/** Like `refuseOverCapacity`, where what the machine has may not be known; what the quotas allow always is. */
 export async function refuseMoreThanThereIs(
   db: Db | Tx,
   { overcommit }: Overcommit,
@@ -113,14 +113,14 @@ export async function refuseMoreThanThereIs(
   refuseWhatDoesNotFit({ wanted, before: has, others, there, overcommit });
 }
 
-/** For one that rests, and is to run as it was deployed. */
+/** For an environment that rests, and is to run again as it was deployed. */
 export async function refuseToRunAgain(db: Db | Tx, config: Overcommit, subject: Subject, there: Amounts | undefined): Promise<void> {
   await refuseMoreThanThereIs(db, config, subject, (await amountsOfOwn(db, subject)).given, there);
 }
 
 export interface Balance {
   wanted: Amounts;
-  /** Of the environment itself until now: what does not grow is never refused. */
+  /** What the environment itself had until now: what does not grow is never refused. */
   before: Amounts;
   others: Amounts;
   there: Amounts;

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import type { Size, SizeGroup, Stack } from '../stack/stack.ts';
 
-/** By group and name: what was chosen, and nothing else. */
+/** The chosen sizes, by group and name. */
 export type ChosenSizes = Partial<Record<SizeGroup, Record<string, Partial<Size>>>>;
 
 export const sizeGroups = ['services', 'webapps', 'workers', 'tasks'] as const satisfies readonly SizeGroup[];
@@ -23,7 +23,7 @@ export async function chosenSizes(db: Db | Tx, projectId: string, environmentId:
   return { sizes: rows[0]?.chosen_sizes ?? {}, byHand: rows[0]?.sizes_by_hand ?? false };
 }
 
-/** Beside what was chosen before. */
+/** Adds to the sizes that were chosen before. */
 export async function chooseSizes(tx: Tx, projectId: string, environmentId: string, change: ChosenSizes): Promise<void> {
   await keep(tx, projectId, environmentId, together(await heldSizes(tx, projectId, environmentId), change));
 }
@@ -38,7 +38,7 @@ async function heldSizes(tx: Tx, projectId: string, environmentId: string): Prom
 export const together = (before: ChosenSizes, change: ChosenSizes): ChosenSizes =>
   eachSize((group, name) => ({ ...before[group]?.[name], ...change[group]?.[name] }), before, change);
 
-/** What the deployment has is no longer only chosen. What was chosen since it began stays so. */
+/** Forgets chosen sizes that the deployment now has. Those chosen since it began stay. */
 export async function settleSizes(tx: Tx, { project, environment, sizes }: Stack): Promise<void> {
   await keep(tx, project.id, environment.id, remaining(await heldSizes(tx, project.id, environment.id), sizes));
   await noteSizesByHand(tx, project.id, environment.id, false);

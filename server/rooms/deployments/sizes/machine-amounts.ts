@@ -40,7 +40,7 @@ export async function notedAmounts(db: Db | Tx): Promise<Amounts | undefined> {
 /** What is free changes all the time: older than that, it says nothing. */
 const freshMinutes = 2;
 
-/** Of the pool. Undefined: nobody has looked lately. */
+/** The free bytes of the pool. Undefined: nobody has looked lately. */
 export async function notedFreeBytes(db: Db | Tx): Promise<number | undefined> {
   const { rows } = await sql<{ bytes: number }>`
     select disk_free * ${megabyte} as bytes from machine_amounts
@@ -48,7 +48,7 @@ export async function notedFreeBytes(db: Db | Tx): Promise<number | undefined> {
   return rows[0]?.bytes;
 }
 
-/** By database: once is enough, for what an older version wrote. */
+/** Whether deployments were counted anew in this database, for what an older version wrote; once for each process is enough. */
 const counts = stateOf<Db, { isDone: boolean }>(() => ({ isDone: false }));
 
 async function countAgain(db: Db) {

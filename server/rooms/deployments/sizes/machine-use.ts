@@ -30,7 +30,7 @@ export type VolumeKind = 'data' | 'backups' | 'slugs' | 'caches' | 'others';
 
 export interface VolumeOwner {
   kind: VolumeKind;
-  /** Nobody would miss it. */
+  /** Whether nobody would miss the volume. */
   isUnneeded: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function volumeOwners(db: Db): Promise<(name: string) => VolumeOwne
   };
 }
 
-/** The folders of logs that are somebody's. */
+/** The clusters whose folders of logs belong to an environment. */
 export const knownClusters = async (db: Db): Promise<Set<string>> => {
   const { rows } = await sql<{ cluster: string }>`select project_id || '-' || machine_name as cluster from environments`.execute(db);
   return new Set(rows.map(({ cluster }) => cluster));

@@ -7,7 +7,7 @@ import { eachOther, inWords, kinds, names, type Amounts, type Kind } from './amo
 import type { Subject } from '../queries.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-/** Null: no limit. Of projects, of builds at once and of activities that wait only organizations have one. */
+/** Null: no limit. Only organizations have limits of projects, of builds at once and of waiting activities. */
 export type Limits = Record<Kind | 'environments' | 'projects' | 'builds' | 'activities', number | null>;
 
 export interface Quota extends Limits {
@@ -68,7 +68,7 @@ const subjectsOfQuotas = sql`
   from organizations join quotas on quotas.organization_id = organizations.id or (num_nonnulls(quotas.organization_id, quotas.project_id) = 0
     and not exists (select from quotas as own where own.organization_id = organizations.id))`;
 
-/** With what environments use; one can be left out. */
+/** The quotas with what environments use; one environment can be left out. */
 async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without: { project_id: string; environment_id: string } = nobody) {
   const { rows } = await sql<Omit<Quota, 'used'> & Record<`used_${keyof Quota['used']}`, number>>`
     select case when quotas.project_id is null then 'organization' else 'project' end as of, quotas.name,
@@ -104,14 +104,14 @@ async function quotasWhere(db: Db | Tx, condition: RawBuilder<unknown>, without:
 
 const nobody = { project_id: '', environment_id: '' };
 
-/** Those that somebody has set, and not the default. */
+/** The quotas that somebody has set, without the default. */
 export const allQuotas = (db: Db) =>
   quotasWhere(
     db,
     sql`quotas.project_id is not null or exists (select from quotas as own where own.organization_id = quotas.organization_id)`,
   );
 
-/** Those of its project and of its organization, with what all others use. */
+/** The quotas of the environment's project and organization, with what all others use. */
 const quotasOn = (db: Db | Tx, subject: Subject) =>
   quotasWhere(db, sql`quotas.project_id = ${subject.project_id} or quotas.organization_id = ${subject.organization_id}`, subject);
 
@@ -148,7 +148,7 @@ export async function noFurtherProject(db: Db | Tx, organizationId: string): Pro
   return `The organization ${quota.name} has no more than its quota. ${what}. Delete what nobody needs, or ask the operator for more.`;
 }
 
-/** While the transaction lasts nobody else gets one, either. */
+/** Until the transaction ends, no other project of the organization is made. */
 export async function refuseFurtherProject(tx: Tx, organizationId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`projects of ${organizationId}`}, 0))`.execute(tx);
   const reason = await noFurtherProject(tx, organizationId);

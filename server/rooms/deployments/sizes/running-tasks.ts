@@ -14,7 +14,7 @@ import { deploymentLife } from '../life-cycle.ts';
 const megabyte = 2 ** 20;
 
 export interface TaskRun {
-  /** The activity. */
+  /** The id of the activity. */
   id: string;
   stack: Stack;
   task: Task;

@@ -16,7 +16,7 @@ import { internalNamesOf, relationshipsOf, type Addresses } from './relationship
 import { diskBytes, limitsOf, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, runtimeFiles } from './runtime-files.ts';
-import { appRoot, runtimeVariables, type Listener } from './runtime-variables.ts';
+import { appRoot, runtimeVariables, type Recipient } from './runtime-variables.ts';
 import { workersIn } from './workers.ts';
 
 /** A container whose image, volumes and what it may reach are still names. */
@@ -47,7 +47,7 @@ export type Runnable = App | WorkerDocument;
 
 const logsFolder = '/var/log';
 /** The environment's, among the places of volumes; no volume is called so. */
-export const logsPlace = 'logs';
+export const logsVolume = 'logs';
 const processesMax = 1000;
 /** Of a volume that the sizes say nothing of. */
 const volumeBytesUsual = 512 * 2 ** 20;
@@ -125,13 +125,13 @@ function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses)
   const { mounts, ...common } = surroundingsOf(stack, runnable, addresses, limitsFor(stack, runnable));
   return {
     ...common,
-    mounts: [...mounts, { volume: logsPlace, below: runnable.name, at: logsFolder, writable: false }],
+    mounts: [...mounts, { volume: logsVolume, below: runnable.name, at: logsFolder, writable: false }],
     ...(runnable.firewall && { outbound: runnable.firewall.outbound }),
   };
 }
 
 /** What an app, a worker or a task finds around it: its files, its mounts, and all that it is told. */
-export function surroundingsOf(stack: Stack, container: Listener, addresses: Addresses, limits: Limits) {
+export function surroundingsOf(stack: Stack, container: Recipient, addresses: Addresses, limits: Limits) {
   const built = 'app' in container ? stack.model.applications[container.app] : container;
   const slug = built && stack.slugs[built.name];
   if (!slug) throw new Error(`${container.name} was not built`);

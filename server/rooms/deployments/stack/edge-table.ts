@@ -68,7 +68,7 @@ function addressOf(url: string, hosts: Claims): Address | undefined {
   return { scheme: protocol === 'https:' ? 'https' : 'http', host, claim, path: path.endsWith('/') ? path : `${path}/` };
 }
 
-const placeOf = ({ host, path }: Address) => `${host}${path}`;
+const hostAndPath = ({ host, path }: Address) => `${host}${path}`;
 
 /**
  * Without TLS, routes of `https` stand in for those of `http` at the same place, which would only lead to them; and whatever leads to a host of
@@ -81,10 +81,10 @@ function edgeRoutes({ routes }: Stack, claims: Claims, tls: boolean): Route[] {
   });
   if (tls) return resolved.map(({ route, address }) => edgeRoute(route, address, (to) => to));
   const hosts = new Set(resolved.map(({ address }) => address.host));
-  const secure = new Set(resolved.filter(({ address }) => address.scheme === 'https').map(({ address }) => placeOf(address)));
+  const secure = new Set(resolved.filter(({ address }) => address.scheme === 'https').map(({ address }) => hostAndPath(address)));
   const plain = (to: string) => (hosts.has(URL.parse(to)?.hostname ?? '') ? to.replace(/^https:/, 'http:') : to);
   return resolved
-    .filter(({ address }) => address.scheme === 'https' || !secure.has(placeOf(address)))
+    .filter(({ address }) => address.scheme === 'https' || !secure.has(hostAndPath(address)))
     .map(({ route, address }) => withoutTransportSecurity(edgeRoute(route, { ...address, scheme: 'http' }, plain)));
 }
 

@@ -2,11 +2,11 @@
 import { logFile } from '../../../drivers/logs/log-folders.ts';
 import type { Container } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
-import { logsPlace, type WantedContainer } from './containers.ts';
+import { logsVolume, type WantedContainer } from './containers.ts';
 import { outboundOf, type DomainAddresses } from './outbound.ts';
 
 /** Where images and volumes are on this machine, and domains on the internet. */
-export interface Places {
+export interface StackLocations {
   addresses: DomainAddresses;
   layers: ReadonlyMap<string, readonly string[]>;
   folders: ReadonlyMap<string, string>;
@@ -14,14 +14,14 @@ export interface Places {
 
 export function located(
   { image, mounts, outbound, logOf, ...container }: WantedContainer,
-  { addresses, layers, folders }: Places,
+  { addresses, layers, folders }: StackLocations,
 ): Container {
   const found = layers.get(image);
   if (!found) throw new Error(`The image ${image} was not looked for`);
   return {
     ...container,
     ...(outbound && { outbound: outboundOf(outbound, addresses) }),
-    ...(logOf !== undefined && { output: logFile(folders.get(logsPlace) ?? '', logOf, 'app') }),
+    ...(logOf !== undefined && { output: logFile(folders.get(logsVolume) ?? '', logOf, 'app') }),
     layers: found,
     mounts: mounts.map(({ volume, ...mount }) => {
       const from = folders.get(volume);

@@ -9,14 +9,14 @@ import type { Limits } from '../../../drivers/runtime/runtime.ts';
 import type { Json } from '../../builds/public.ts';
 import type { Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
-import { appDocument, toldRoutes, toldVariables, type Listener, variablesNamed } from './runtime-variables.ts';
+import { appDocument, toldRoutes, toldVariables, type Recipient, variablesNamed } from './runtime-variables.ts';
 
 export const peersPath = '/run/peers.json';
 const configPath = '/run/config.json';
 
 export function runtimeFiles(
   stack: Stack,
-  container: Listener,
+  container: Recipient,
   relationships: Endpoints,
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>,
 ): Record<string, string> {
@@ -35,7 +35,7 @@ export function runtimeFiles(
 }
 
 /** The settings of extensions, then those of variables, which have the last word. */
-function iniOf(stack: Stack, container: Listener, { prefix }: SettingsFile): string {
+function iniOf(stack: Stack, container: Recipient, { prefix }: SettingsFile): string {
   const { runtime } = container;
   const ofExtensions = 'extensions' in runtime ? runtime.extensions.flatMap(settingsOfExtension) : [];
   return [...ofExtensions, ...Object.entries(variablesNamed(prefix, stack, container))]

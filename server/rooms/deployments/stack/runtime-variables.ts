@@ -16,9 +16,9 @@ export const appSocket = '/run/app.sock';
 type Told = Record<string, string>;
 
 /** Whoever is told. */
-export type Listener = App | WorkerDocument | Task;
+export type Recipient = App | WorkerDocument | Task;
 
-export function runtimeVariables(stack: Stack, container: Listener, relationships: Endpoints): Told {
+export function runtimeVariables(stack: Stack, container: Recipient, relationships: Endpoints): Told {
   const chosen = chosenVariables(stack, container);
   const told = {
     ...environmentVariables(chosen),
@@ -43,7 +43,7 @@ function refuseTooLong(told: Told, container: string) {
 }
 
 /** Variables whose names begin so, by what follows. */
-export const variablesNamed = (prefix: string, stack: Stack, container: Listener): Told =>
+export const variablesNamed = (prefix: string, stack: Stack, container: Recipient): Told =>
   Object.fromEntries(
     [...chosenVariables(stack, container)].flatMap(([name, value]) =>
       name.startsWith(prefix) ? [[name.slice(prefix.length), asText(value)]] : [],
@@ -51,10 +51,10 @@ export const variablesNamed = (prefix: string, stack: Stack, container: Listener
   );
 
 /** As PLATFORM_VARIABLES has them. */
-export const toldVariables = (stack: Stack, container: Listener) => otherVariables(chosenVariables(stack, container));
+export const toldVariables = (stack: Stack, container: Recipient) => otherVariables(chosenVariables(stack, container));
 
 /** As PLATFORM_APPLICATION has it. */
-export const appDocument = ({ slugs }: Stack, container: Listener) => ({
+export const appDocument = ({ slugs }: Stack, container: Recipient) => ({
   ...container,
   tree_id: slugs[appNameOf(container)]?.tree_id ?? '',
   app_dir: appRoot,
@@ -63,9 +63,9 @@ export const appDocument = ({ slugs }: Stack, container: Listener) => ({
 /** As PLATFORM_ROUTES has them. */
 export const toldRoutes = ({ routes }: Stack) => Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]));
 
-const appNameOf = (container: Listener) => ('app' in container ? container.app : container.name);
+const appNameOf = (container: Recipient) => ('app' in container ? container.app : container.name);
 
-function provided(stack: Stack, container: Listener, relationships: Endpoints): Told {
+function provided(stack: Stack, container: Recipient, relationships: Endpoints): Told {
   const { project, environment } = stack;
   const application = appDocument(stack, container);
   return {
@@ -87,7 +87,7 @@ function provided(stack: Stack, container: Listener, relationships: Endpoints): 
   };
 }
 
-function commandsOf(container: Listener): Told {
+function commandsOf(container: Recipient): Told {
   if ('run' in container) return { PLATFORM_APP_COMMAND: container.run.command };
   const { pre_start, start, post_start } = 'web' in container ? container.web.commands : container.worker.commands;
   return {
@@ -118,7 +118,7 @@ function toldRoute(route: ResolvedRoute) {
 }
 
 /** By name with its prefix (`env:DEBUG`, `theme`, `php:memory_limit`), the stronger in place of the weaker. */
-function chosenVariables({ secrets }: Stack, container: Listener): Map<string, Json> {
+function chosenVariables({ secrets }: Stack, container: Recipient): Map<string, Json> {
   const names = 'app' in container ? [container.app, container.name] : [container.name];
   const isFor = ({ visible_runtime, application_scope }: EffectiveVariable) =>
     visible_runtime && (application_scope.length === 0 || application_scope.some((name) => names.includes(name)));
@@ -128,7 +128,7 @@ function chosenVariables({ secrets }: Stack, container: Listener): Map<string, J
   ]);
 }
 
-const configuredVariables = ({ variables }: Listener): [string, Json][] =>
+const configuredVariables = ({ variables }: Recipient): [string, Json][] =>
   Object.entries(variables).flatMap(([prefix, values]) =>
     Object.entries(values).map(([name, value]): [string, Json] => [sameCase(`${prefix}:${name}`), value]),
   );

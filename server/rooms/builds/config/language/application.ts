@@ -12,7 +12,7 @@ import {
   object,
   optional,
   orNull,
-  type Place,
+  type ReportAt,
   type Read,
   required,
   type Shape,
@@ -138,9 +138,9 @@ const written = (context: Context, root: string) =>
   });
 
 export const application = (context: Context, name: string, root: string): Shape<App> =>
-  refined(written(context, root), (found, place, node) => {
+  refined(written(context, root), (found, reportAt, node) => {
     const { web: ownWeb, workers, runtime, build: ownBuild, ...app } = found;
-    warnOfSilence(context, found, place, node);
+    warnOfSilence(context, found, reportAt, node);
     return {
       name,
       ...app,
@@ -152,8 +152,8 @@ export const application = (context: Context, name: string, root: string): Shape
           return [key, { ...instance, worker: { commands, disk: instance.disk } }];
         }),
       ),
-      build: buildOf(app.type, context, ownBuild, place, node),
-      runtime: runtimeOf(app.type, context, runtime, place, node),
+      build: buildOf(app.type, context, ownBuild, reportAt, node),
+      runtime: runtimeOf(app.type, context, runtime, reportAt, node),
     };
   });
 
@@ -174,7 +174,7 @@ const noWeb: Read<ReturnType<typeof web>> = {
 };
 
 /** What would answer every request with an error. */
-function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typeof written>>, { path, report }: Place, node: Node) {
+function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typeof written>>, { path, report }: ReportAt, node: Node) {
   if (!own || own.commands.start !== null || runtimeIn(context, type)?.fastcgi) return;
   const passing = Object.entries(own.locations).find(([, { passthru, rules }]) =>
     [passthru, ...Object.values(rules).map((rule) => rule.passthru)].includes(true),
@@ -192,7 +192,7 @@ export function buildOf(
   type: string,
   context: Context,
   { flavor, caches }: Read<typeof build>,
-  { path, report }: Place,
+  { path, report }: ReportAt,
   node: Node,
 ): Build {
   const usual = runtimeIn(context, type)?.flavor?.name ?? 'none';

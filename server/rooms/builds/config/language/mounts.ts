@@ -4,7 +4,7 @@ import { quoted } from '../message.ts';
 import type { Mount, MountSource } from '../model.ts';
 import { nearestFirst } from '../../../../kernel/nearest.ts';
 import { childOf, type Node } from '../node.ts';
-import { choice, mapOf, maybe, object, orNull, type Place, required, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
+import { choice, mapOf, maybe, object, orNull, type ReportAt, required, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
 import type { Context } from './context.ts';
 import { innerPath, pathInside } from './values.ts';
 
@@ -35,31 +35,39 @@ const long = refined(
 );
 
 export const mounts = (context: Context): Shape<Record<string, Mount>> =>
-  refined(mapOf(shorthand(short, long), 'a map of mounts by path', { dots: 'write it with a slash in front' }), (written, place, node) => {
-    const found = new Map<string, Mount>();
-    for (const [key, { source_path, ...mount }] of Object.entries(written)) {
-      const at = childOf(node, key);
-      const here = { ...place, path: `${place.path}.${key}` };
-      const path = key.includes('\0') ? undefined : pathInside(key);
-      const complain = (message: string) => place.report.error(at.at, here.path, message);
-      if (!path) complain(`Found the path ${quoted(key)}, expected a folder inside the application.`);
-      else if (found.has(`/${path}`)) complain(`Found a second mount at ${quoted(`/${path}`)}, expected one.`);
-      else if (mayBeMounted(context, mount, at, here)) {
-        const around = [...found].find(([other, { source }]) => source !== mount.source && isOneInTheOther(other, `/${path}`));
-        if (around)
-          complain(
-            `Found a mount of the source ${mount.source} that is nested with ${quoted(around[0])} of the source ${around[1].source}, expected one source for both.`,
-          );
-        found.set(`/${path}`, { source: mount.source, source_path: source_path ?? path, service: mount.service });
+  refined(
+    mapOf(shorthand(short, long), 'a map of mounts by path', { dots: 'write it with a slash in front' }),
+    (written, reportAt, node) => {
+      const found = new Map<string, Mount>();
+      for (const [key, { source_path, ...mount }] of Object.entries(written)) {
+        const at = childOf(node, key);
+        const here = { ...reportAt, path: `${reportAt.path}.${key}` };
+        const path = key.includes('\0') ? undefined : pathInside(key);
+        const complain = (message: string) => reportAt.report.error(at.at, here.path, message);
+        if (!path) complain(`Found the path ${quoted(key)}, expected a folder inside the application.`);
+        else if (found.has(`/${path}`)) complain(`Found a second mount at ${quoted(`/${path}`)}, expected one.`);
+        else if (mayBeMounted(context, mount, at, here)) {
+          const around = [...found].find(([other, { source }]) => source !== mount.source && isOneInTheOther(other, `/${path}`));
+          if (around)
+            complain(
+              `Found a mount of the source ${mount.source} that is nested with ${quoted(around[0])} of the source ${around[1].source}, expected one source for both.`,
+            );
+          found.set(`/${path}`, { source: mount.source, source_path: source_path ?? path, service: mount.service });
+        }
       }
-    }
-    return Object.fromEntries(found);
-  });
+      return Object.fromEntries(found);
+    },
+  );
 
 const isOneInTheOther = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 
 /** Whether what it shares exists, if it shares anything. */
-function mayBeMounted(context: Context, { source, service }: Omit<Written, 'source_path'>, node: Node, { path, report }: Place): boolean {
+function mayBeMounted(
+  context: Context,
+  { source, service }: Omit<Written, 'source_path'>,
+  node: Node,
+  { path, report }: ReportAt,
+): boolean {
   if (source === 'service') {
     const wrong = wrongStorage(context, service);
     if (wrong !== undefined) report.error(node.at, path, wrong);

@@ -3,7 +3,7 @@ import { quoted } from '../message.ts';
 import type { Relationship } from '../model.ts';
 import { nearestFirst } from '../../../../kernel/nearest.ts';
 import { childOf, type Node } from '../node.ts';
-import { mapOf, object, orNull, type Place, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
+import { mapOf, object, orNull, type ReportAt, scalar, type Shape, shorthand, text, refined } from '../shape.ts';
 import type { Context, Target } from './context.ts';
 import { wrongName } from './values.ts';
 
@@ -26,9 +26,9 @@ const long = object({
 });
 
 export const relationships = (context: Context): Shape<Record<string, Relationship>> =>
-  refined(mapOf(shorthand(short, long), 'a map of relationships by name', { wrongKey: wrongName }), (written, place, node) => {
+  refined(mapOf(shorthand(short, long), 'a map of relationships by name', { wrongKey: wrongName }), (written, reportAt, node) => {
     const resolved = Object.entries(written).map(([name, { service, endpoint }]) => {
-      const here = { ...place, path: `${place.path}.${name}` };
+      const here = { ...reportAt, path: `${reportAt.path}.${name}` };
       return [name, endpointOf(context.targets, service ?? name, endpoint, childOf(node, name), here)] as const;
     });
     return Object.fromEntries(resolved.flatMap(([name, found]) => (found ? [[name, found]] : [])));
@@ -40,7 +40,7 @@ export function endpointOf(
   service: string,
   wanted: string | null,
   node: Node,
-  { path, report }: Place,
+  { path, report }: ReportAt,
 ): Relationship | undefined {
   const target = targets.get(service);
   if (!target) {

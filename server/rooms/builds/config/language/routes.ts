@@ -13,7 +13,7 @@ import {
   object,
   optional,
   orNull,
-  type Place,
+  type ReportAt,
   type Read,
   required,
   type Shape,
@@ -141,17 +141,26 @@ const keysOfType = {
 } as const;
 
 export const route = (context: Context): Shape<Route> =>
-  refined(keys, (found, place, node) => {
+  refined(keys, (found, reportAt, node) => {
     const { type, primary, id, attributes, tls: ownTls } = found;
     for (const key of ['upstream', 'to', 'cache', 'ssi', 'sticky', 'redirects'] as const) {
       if (found[key] !== undefined && !keysOfType[type].some((known) => known === key)) {
-        place.report.warn(childOf(node, key).at, `${place.path}.${key}`, `"${key}" is ignored: a route of the type ${type} has none.`);
+        reportAt.report.warn(
+          childOf(node, key).at,
+          `${reportAt.path}.${key}`,
+          `"${key}" is ignored: a route of the type ${type} has none.`,
+        );
       }
     }
     const shared = { id, primary, attributes, tls: ownTls };
-    const one = type === 'upstream' ? upstreamRoute(context, found, shared, place, node) : otherRoute(type, found, shared, place, node);
+    const one =
+      type === 'upstream' ? upstreamRoute(context, found, shared, reportAt, node) : otherRoute(type, found, shared, reportAt, node);
     if (one && Buffer.byteLength(JSON.stringify({ ...one, redirects: {} })) > routeBytesMax) {
-      place.report.error(node.at, place.path, `Found a route of more than ${routeBytesMax} bytes beside its redirects, expected fewer.`);
+      reportAt.report.error(
+        node.at,
+        reportAt.path,
+        `Found a route of more than ${routeBytesMax} bytes beside its redirects, expected fewer.`,
+      );
     }
     return one;
   });
@@ -159,16 +168,16 @@ export const route = (context: Context): Shape<Route> =>
 type Written = Read<typeof keys>;
 type Shared = Pick<Route, 'id' | 'primary' | 'attributes' | 'tls'>;
 
-function upstreamRoute(context: Context, found: Written, shared: Shared, place: Place, node: Node): Route | undefined {
-  const here = { ...place, path: `${place.path}.upstream` };
+function upstreamRoute(context: Context, found: Written, shared: Shared, reportAt: ReportAt, node: Node): Route | undefined {
+  const here = { ...reportAt, path: `${reportAt.path}.upstream` };
   const at = childOf(node, 'upstream');
   if (found.upstream === undefined) {
     // A wrong one is reported already.
-    if (!isSaid(node, 'upstream')) place.report.error(node.at, here.path, 'Found nothing, expected the upstream, such as app:http.');
+    if (!isSaid(node, 'upstream')) reportAt.report.error(node.at, here.path, 'Found nothing, expected the upstream, such as app:http.');
     return undefined;
   }
   const [name = '', endpoint, more] = found.upstream.split(':');
-  if (more !== undefined) place.report.error(at.at, here.path, `Found ${quoted(found.upstream)}, expected one such as app:http.`);
+  if (more !== undefined) reportAt.report.error(at.at, here.path, `Found ${quoted(found.upstream)}, expected one such as app:http.`);
   const target = more === undefined ? endpointOf(context.targets, name, endpoint ?? null, at, here) : undefined;
   return target && { ...shared, ...upstreamDefaults(), ...said(found), type: 'upstream', upstream: `${target.service}:${target.endpoint}` };
 }
@@ -193,12 +202,12 @@ function otherRoute(
   type: 'redirect' | 'proxy',
   { to, redirects: own }: Written,
   shared: Shared,
-  place: Place,
+  reportAt: ReportAt,
   node: Node,
 ): Route | undefined {
   if (to === undefined) {
     if (!isSaid(node, 'to'))
-      place.report.error(node.at, `${place.path}.to`, 'Found nothing, expected where it leads, such as https://{default}/.');
+      reportAt.report.error(node.at, `${reportAt.path}.to`, 'Found nothing, expected where it leads, such as https://{default}/.');
     return undefined;
   }
   return type === 'proxy' ? { ...shared, type, to } : { ...shared, type, to, redirects: own ?? noRedirects() };

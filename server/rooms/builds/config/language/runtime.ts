@@ -13,7 +13,7 @@ import {
   object,
   optional,
   orNull,
-  type Place,
+  type ReportAt,
   type Read,
   required,
   scalar,
@@ -71,7 +71,7 @@ export function runtimeOf(
   type: string,
   context: Context,
   found: Read<typeof phpRuntime> | undefined,
-  { path, report }: Place,
+  { path, report }: ReportAt,
   node: Node,
 ): App['runtime'] {
   const offered = runtimeIn(context, type)?.extensions;
@@ -94,7 +94,7 @@ export function runtimeOf(
 function checkExtensions(
   { extensions, disabled_extensions }: Read<typeof phpRuntime>,
   { builtIn, usual, others }: Extensions,
-  { path, report }: Place,
+  { path, report }: ReportAt,
   node: Node,
 ) {
   const check = (key: 'extensions' | 'disabled_extensions', names: readonly string[], known: readonly string[], why: string) => {

@@ -15,7 +15,7 @@ import {
   object,
   optional,
   orNull,
-  type Place,
+  type ReportAt,
   refined,
   type Shape,
   text,
@@ -82,10 +82,10 @@ function settingShape(setting: ServiceSetting): Shape<unknown> {
 }
 
 /** Undefined: what is written cannot be read, which is reported. */
-export function accessOf(image: Image, node: Node | undefined, place: Place): Access | undefined {
+export function accessOf(image: Image, node: Node | undefined, reportAt: ReportAt): Access | undefined {
   const configuration = image.service?.configuration;
   if (!configuration) {
-    refuseAll(image, node, place);
+    refuseAll(image, node, reportAt);
     return { ...openTo(image), extensions: [] };
   }
   const said: SaidOfService & { extensions?: string[] } = {};
@@ -100,9 +100,9 @@ export function accessOf(image: Image, node: Node | undefined, place: Place): Ac
     ...(extensions && { extensions: maybe(noted(list(extensionOf(extensions.offered)), (names) => (said.extensions = names))) }),
     ...Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, maybe(settingShape(setting))])),
   };
-  if (node && !object(keys).read(node, place)) return undefined;
+  if (node && !object(keys).read(node, reportAt)) return undefined;
   const offered = offer?.(said) ?? openTo(image);
-  refuseUndeclared(offered, databases?.key ?? '', node, place);
+  refuseUndeclared(offered, databases?.key ?? '', node, reportAt);
   return { databases: [...new Set(offered.databases)], endpoints: offered.endpoints, extensions: said.extensions ?? [] };
 }
 
@@ -112,7 +112,7 @@ const noted = <T>(shape: Shape<T>, note: (value: T) => void): Shape<T> =>
     return value;
   });
 
-function refuseAll({ type }: Image, node: Node | undefined, { path, report }: Place) {
+function refuseAll({ type }: Image, node: Node | undefined, { path, report }: ReportAt) {
   for (const [key, { at }] of node?.kind === 'map' ? node.entries : []) {
     report.error(at, `${path}.${key}`, `Found the key ${quoted(key)}, expected none: ${type} has nothing to configure.`);
   }
@@ -125,7 +125,7 @@ const openTo = ({ service }: Image): Offer => ({
 });
 
 /** What endpoints mention is among the databases. */
-function refuseUndeclared({ databases, endpoints }: Offer, key: string, node: Node | undefined, { path, report }: Place) {
+function refuseUndeclared({ databases, endpoints }: Offer, key: string, node: Node | undefined, { path, report }: ReportAt) {
   for (const [name, { default_database, privileges: wanted }] of Object.entries(endpoints)) {
     const unknown = [...Object.keys(wanted), ...(default_database === null ? [] : [default_database])].find(
       (one) => !databases.includes(one),

@@ -12,7 +12,7 @@ import {
   object,
   optional,
   orNull,
-  type Place,
+  type ReportAt,
   required,
   type Shape,
   text,
@@ -24,7 +24,7 @@ import { accessOf } from './service-access.ts';
 import { wrongName } from './values.ts';
 
 /** As it is, with where it stands; its type decides how it is read. */
-const anyConfiguration: Shape<{ node: Node; place: Place }> = { expected: 'a map', read: (node, place) => ({ node, place }) };
+const anyConfiguration: Shape<{ node: Node; reportAt: ReportAt }> = { expected: 'a map', read: (node, reportAt) => ({ node, reportAt }) };
 
 const keysOf = (context: Context) =>
   object(
@@ -49,7 +49,7 @@ export const service = (context: Context, name: string): Shape<Service> =>
       else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
     }
     const image = context.images.find(({ type }) => type === found.type);
-    const access = image && accessOf(image, configuration?.node, configuration?.place ?? { path: `${path}.configuration`, report });
+    const access = image && accessOf(image, configuration?.node, configuration?.reportAt ?? { path: `${path}.configuration`, report });
     return access && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...access };
   });
 

@@ -31,10 +31,10 @@ export const task = (context: Context, name: string): Shape<Task> =>
       resources: orNull(resources),
       authorizations: optional(list(authorization), []),
     }),
-    ({ runtime, build: ownBuild, ...found }, place, node) => ({
+    ({ runtime, build: ownBuild, ...found }, reportAt, node) => ({
       name,
       ...found,
-      build: buildOf(found.type, context, ownBuild, place, node),
-      runtime: runtimeOf(found.type, context, runtime, place, node),
+      build: buildOf(found.type, context, ownBuild, reportAt, node),
+      runtime: runtimeOf(found.type, context, runtime, reportAt, node),
     }),
   );

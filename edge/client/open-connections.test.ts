@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { ConnectionPlaces } from './connection-places.ts';
+import { OpenConnections } from './open-connections.ts';
 import { environmentOf, openClient, openTestEdge, statuses } from '../testing/edge.ts';
 import { openRawUpstream, until } from '../testing/upstream.ts';
 
@@ -63,18 +63,22 @@ test('when every place is taken by somebody who talks, the next is told so, with
 
 test('places are given up once, and the oldest that never asked is the first to go', () => {
   const dismissed: string[] = [];
-  const places = new ConnectionPlaces<string>({ connectionsMax: 5, connectionsPerAddressMax: 3 }, (name) => dismissed.push(name));
-  for (const name of ['a1', 'a2', 'a3']) places.take(name, 'a');
-  places.keep('a1');
-  expect([places.makeRoom('a'), dismissed, places.size]).toEqual([undefined, ['a2'], 2]);
-  places.take('a4', 'a');
-  for (const name of ['a3', 'a4']) places.keep(name);
-  expect([places.makeRoom('a'), places.makeRoom('a', false), places.makeRoom('b')]).toEqual(['address', undefined, undefined]);
-  for (const name of ['b1', 'b2']) places.take(name, 'b');
-  expect([places.makeRoom('c'), dismissed]).toEqual([undefined, ['a2', 'b1']]);
-  places.take('c1', 'c');
-  for (const name of ['b2', 'c1']) places.keep(name);
-  expect(places.makeRoom('d')).toBe('all');
-  for (const name of ['a1', 'a1', 'a2', 'c1']) places.giveUp(name);
-  expect([places.size, [...places], places.makeRoom('d')]).toEqual([3, ['a3', 'a4', 'b2'], undefined]);
+  const connections = new OpenConnections<string>({ connectionsMax: 5, connectionsPerAddressMax: 3 }, (name) => dismissed.push(name));
+  for (const name of ['a1', 'a2', 'a3']) connections.take(name, 'a');
+  connections.keep('a1');
+  expect([connections.makeRoom('a'), dismissed, connections.size]).toEqual([undefined, ['a2'], 2]);
+  connections.take('a4', 'a');
+  for (const name of ['a3', 'a4']) connections.keep(name);
+  expect([connections.makeRoom('a'), connections.makeRoom('a', false), connections.makeRoom('b')]).toEqual([
+    'address',
+    undefined,
+    undefined,
+  ]);
+  for (const name of ['b1', 'b2']) connections.take(name, 'b');
+  expect([connections.makeRoom('c'), dismissed]).toEqual([undefined, ['a2', 'b1']]);
+  connections.take('c1', 'c');
+  for (const name of ['b2', 'c1']) connections.keep(name);
+  expect(connections.makeRoom('d')).toBe('all');
+  for (const name of ['a1', 'a1', 'a2', 'c1']) connections.giveUp(name);
+  expect([connections.size, [...connections], connections.makeRoom('d')]).toEqual([3, ['a3', 'a4', 'b2'], undefined]);
 });

@@ -6,8 +6,8 @@ import type { Db } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
 import { projectLimit } from '../../projects/public.ts';
 import { ensureAppLogs, stackLogs } from '../inside/app-logs.ts';
-import { logsPlace, volumesOf } from './containers.ts';
-import type { Places } from './located.ts';
+import { logsVolume, volumesOf } from './containers.ts';
+import type { StackLocations } from './located.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 
@@ -66,7 +66,7 @@ async function prepareImage(images: Images, type: string, log: (line: string) =>
 }
 
 /** What is not there is not in it, and is missed by whoever needs it. */
-export async function placesOf(machine: Machine, stack: Stack): Promise<Places> {
+export async function locationsOf(machine: Machine, stack: Stack): Promise<StackLocations> {
   const { images, volumes } = machine;
   const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];
   const [addresses, layers, folders] = await Promise.all([
@@ -80,7 +80,7 @@ export async function placesOf(machine: Machine, stack: Stack): Promise<Places> 
     layers: new Map(layers),
     folders: new Map([
       ...folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])),
-      [logsPlace, stackLogs(machine, stack)],
+      [logsVolume, stackLogs(machine, stack)],
     ]),
   };
 }

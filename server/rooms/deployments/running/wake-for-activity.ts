@@ -10,7 +10,7 @@ import { wakeForWork } from './wake.ts';
 const wakingSecondsMax = 120;
 const lookAgainMilliseconds = 100;
 
-export async function wakeBeside(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
+export async function wakeForActivity(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { project_id } = work.activity;
   const find = () => keptStack(platform.db, project_id, environment);
   if ((await find())?.is_sleeping) await wakeForWork(work, platform, [environment]);

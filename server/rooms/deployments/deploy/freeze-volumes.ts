@@ -15,7 +15,7 @@ import { allInstancesOf, servicesOf, type WantedService } from '../stack/contain
 import { runInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 
-/** Where copies take as long as there is data, more patience is needed than where they take none. */
+/** Copies that share data take no time; plain copies take the longer the more data there is. */
 const frozenSecondsMax = { shared: 20, copied: 900 };
 const quiesceSecondsMax = 60;
 
@@ -58,7 +58,7 @@ async function tell(
   services: readonly WantedService[],
   commandsOf: (service: WantedService) => readonly ServiceCommand[],
 ) {
-  const inTurn = async (service: WantedService) => {
+  const tellService = async (service: WantedService) => {
     if ((await runtime.state(service.container.name)).status !== 'running') return;
     for (const command of commandsOf(service)) {
       const since = new Date();
@@ -70,13 +70,13 @@ async function tell(
       });
     }
   };
-  await Promise.all(services.map(inTurn));
+  await Promise.all(services.map(tellService));
 }
 
 const diskIsFull = /No space left on device|Disk quota exceeded/i;
 const reasonLinesMax = 50;
 
-/** Many say only in their logs what is wrong. */
+/** Many services say only in their logs what is wrong. */
 async function reasonOf(runtime: Machine['runtime'], container: string, since: Date, said: string): Promise<string> {
   const lines = [said];
   for await (const { text } of runtime.logs(container, { since, tail: reasonLinesMax })) lines.push(text);
@@ -108,7 +108,7 @@ async function whileFrozen<T>(machine: Machine, writers: readonly string[], take
   }
 }
 
-/** Those that are frozen. */
+/** Thaws those containers that are frozen. */
 async function thaw({ runtime }: Machine, names: readonly string[]): Promise<string[]> {
   const states = await Promise.all(names.map((name) => runtime.state(name)));
   const frozen = states.filter(({ status }) => status === 'paused').map(({ name }) => name);
@@ -128,7 +128,7 @@ const whileHolding = <T>(db: Db, stackId: string, work: () => Promise<T>): Promi
     }
   });
 
-/** Thaws what somebody who is no more froze; leaves alone what somebody is at. */
+/** Thaws what a killed process froze, and leaves alone what a live one is working on. */
 export const thawForgotten = (db: Db, machine: Machine, stackId: string, names: readonly string[]): Promise<string[]> =>
   db.connection().execute(async (connection) => {
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_lock(${lockOf(stackId)}) as mine`.execute(connection);

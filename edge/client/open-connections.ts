@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 
-export interface PlaceLimits {
+export interface ConnectionLimits {
   connectionsMax: number;
   connectionsPerAddressMax: number;
 }
@@ -18,8 +18,8 @@ interface OfAddress<Connection> {
   silent: Set<Connection>;
 }
 
-export class ConnectionPlaces<Connection> {
-  readonly #limits: PlaceLimits;
+export class OpenConnections<Connection> {
+  readonly #limits: ConnectionLimits;
   readonly #dismiss: (connection: Connection) => void;
   /** All connections, with the address that each is counted for. */
   readonly #taken = new Map<Connection, string>();
@@ -28,7 +28,7 @@ export class ConnectionPlaces<Connection> {
   readonly #ofAddress = new Map<string, OfAddress<Connection>>();
 
   /** `dismiss` ends a connection whose place is given to another. */
-  constructor(limits: PlaceLimits, dismiss: (connection: Connection) => void) {
+  constructor(limits: ConnectionLimits, dismiss: (connection: Connection) => void) {
     this.#limits = limits;
     this.#dismiss = dismiss;
   }

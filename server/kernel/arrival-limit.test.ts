@@ -2,7 +2,7 @@ import fastify from 'fastify';
 import { createConnection, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { limitArrival } from './arrival.ts';
+import { limitArrival } from './arrival-limit.ts';
 
 const http = fastify();
 limitArrival(http, 0.2);

@@ -8,12 +8,12 @@ import { instancesOf, isWorker, runnablesOf, servicesOf } from '../stack/contain
 import { isToRun, keptStack } from '../running/kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 
-/** One that ended just now, as by its deploy hook, is started again at once. */
+/** A container that has just ended, for example because of its deploy hook, is started again at once. */
 const startAgainMillisecondsMax = 15_000;
 const lookMilliseconds = 100;
 
 interface Wanted {
-  /** As people call it. */
+  /** What people call it. */
   title: string;
   container: string;
 }
@@ -55,7 +55,7 @@ export async function waitUntilAllRun(machine: Pick<Machine, 'runtime'>, deploye
   }
 }
 
-/** Of an environment that failed to be deployed, after all was taken back; for the log. */
+/** For the log: what an environment runs after a deployment failed and was taken back. */
 export async function foundAfterFailure(platform: Platform, projectId: string, environment: string): Promise<string> {
   const { db, secrets, log } = platform;
   try {

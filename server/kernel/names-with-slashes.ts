@@ -22,30 +22,30 @@ export function splitName(name: string): [name: string, rest: string][] {
     .toReversed();
 }
 
-interface Place {
+interface SlashedPath {
   /** What comes before the name: `/projects/` any id `/environments/`. */
   before: RegExp;
   following: Set<string>;
 }
 
 export function compileSlashes(operations: readonly Operation[]): (url: string) => string {
-  const places = new Map<string, Place>();
+  const slashedPaths = new Map<string, SlashedPath>();
   for (const { path, on } of operations) {
     const name = on && slashedName(on);
     const [before, after] = name === undefined ? [] : path.split(`{${name}}`, 2);
     if (before === undefined || after === undefined) continue;
-    const place = places.get(before) ?? { before: patternOf(before), following: new Set() };
-    places.set(before, place);
+    const slashed = slashedPaths.get(before) ?? { before: patternOf(before), following: new Set() };
+    slashedPaths.set(before, slashed);
     const [, word] = after.split('/', 2);
-    if (word) place.following.add(word);
+    if (word) slashed.following.add(word);
   }
-  const all = [...places.values()];
-  return (url) => all.reduce((text, place) => encodeIn(text, place), url);
+  const all = [...slashedPaths.values()];
+  return (url) => all.reduce((text, slashed) => encodeIn(text, slashed), url);
 }
 
 const patternOf = (before: string) => new RegExp(`^(?:/api)?${before.replaceAll(/{\w+}/g, '[^/?]+')}`);
 
-function encodeIn(url: string, { before, following }: Place): string {
+function encodeIn(url: string, { before, following }: SlashedPath): string {
   const [start] = before.exec(url) ?? [];
   if (start === undefined) return url;
   const queryAt = url.indexOf('?');

@@ -1,7 +1,7 @@
 import { Problem } from '../../kernel/problem.ts';
 
 /** What describes a backup was written by another version of the platform, or by nobody of ours. */
-export class Unfit extends Problem {
+export class UnreadableBackup extends Problem {
   constructor(what: string, flaw: string, cause?: unknown) {
     super('conflict', `${what} cannot be used by this version of the platform: ${flaw}.`, { cause });
   }

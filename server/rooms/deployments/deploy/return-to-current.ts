@@ -2,7 +2,7 @@
 import { replacesData } from './deploy-request.ts';
 import type { OngoingDeployment } from './ongoing-deployment.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
-import { placesOf } from '../stack/stack-places.ts';
+import { locationsOf } from '../stack/stack-locations.ts';
 import { changedServices } from '../stack/plan.ts';
 import { serviceContainer } from '../stack/names.ts';
 import { clusterOf } from '../stack/relationships.ts';
@@ -10,7 +10,7 @@ import { startServices } from './services.ts';
 import { bringBackBefore, forgetBefore } from './stack-volumes.ts';
 import { forgetAtEdge, tellEdge } from './traffic.ts';
 
-export async function bringBack(deploying: OngoingDeployment): Promise<void> {
+export async function returnToCurrent(deploying: OngoingDeployment): Promise<void> {
   const { machine, wanted, current, wasPaused, request } = deploying;
   if (!current) {
     await forgetAtEdge(machine, clusterOf(wanted.stack));
@@ -28,16 +28,16 @@ async function bringBackData({ machine, clonings }: OngoingDeployment) {
 }
 
 async function restart({ machine, plan }: OngoingDeployment, current: NonNullable<OngoingDeployment['current']>) {
-  const places = await placesOf(machine, current.stack);
+  const locations = await locationsOf(machine, current.stack);
   await removeContainers(machine, plan.containers.start);
   await removeContainers(machine, newServices(plan, current.stack.id));
   const resized = new Set(plan.containers.resize);
-  await startServices(machine, places, current.stack, {
+  await startServices(machine, locations, current.stack, {
     changed: changedServices(plan),
     resized,
     told: new Set(Object.keys(current.stack.model.services)),
   });
-  await startInstances(machine, places, current, { fresh: new Set(plan.containers.stop), resized });
+  await startInstances(machine, locations, current, { fresh: new Set(plan.containers.stop), resized });
   await tellEdge(machine, current, 'open');
 }
 

@@ -13,7 +13,7 @@ interface Guard extends Started {
   joined: Promise<void>;
 }
 
-export class Frozen {
+export class FrozenContainers {
   readonly #programs: Programs;
   readonly #monitors: string;
   readonly #cgroups = new Set<string>();

@@ -10,9 +10,9 @@ import type { Deployed } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { holdAtEdge, tellEdge } from './traffic.ts';
 
-/** What is under way longer than this goes on meanwhile. Those who come wait as long. */
+/** Requests under way that take longer than this go on meanwhile; new ones wait for so long, too. */
 const drainSecondsMax = 3;
-/** So long requests wait for whoever was killed. */
+/** How long requests wait at most where the process that holds them was killed. */
 export const holdSeconds = 10;
 /** Short enough for several attempts, long enough for most holds to be over before the first. */
 const renewSeconds = 2;
@@ -62,7 +62,7 @@ function openHold(machine: Machine, deployed: Deployed) {
       if (isLate || Date.now() >= until)
         throw new Problem('unavailable', 'Requests could not be kept waiting for as long as the copies took; try again.');
     },
-    /** Nothing of it is said later than this. */
+    /** After this, the edge is told nothing more of the hold. */
     async end() {
       over.abort();
       await renewing;

@@ -23,11 +23,7 @@ export interface ObjectQuestions {
 const secondsMax = 120;
 
 /** The process ends with the work. */
-export async function askingObjects<T>(
-  gitDir: string,
-  { env, signal }: Where,
-  work: (questions: ObjectQuestions) => Promise<T>,
-): Promise<T> {
+export async function askObjects<T>(gitDir: string, { env, signal }: Where, work: (questions: ObjectQuestions) => Promise<T>): Promise<T> {
   signal?.throwIfAborted();
   const child = spawn(...limitedGit([`--git-dir=${gitDir}`, 'cat-file', '--batch-command', '--buffer']), {
     cwd: '/',

@@ -4,7 +4,7 @@ import { tryGit } from './command.ts';
 const tidySecondsMax = 30 * 60;
 const waitingMax = 1000;
 
-export function openTidying(path: (projectId: string) => string) {
+export function openPacker(path: (projectId: string) => string) {
   const waiting = new Set<string>();
   const stop = new AbortController();
   let working: Promise<void> | undefined;

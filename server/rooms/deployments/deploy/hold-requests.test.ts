@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Machine } from '../../../machine.ts';
 import { openMemoryEdge } from '../../../testing/memory-edge.ts';
 import { sampleStack } from '../../../testing/stack.ts';
-import { holdSeconds, whileHeld } from './held.ts';
+import { holdSeconds, whileHeld } from './hold-requests.ts';
 
 afterEach(() => void vi.useRealTimers());
 

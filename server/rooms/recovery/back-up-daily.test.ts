@@ -6,7 +6,7 @@ import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { openLog } from '../../kernel/log.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { openTestPlatform } from '../../testing/platform.ts';
-import { backUpDaily } from './daily.ts';
+import { backUpDaily } from './back-up-daily.ts';
 import { lookAtPlaces } from './look-at-places.ts';
 import { backUpPlatform, forgetOldPlatformBackups, platformBackups, platformRepository } from './platform-backup.ts';
 import { noteStoring } from './scratch.ts';

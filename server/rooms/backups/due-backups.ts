@@ -39,7 +39,7 @@ export async function startIfDue(platform: Platform, candidate: Candidate, now: 
     });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    // It is busy since the look, or gone.
+    // The environment has become busy since, or is gone.
     log.debug({ project: project_id, environment: environment_id }, 'a backup is due, and waits for the next round');
     return false;
   }

@@ -17,7 +17,7 @@ export interface ListedBackup {
   /** MB. */
   size_used: number | null;
   stored: Stored | null;
-  /** Their names. */
+  /** The names of the places. */
   places: string[];
 }
 

@@ -8,21 +8,21 @@ import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 
 interface Stacks {
-  turns: OneAtATime;
+  queues: OneAtATime;
   /** By stack: of those who are at it, and of those who wait. */
   stops: Map<string, Set<AbortController>>;
 }
 
-const stacksOn = stateOf<Machine, Stacks>(() => ({ turns: oneAtATime(), stops: new Map() }));
+const stacksOn = stateOf<Machine, Stacks>(() => ({ queues: oneAtATime(), stops: new Map() }));
 
 /** `signal` is aborted when an activity wants the stack. */
-export async function inTurn<T>(machine: Machine, stackId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { turns, stops } = stacksOn(machine);
+export async function aloneOnStack<T>(machine: Machine, stackId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { queues, stops } = stacksOn(machine);
   const stop = new AbortController();
   const here = stops.get(stackId) ?? new Set();
   stops.set(stackId, here.add(stop));
   try {
-    return await turns.run(stackId, () => work(stop.signal));
+    return await queues.run(stackId, () => work(stop.signal));
   } finally {
     here.delete(stop);
     if (here.size === 0) stops.delete(stackId);
@@ -31,7 +31,7 @@ export async function inTurn<T>(machine: Machine, stackId: string, work: (signal
 
 /** For activities: stops those who are at it, and resolves when they have ended. */
 export async function whenLeftAlone(machine: Machine, stackId: string): Promise<void> {
-  const { turns, stops } = stacksOn(machine);
+  const { queues, stops } = stacksOn(machine);
   for (const stop of stops.get(stackId) ?? []) stop.abort(new Error('An activity works on the stack from here on'));
-  await turns.run(stackId, async () => {});
+  await queues.run(stackId, async () => {});
 }

@@ -18,12 +18,12 @@ const initdbMillisecondsMax = 300_000;
 const orphanSecondsMax = 3;
 const run = promisify(execFile);
 
-export async function ensureCluster(home: string, launcher: Launcher): Promise<string> {
-  const cluster = join(home, 'cluster');
+export async function ensureServerFolder(home: string, launcher: Launcher): Promise<string> {
+  const serverFolder = join(home, 'cluster');
   await removeScratch(join(home, scratchName));
-  if (existsSync(cluster)) await clearLeftovers(cluster, launcher);
-  else await createCluster(cluster, join(home, scratchName), launcher);
-  return cluster;
+  if (existsSync(serverFolder)) await clearLeftovers(serverFolder, launcher);
+  else await createServerFolder(serverFolder, join(home, scratchName), launcher);
+  return serverFolder;
 }
 
 async function removeScratch(scratch: string) {
@@ -32,7 +32,7 @@ async function removeScratch(scratch: string) {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-async function createCluster(cluster: string, scratch: string, launcher: Launcher) {
+async function createServerFolder(serverFolder: string, scratch: string, launcher: Launcher) {
   mkdirSync(scratch, { mode: 0o700 });
   chownSync(scratch, launcher.uid, launcher.gid);
   const [command, ...args] = launcher.command('KILL', [
@@ -53,31 +53,33 @@ async function createCluster(cluster: string, scratch: string, launcher: Launche
   } catch (cause) {
     await removeScratch(scratch);
     const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
-    throw new Error(`PostgreSQL could not set up its folder ${cluster}: ${said}`, { cause });
+    throw new Error(`PostgreSQL could not set up its folder ${serverFolder}: ${said}`, { cause });
   }
-  renameSync(scratch, cluster);
-  flushFolder(join(cluster, '..'));
+  renameSync(scratch, serverFolder);
+  flushFolder(join(serverFolder, '..'));
 }
 
 /**
  * Lock files are removed once we have seen that nobody runs there: PostgreSQL would believe one whose process number now belongs to an
  * unrelated process of the same user. Its own check of shared memory still guards the cluster.
  */
-async function clearLeftovers(cluster: string, launcher: Launcher) {
-  const owner = statSync(cluster).uid;
+async function clearLeftovers(serverFolder: string, launcher: Launcher) {
+  const owner = statSync(serverFolder).uid;
   if (owner !== launcher.uid && !isRoot())
-    throw new Error(`${cluster} belongs to another user (${owner}): run Offshoot as that user, or as root.`);
-  await stopProcesses(cluster, recordedPostmaster(cluster), orphanSecondsMax);
-  rmSync(lockFile(cluster), { force: true });
+    throw new Error(`${serverFolder} belongs to another user (${owner}): run Offshoot as that user, or as root.`);
+  await stopProcesses(serverFolder, recordedPostmaster(serverFolder), orphanSecondsMax);
+  rmSync(lockFile(serverFolder), { force: true });
   // The folder was restored from another machine, or Offshoot did not run as root before.
-  if (owner !== launcher.uid) await run('chown', ['--recursive', '--no-dereference', `${launcher.uid}:${launcher.gid}`, '--', cluster]);
+  if (owner !== launcher.uid)
+    await run('chown', ['--recursive', '--no-dereference', `${launcher.uid}:${launcher.gid}`, '--', serverFolder]);
 }
 
 /** PostgreSQL's lock file: the first line is the process number, the eighth how far the start has come. */
-const lockFile = (cluster: string) => join(cluster, 'postmaster.pid');
-const lockLines = (cluster: string) => (existsSync(lockFile(cluster)) ? readFileSync(lockFile(cluster), 'utf8').split('\n') : []);
-const recordedPostmaster = (cluster: string) => Number.parseInt(lockLines(cluster)[0] ?? '', 10);
-export const statusOf = (cluster: string) => lockLines(cluster)[7]?.trim();
+const lockFile = (serverFolder: string) => join(serverFolder, 'postmaster.pid');
+const lockLines = (serverFolder: string) =>
+  existsSync(lockFile(serverFolder)) ? readFileSync(lockFile(serverFolder), 'utf8').split('\n') : [];
+const recordedPostmaster = (serverFolder: string) => Number.parseInt(lockLines(serverFolder)[0] ?? '', 10);
+export const statusOf = (serverFolder: string) => lockLines(serverFolder)[7]?.trim();
 
 function flushFolder(folder: string) {
   const descriptor = openSync(folder, 'r');

@@ -8,7 +8,7 @@ export const renameat2 = { arm64: 276, x64: 316 };
 const script =
   'my ($call, $one, $other) = @ARGV; if (syscall($call + 0, -100, $one, -100, $other, 2) != 0) { print STDERR "exchange: $!\\n"; exit 1 }';
 
-export async function exchange(one: string, other: string) {
+export async function swapFolders(one: string, other: string) {
   const call = process.arch === 'arm64' ? renameat2.arm64 : renameat2.x64;
   try {
     await run('perl', ['-e', script, '--', String(call), one, other]);

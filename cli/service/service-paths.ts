@@ -11,7 +11,7 @@
 import { existsSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-export interface Places {
+export interface ServicePaths {
   /** The folder of programs. */
   programs: string;
   settings: string;
@@ -22,7 +22,7 @@ export interface Places {
   data: string;
 }
 
-export const machinePlaces: Places = {
+export const machinePaths: ServicePaths = {
   programs: '/opt/offshoot',
   settings: '/etc/offshoot/offshoot.env',
   units: '/etc/systemd/system',
@@ -30,13 +30,13 @@ export const machinePlaces: Places = {
   data: '/var/lib/offshoot',
 };
 
-export const currentLink = ({ programs }: Places) => join(programs, 'current');
-export const programFolder = ({ programs }: Places, version: string) => join(programs, version);
+export const currentLink = ({ programs }: ServicePaths) => join(programs, 'current');
+export const programFolder = ({ programs }: ServicePaths, version: string) => join(programs, version);
 /** While this file is there, an installation was begun and is not finished. */
-export const installingMark = ({ programs }: Places) => join(programs, 'installing');
+export const installingMark = ({ programs }: ServicePaths) => join(programs, 'installing');
 
 /** The version that runs, or that the next start runs; undefined where nothing is installed. */
-export function currentVersion(places: Places): string | undefined {
-  const link = currentLink(places);
+export function currentVersion(paths: ServicePaths): string | undefined {
+  const link = currentLink(paths);
   return existsSync(link) ? basename(readlinkSync(link)) : undefined;
 }

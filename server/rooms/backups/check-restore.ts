@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { modelAhead, refuseRestoreAhead, type RestoredData, type RestorePlan } from '../deployments/work.ts';
+import { modelIfReadable, refuseRestoreEarly, type RestoredData, type RestorePlan } from '../deployments/work.ts';
 import { environmentById, type Environment } from '../environments/public.ts';
 import { openedStack, type Backup } from './queries.ts';
 import { bytesWithoutHoles, titleOf } from './restore-backup.ts';
@@ -12,14 +12,14 @@ import { restorableContent } from './restore-queries.ts';
 
 export interface AskedRestore extends Pick<RestorePlan, 'restoresCode' | 'restoresSizes' | 'init'> {
   environment: string;
-  /** Where there is no such environment yet: what it is branched off. */
+  /** The environment that a new one is branched off, where the target does not exist yet. */
   branchFrom: string;
 }
 
 export type Refuse = (tx: Tx, target: Environment) => Promise<void>;
 
 /** Reads the backup, and the repository where only data is wanted: ask before the transaction, and have it refused within. */
-export async function restoreAhead(platform: Platform, backup: Backup, asked: AskedRestore): Promise<Refuse> {
+export async function checkRestore(platform: Platform, backup: Backup, asked: AskedRestore): Promise<Refuse> {
   const { project_id, id, environment: origin } = backup;
   const { environment, restoresCode, restoresSizes, init } = asked;
   const content = await restorableContent(platform.db, project_id, id);
@@ -35,8 +35,8 @@ export async function restoreAhead(platform: Platform, backup: Backup, asked: As
     parts,
     bytesWithoutHoles: bytesWithoutHoles(stored, parts),
   };
-  const model = restoresCode ? undefined : await modelAhead(platform, { project_id, id: await branchOf(platform, project_id, asked) });
-  return (tx, target) => refuseRestoreAhead(tx, platform, target, plan, model);
+  const model = restoresCode ? undefined : await modelIfReadable(platform, { project_id, id: await branchOf(platform, project_id, asked) });
+  return (tx, target) => refuseRestoreEarly(tx, platform, target, plan, model);
 }
 
 /** Where the code is, or will come from. */

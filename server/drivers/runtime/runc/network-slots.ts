@@ -5,7 +5,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
-import { type Places, entriesOf, readText, slotsFolder, writeWhole } from './places.ts';
+import { type RuntimeFolders, entriesOf, readText, slotsFolder, writeWhole } from './runtime-folders.ts';
 
 const slotsMax = 8192;
 export const hostsMax = 125;
@@ -28,26 +28,26 @@ export const hardwareAddressOf = (slot: number, host: number) =>
   ].join(':');
 
 const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-const claimOf = (places: Places) => `${bootId} ${places.instance}\n`;
+const claimOf = (folders: RuntimeFolders) => `${bootId} ${folders.instance}\n`;
 
 export const bootedSince = (file: string) => readText(file)?.trim() !== bootId;
 export const noteBoot = (file: string) => writeWhole(file, bootId);
 
-export function claimSlot(places: Places): number {
+export function claimSlot(folders: RuntimeFolders): number {
   for (let slot = 0; slot < slotsMax; slot++) {
-    if (tryClaim(places, slot)) return slot;
+    if (tryClaim(folders, slot)) return slot;
   }
   throw new Problem('unavailable', 'This machine has no addresses left for another network; remove environments that are not needed.');
 }
 
-function tryClaim(places: Places, slot: number): boolean {
+function tryClaim(folders: RuntimeFolders, slot: number): boolean {
   const file = join(slotsFolder, String(slot));
   const holder = readText(file);
   if (holder !== undefined && holder.startsWith(bootId)) return false;
   if (holder !== undefined) rmSync(file, { force: true });
   // A link appears with its content, or not at all.
-  const scratch = join(slotsFolder, `.${places.instance}`);
-  writeFileSync(scratch, claimOf(places));
+  const scratch = join(slotsFolder, `.${folders.instance}`);
+  writeFileSync(scratch, claimOf(folders));
   try {
     linkSync(scratch, file);
     return true;
@@ -61,7 +61,7 @@ function tryClaim(places: Places, slot: number): boolean {
 
 export const releaseSlot = (slot: number) => rmSync(join(slotsFolder, String(slot)), { force: true });
 
-export const claimedSlots = (places: Places): number[] =>
+export const claimedSlots = (folders: RuntimeFolders): number[] =>
   entriesOf(slotsFolder)
-    .filter((slot) => /^\d+$/.test(slot) && readText(join(slotsFolder, slot)) === claimOf(places))
+    .filter((slot) => /^\d+$/.test(slot) && readText(join(slotsFolder, slot)) === claimOf(folders))
     .map(Number);

@@ -7,7 +7,12 @@ import type { Git } from '../../drivers/git/git.ts';
 const bundleSecondsMax = 600;
 
 /** The file, or undefined where there is nothing to keep. Whole or not at all: it gets its name when it is complete. */
-export async function keepTombstone(git: Git, dataFolder: string, projectId: string, signal: AbortSignal): Promise<string | undefined> {
+export async function keepDeletedRepository(
+  git: Git,
+  dataFolder: string,
+  projectId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   if (!(await git.exists(projectId)) || (await git.refs(projectId)).length === 0) return undefined;
   const folder = join(dataFolder, 'tombstones');
   const file = join(folder, `${projectId}.bundle`);

@@ -19,8 +19,8 @@ interface Address {
   id: string;
 }
 
-/** What would be deployed if it came now. Reads the repository: ask before the transaction. Undefined: it cannot be told. */
-export async function modelAhead(platform: Platform, { project_id, id }: Address): Promise<ProjectModel | undefined> {
+/** The model that would be deployed now. Reads the repository, so it is called before the transaction. Undefined: it cannot be told. */
+export async function modelIfReadable(platform: Platform, { project_id, id }: Address): Promise<ProjectModel | undefined> {
   const { db, secrets } = platform;
   const subject = await subjectOf(db, project_id, id);
   if (!subject) return undefined;
@@ -30,7 +30,7 @@ export async function modelAhead(platform: Platform, { project_id, id }: Address
 }
 
 /** A Problem where a deployment of it would get more than there is. `given` is what somebody said of the sizes of what is new. */
-export async function refuseAhead(
+export async function refuseEarly(
   tx: Tx,
   platform: Pick<Platform, 'config'>,
   address: Address,
@@ -44,14 +44,14 @@ export async function refuseAhead(
   await refuseMoreThanThereIs(tx, platform.config, subject, amountsOf(model, sizes), await notedAmounts(tx));
 }
 
-/** The same for what is to run again as it was deployed. */
-export async function refuseResumeAhead(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
+/** A Problem where an environment that is to run again as it was deployed would get more than there is. */
+export async function refuseResumeEarly(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
   const subject = await subjectOf(tx, address.project_id, address.id);
   if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
 }
 
 /** The same for a backup, also where the pool has no room for it, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
-export async function refuseRestoreAhead(
+export async function refuseRestoreEarly(
   tx: Tx,
   { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
   address: Address,

@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface Places {
+export interface RuntimeFolders {
   readonly instance: string;
   readonly folder: string;
   readonly runFolder: string;
@@ -37,7 +37,7 @@ export const slotsFolder = '/run/offshoot/slots';
 /** Where earlier versions kept network namespaces. The folder belongs to nobody, and anybody's first `ip netns add` mounts all that is in it a second time. */
 export const earlierNetnsFolder = '/run/netns';
 
-export interface PlacesOptions {
+export interface RuntimeFoldersOptions {
   /** The folder for what need not survive a reboot; by default under /run. */
   runFolder?: string;
   /** Six letters or digits; where absent, made up and kept in the folder. */
@@ -46,7 +46,7 @@ export interface PlacesOptions {
   allowPrivateAddresses?: readonly string[];
 }
 
-export function openPlaces(folder: string, options: PlacesOptions): Places {
+export function openRuntimeFolders(folder: string, options: RuntimeFoldersOptions): RuntimeFolders {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const instance = options.instance ?? readInstance(join(folder, 'instance'));
   const runFolder = options.runFolder ?? runFolderOf(instance);
@@ -64,10 +64,10 @@ export function openPlaces(folder: string, options: PlacesOptions): Places {
   };
 }
 
-export function makeFolders(places: Places) {
+export function makeFolders(folders: RuntimeFolders) {
   // The root user of a container, who is nobody special on the machine, passes through these to its own root.
-  for (const path of [places.runContainers, places.networks]) makeFolder(path, 0o711);
-  for (const path of [places.containers, places.runcRoot]) makeFolder(path, 0o700);
+  for (const path of [folders.runContainers, folders.networks]) makeFolder(path, 0o711);
+  for (const path of [folders.containers, folders.runcRoot]) makeFolder(path, 0o700);
   mkdirSync(slotsFolder, { recursive: true });
 }
 
@@ -108,31 +108,31 @@ export const readText = (file: string): string | undefined => {
 
 export const entriesOf = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
-export const durableOf = (places: Places, name: string) => join(places.containers, name);
-export const bundleOf = (places: Places, name: string) => join(places.runContainers, name);
+export const durableOf = (folders: RuntimeFolders, name: string) => join(folders.containers, name);
+export const bundleOf = (folders: RuntimeFolders, name: string) => join(folders.runContainers, name);
 /** The layers that the root of a bundle is made of, by number, the topmost first. */
 export const layerLinks = (bundle: string) => join(bundle, 'layers');
 /** Only the container's own root user may enter the folder around it. */
-export const rootOf = (places: Places, name: string) => join(bundleOf(places, name), rootInBundle);
+export const rootOf = (folders: RuntimeFolders, name: string) => join(bundleOf(folders, name), rootInBundle);
 const rootInBundle = 'private/root';
 /** The bundle whose root is mounted there; undefined: it is no root of a container. */
 export const bundleOfRoot = (mountPoint: string): string | undefined =>
   mountPoint.endsWith(`/${rootInBundle}`) ? mountPoint.slice(0, -rootInBundle.length - 1) : undefined;
 /** Keeps the user namespace. */
-export const usersOf = (places: Places, name: string) => join(bundleOf(places, name), 'users');
+export const usersOf = (folders: RuntimeFolders, name: string) => join(bundleOf(folders, name), 'users');
 /** Keeps the network namespace. */
-export const netnsOf = (places: Places, name: string) => join(bundleOf(places, name), 'network-namespace');
+export const netnsOf = (folders: RuntimeFolders, name: string) => join(bundleOf(folders, name), 'network-namespace');
 /** The network namespace of a container that an earlier version started. */
-export const earlierNetnsOf = (places: Places, name: string) => join(earlierNetnsFolder, `${earlierNetnsPrefix(places)}${name}`);
-export const earlierNetnsPrefix = (places: Places) => `offshoot-${places.instance}-`;
+export const earlierNetnsOf = (folders: RuntimeFolders, name: string) => join(earlierNetnsFolder, `${earlierNetnsPrefix(folders)}${name}`);
+export const earlierNetnsPrefix = (folders: RuntimeFolders) => `offshoot-${folders.instance}-`;
 /** Linux allows 15 letters for the name of a bridge. */
-export const bridgePrefix = (places: Places) => `of-${places.instance}-`;
-export const bridgeOf = (places: Places, slot: number) => `${bridgePrefix(places)}${slot}`;
-export const vethPrefix = (places: Places) => `ov-${places.instance}-`;
-export const vethOf = (places: Places, slot: number, host: number) =>
-  `${vethPrefix(places)}${slot.toString(36).padStart(3, '0')}${host.toString(36).padStart(2, '0')}`;
-export const scratchPrefix = (places: Places) => `scratch-${places.instance}-`;
-export const scratchOf = (places: Places, name: string) => `${scratchPrefix(places)}${name}`;
+export const bridgePrefix = (folders: RuntimeFolders) => `of-${folders.instance}-`;
+export const bridgeOf = (folders: RuntimeFolders, slot: number) => `${bridgePrefix(folders)}${slot}`;
+export const vethPrefix = (folders: RuntimeFolders) => `ov-${folders.instance}-`;
+export const vethOf = (folders: RuntimeFolders, slot: number, host: number) =>
+  `${vethPrefix(folders)}${slot.toString(36).padStart(3, '0')}${host.toString(36).padStart(2, '0')}`;
+export const scratchPrefix = (folders: RuntimeFolders) => `scratch-${folders.instance}-`;
+export const scratchOf = (folders: RuntimeFolders, name: string) => `${scratchPrefix(folders)}${name}`;
 /** The path as runc takes it: from the root of each hierarchy. */
-export const cgroupParentOf = (places: Places) => `offshoot-${places.instance}`;
-export const cgroupOf = (places: Places, name: string) => `${cgroupParentOf(places)}/${name}`;
+export const cgroupParentOf = (folders: RuntimeFolders) => `offshoot-${folders.instance}`;
+export const cgroupOf = (folders: RuntimeFolders, name: string) => `${cgroupParentOf(folders)}/${name}`;

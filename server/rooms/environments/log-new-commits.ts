@@ -8,7 +8,7 @@ const nameCharactersMax = 200;
 const parentsToldMax = 16;
 
 /** What is new on a branch, for the log and for whoever is told of the activity. */
-export async function tellCommits(
+export async function logNewCommits(
   { activity, step, log, tell }: Work<unknown>,
   { git }: Platform,
   since: string | undefined,

@@ -11,11 +11,19 @@ import type { Platform } from '../../platform.ts';
 import { backupsWithSnapshots, removeSnapshots } from '../deployments/work.ts';
 import { applyRetention } from './apply-retention.ts';
 import { projectsToReview } from './damage.ts';
-import { beingMade, goingBackups, hasBackups, letExpire, noteOrphans, settleForgotten, type GoingBackups } from './retention-queries.ts';
+import {
+  beingMade,
+  expiringBackups,
+  hasBackups,
+  letExpire,
+  noteOrphans,
+  settleForgotten,
+  type ExpiringBackups,
+} from './retention-queries.ts';
 import { removeRows } from './queries.ts';
 import { repairStore, reviewDamaged } from './repair-store.ts';
 
-export const tidyBackups: Reconciler = {
+export const removeOldBackups: Reconciler = {
   name: 'tidy backups',
   everySeconds: 300,
   usesMachine: true,
@@ -29,14 +37,14 @@ export const tidyBackups: Reconciler = {
     await applyRetention(db);
     await removeCopies(platform);
     for (const project of await projectsToReview(db)) if (!signal.aborted) await review(platform, project, signal);
-    for (const going of await goingBackups(db)) {
+    for (const expiring of await expiringBackups(db)) {
       if (signal.aborted) return;
-      await forget(platform, going, signal);
+      await forget(platform, expiring, signal);
     }
   },
 };
 
-/** On the pool. What is there is listed first: what is made later has a row. */
+/** Removes copies on the pool. The pool is listed before the database is asked: whatever is made later has a row by then. */
 async function removeCopies(platform: Platform) {
   const machine = await platform.machine();
   const found = await backupsWithSnapshots(machine);
@@ -54,8 +62,8 @@ async function review({ db, blobs, log }: Platform, project: string, signal: Abo
   }
 }
 
-/** In the store; a store that does not answer is asked again next time. */
-async function forget({ db, blobs, log }: Platform, { project_id, ids, is_last_of_deleted }: GoingBackups, signal: AbortSignal) {
+/** Removes backups from the store; a store that does not answer is asked again next time. */
+async function forget({ db, blobs, log }: Platform, { project_id, ids, is_last_of_deleted }: ExpiringBackups, signal: AbortSignal) {
   try {
     if (is_last_of_deleted) await blobs.removeRepository(project_id);
     else

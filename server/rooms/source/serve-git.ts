@@ -31,7 +31,7 @@ export async function admit(
   return project;
 }
 
-export interface Talk extends Served {
+export interface GitConversation extends Served {
   /** The one that is spoken, which need not be the one that was asked for. */
   protocol: string | undefined;
   /** Nobody is there any more. */
@@ -40,7 +40,7 @@ export interface Talk extends Served {
   hurry(): void;
 }
 
-export interface Partner {
+export interface GitCaller {
   caller: Caller;
   /** The same person as they are now; undefined: what they came with is no longer accepted. */
   callerNow(): Promise<Caller | undefined>;
@@ -48,12 +48,12 @@ export interface Partner {
 
 const conversationMinutesMax = 60;
 
-export async function converse(
+export async function serveGit(
   platform: Platform,
-  { caller, callerNow }: Partner,
+  { caller, callerNow }: GitCaller,
   project: Project,
   { service, part, protocol, isWaiting }: Asked,
-): Promise<Talk> {
+): Promise<GitConversation> {
   const { git, config } = platform;
   if (!(await git.exists(project.id))) throw new Problem('conflict', 'The project is not ready yet; try again in a moment.');
   const visibility = await visibilityFor(platform, caller, project);
