@@ -48,7 +48,7 @@ export class Http2Connection implements Peer, Occupant {
         enableConnectProtocol: true,
       },
     });
-    this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw as unknown as string[]));
+    this.#session.on('stream', (stream, _headers, flags, raw) => this.#onStream(stream, flags, raw));
     this.#session.on('error', () => this.#session.destroy());
     this.#session.on('frameError', () => this.#session.destroy());
     this.#session.once('close', () => acceptor.onClosed(this));
@@ -127,7 +127,7 @@ class StreamConnection implements VisitConnection {
     visit.isStarted = true;
     const stream = this.#stream;
     let trailers: string[] = [];
-    stream.on('trailers', (_headers, _flags, raw) => (trailers = [...(raw as unknown as string[])]));
+    stream.on('trailers', (_headers, _flags, raw) => (trailers = [...raw]));
     stream.on('data', (chunk: Buffer) => this.#onData(visit, chunk));
     stream.on('end', () => this.#onEnd(visit, trailers));
     stream.on('drain', () => visit.attendant?.onClientRoom?.());

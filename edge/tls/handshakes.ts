@@ -97,17 +97,17 @@ export class Handshakes {
   }
 
   #secure(socket: Socket, onSecure: (client: SecureClient) => void) {
-    const handshakes = this;
-    const chosen: { stapled?: string | undefined } = { stapled: this.#options.certificates.find(undefined)?.stapled };
+    const { certificates } = this.#options;
+    const chosen: { stapled?: string | undefined } = { stapled: certificates.find(undefined)?.stapled };
     const secured = new TLSSocket(socket, {
       isServer: true,
       secureContext: this.#baseContext(),
       rejectUnauthorized: false,
       server: staplingOf(chosen),
       ALPNCallback: ({ protocols: offered }) => protocols.find((protocol) => offered.includes(protocol)),
-      SNICallback(this: TLSSocket, name: string, done: (error: Error | null, context?: SecureContext) => void) {
-        chosen.stapled = handshakes.#options.certificates.find(name.toLowerCase())?.stapled;
-        handshakes.#chooseFor(this, name.toLowerCase(), done);
+      SNICallback: (name, done) => {
+        chosen.stapled = certificates.find(name.toLowerCase())?.stapled;
+        this.#chooseFor(secured, name.toLowerCase(), done);
       },
     });
     secured.on('error', () => socket.destroy());

@@ -21,8 +21,9 @@ function ask(port: number, host: string): Promise<string> {
 }
 
 /** Until the process that was killed has been replaced. */
-const answers = (port: number, host: string) =>
-  expect.poll(() => ask(port, host).catch((error: unknown) => String(error)), { timeout: 30_000 }).toBe('one');
+async function answers(port: number, host: string) {
+  await expect.poll(() => ask(port, host).catch((error: unknown) => String(error)), { timeout: 30_000 }).toBe('one');
+}
 
 test('certificates outlive processes and upgrades of the edge, and no disk ever has a key in the clear', async () => {
   const [plain, secure] = [await freePort(), await freePort()];
@@ -45,13 +46,11 @@ test('certificates outlive processes and upgrades of the edge, and no disk ever 
 
   const files = globSync('**/*', { cwd: running.options.folder, withFileTypes: true }).filter((file) => file.isFile());
   const secrets = key.split('\n').slice(1, -2);
-  for (const file of files) {
+  const inTheClear = files.filter((file) => {
     const text = readFileSync(join(file.parentPath, file.name), 'latin1');
-    expect(
-      secrets.filter((line) => text.includes(line)),
-      file.name,
-    ).toEqual([]);
-  }
+    return secrets.some((line) => text.includes(line));
+  });
+  expect(inTheClear).toEqual([]);
 
   const { processes } = await running.edge.status();
   process.kill(processes[0]?.pid ?? 0, 'SIGKILL');
@@ -66,5 +65,5 @@ test('certificates outlive processes and upgrades of the edge, and no disk ever 
   await expect(refused).rejects.toThrow(Problem);
   await expect(refused).rejects.toThrow(/key values mismatch/);
   expect(await running.edge.keepOnlyCertificates([])).toEqual(['shop']);
-  await expect(ask(secure, 'shop.localhost')).rejects.toThrow();
+  await expect(ask(secure, 'shop.localhost')).rejects.toThrow(/alert|disconnected|ECONNRESET/i);
 });

@@ -41,6 +41,9 @@ async function handshake(made: SecureTestEdge, host: string, some: ConnectionOpt
   return socket;
 }
 
+/** In whatever words: of OpenSSL, or of Node where the connection was closed. */
+const ended = /alert|disconnected|hang up|ECONNRESET|EPIPE/i;
+
 const namesOf = (socket: TLSSocket) => socket.getPeerX509Certificate()?.subjectAltName;
 
 test('a client gets the certificate of the host that it names: its own before a wildcard, and otherwise the default', async () => {
@@ -85,7 +88,7 @@ test('a certificate is replaced under connections that go on', async () => {
     await expect.poll(() => heard.match(/200 OK/g)?.length).toBe(index);
   }
   made.certificates.remove('a');
-  await expect(handshake(made, 'a.test')).rejects.toThrow();
+  await expect(handshake(made, 'a.test')).rejects.toThrow(ended);
   first.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
   await expect.poll(() => heard.match(/200 OK/g)?.length).toBe(3);
 });
@@ -123,8 +126,8 @@ test('old versions of TLS are refused, and those that a route says are too old',
   made.present('both', ['a.test', 'strict.test'], authority.issue(['a.test', 'strict.test']));
   expect((await ask(made, 'a.test', { maxVersion: 'TLSv1.2' })).status).toBe(200);
   expect((await ask(made, 'strict.test')).status).toBe(200);
-  await expect(ask(made, 'strict.test', { maxVersion: 'TLSv1.2' })).rejects.toThrow();
-  await expect(ask(made, 'a.test', { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })).rejects.toThrow();
+  await expect(ask(made, 'strict.test', { maxVersion: 'TLSv1.2' })).rejects.toThrow(ended);
+  await expect(ask(made, 'a.test', { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })).rejects.toThrow(ended);
 });
 
 test('clients show certificates where routes ask for them, and applications are told what they showed', async () => {
@@ -158,14 +161,14 @@ test('clients show certificates where routes ask for them, and applications are 
   await ask(made, 'asks.test', showing(strange));
   expect(told()?.[0]).toMatch(/^X-Client-Verify: FAILED:/);
   expect((await ask(made, 'closed.test', showing(good))).status).toBe(200);
-  await expect(ask(made, 'closed.test')).rejects.toThrow();
-  await expect(ask(made, 'closed.test', showing(strange))).rejects.toThrow();
+  await expect(ask(made, 'closed.test')).rejects.toThrow(ended);
+  await expect(ask(made, 'closed.test', showing(strange))).rejects.toThrow(ended);
   // A session that began where no certificate is asked for is no way in.
   const { promise, resolve } = Promise.withResolvers<Buffer>();
   const began = await handshake(made, 'open.test');
   began.once('session', resolve);
   began.write('GET / HTTP/1.1\r\nHost: open.test\r\n\r\n');
-  await expect(ask(made, 'closed.test', { session: await promise })).rejects.toThrow();
+  await expect(ask(made, 'closed.test', { session: await promise })).rejects.toThrow(ended);
 });
 
 test('a session goes on in another process that has the same secret, and in none that has another', async () => {
@@ -205,7 +208,7 @@ test('authorities that ask for a proof get it, over HTTP and over TLS, and visit
   expect(await file('a.test', 'abc')).toMatch(/app$/);
   const proven = await handshake(made, 'new.test', { ALPNProtocols: ['acme-tls/1'] });
   expect([proven.alpnProtocol, namesOf(proven)]).toEqual(['acme-tls/1', 'DNS:new.test']);
-  await expect(handshake(made, 'a.test', { ALPNProtocols: ['acme-tls/1'] })).rejects.toThrow();
+  await expect(handshake(made, 'a.test', { ALPNProtocols: ['acme-tls/1'] })).rejects.toThrow(ended);
   expect((await ask(made, 'a.test')).body).toBe('app');
   made.challenges.replace({ http: [], tls: [] });
   expect(await file('new.test', 'abc')).toMatch(/^HTTP\/1.1 404/);
