@@ -46,6 +46,7 @@ sub listen_on {
 sub guard {
     my ($main, @program) = @_;
     be_parent_of_orphans();
+    $ENV{OFFSHOOT_EDGE_SECRET} //= new_secret();
     write_file('guard-process', "$$\n");
     $main = 0 unless $main && kill 0, $main;
     my $is_ending = 0;
@@ -93,6 +94,13 @@ sub write_file {
     my ($name, $text) = @_;
     open my $file, '>', "$folder/$name" or die "$folder/$name: $!\n";
     syswrite $file, $text;
+}
+
+# Shared by all processes of the edge, and kept on no disk (edge-secret.ts).
+sub new_secret {
+    open my $random, '<:raw', '/dev/urandom' or die "/dev/urandom: $!\n";
+    (read($random, my $bytes, 32) // 0) == 32 or die "/dev/urandom: $!\n";
+    return unpack 'H*', $bytes;
 }
 
 # While the signal is handled another is blocked, and stays so in what we become until that can handle it.

@@ -11,7 +11,6 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeStatus } from '../../../edge/process/control.ts';
 import type { EdgeSettings, ListenAddress } from '../../../edge/process/settings.ts';
-import { newEdgeSecret } from '../../../edge/tls/edge-secret.ts';
 import { withFileLock } from '../file-lock.ts';
 import type { ControlClient } from './control-client.ts';
 import { removeEdgeCgroup, wordsToJoin } from './edge-cgroup.ts';
@@ -163,7 +162,7 @@ async function launchGuard(settings: EdgeSettings, file: string, sandbox: Sandbo
     cwd: '/',
     detached: true,
     stdio: ['ignore', output, output],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', NODE_COMPILE_CACHE: join(folder, 'compile-cache'), ...newEdgeSecret() },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', NODE_COMPILE_CACHE: join(folder, 'compile-cache') },
   });
   closeSync(output);
   guard.unref();
