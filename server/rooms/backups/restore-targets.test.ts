@@ -19,9 +19,8 @@ const preview = 'preview';
 const withStore = { services: '{ store: { type: "redis-persistent:7.0" } }' };
 const onlyData = { restore_code: false };
 const running = { status: 'active', edge: 'open', containers: 2 };
-const [sleepily, wakefully] = ['send idle previews to sleep', 'wake previews that are visited'].map((name) =>
-  deployments.reconcilers?.find((each) => each.name === name),
-);
+const sleepily = deployments.reconcilers?.find(({ name }) => name === 'send idle previews to sleep');
+const wakefully = deployments.listeners?.find(({ name }) => name === 'wake previews that are visited');
 
 describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNoContainers}`, () => {
   let all: TestDeployments;
@@ -173,8 +172,9 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
     ]);
     await fallAsleep();
     const hearing = new AbortController();
-    await wakefully?.run(platform, hearing.signal);
+    const listening = wakefully?.listen(platform, hearing.signal);
     await wakeEnvironment(platform, project.projectId, preview).finally(() => hearing.abort());
+    await listening;
     expect(await seen()).toMatchObject({ ...running, word: 'then', version: 'one' });
     await say('now');
     await fallAsleep();

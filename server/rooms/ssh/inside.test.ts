@@ -410,15 +410,15 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
 
   test('whoever comes to one that sleeps wakes it, and keeps it awake while they are there', { timeout }, async () => {
     const { platform } = all.home;
-    const reconciler = (name: string) => deployments.reconcilers!.find((each) => each.name === name)!;
-    const [sendToSleep, listen] = [reconciler('send idle previews to sleep'), reconciler('wake previews that are visited')];
+    const sendToSleep = deployments.reconcilers!.find(({ name }) => name === 'send idle previews to sleep')!;
+    const waker = deployments.listeners!.find(({ name }) => name === 'wake previews that are visited')!;
     const change = (columns: { type: string; sleep_after_seconds?: number }) =>
       platform.db.updateTable('environments').set(columns).where('project_id', '=', project.projectId).execute();
     const isAsleep = async () => (await project.row()).sleeping_since !== null;
     const hearing = new AbortController();
     await change({ type: 'development', sleep_after_seconds: 1 });
+    const listening = waker.listen(platform, hearing.signal);
     try {
-      await listen.run(platform, hearing.signal);
       // Those who were there before have left.
       await expect.poll(() => openSessions(platform.db, 100), waiting).toEqual([]);
       await sleep(1100);
@@ -434,7 +434,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       child.kill('SIGKILL');
     } finally {
       hearing.abort();
-      await listen.close?.(platform);
+      await listening;
       await change({ type: 'production', sleep_after_seconds: 0 });
     }
   });
