@@ -20,7 +20,7 @@ import { verbs, type VerbName } from './verbs.ts';
 const timeout = 900_000;
 /** Another seed is another walk; a failure names it. */
 const seed = 1;
-const stepsOfWalk = 50;
+const stepsOfWalk = 32;
 
 let folder: string;
 let machine: MemoryMachine;
