@@ -37,7 +37,7 @@ export interface BuildParts extends Pick<Machine, 'runtime' | 'images' | 'volume
 
 export interface AppBuild {
   projectId: string;
-  /** The repository that has the tree. */
+  /** The repository that contains the tree. */
   repository: string;
   app: Buildable;
   slug: Slug;
@@ -91,7 +91,7 @@ const megabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
 const tookTooLong = (app: Buildable) =>
   new CommandFailed(`Unable to build ${titleOf(app)}: it took longer than ${buildMinutesMax} minutes.`);
 
-/** Of builds of this slug that were killed. */
+/** Removes what killed builds of this slug left. */
 async function removeAttempts({ runtime, volumes }: Pick<BuildParts, 'runtime' | 'volumes'>, slug: Slug) {
   const isAttempt = ({ name }: { name: string }) => slugVolumeOfBuild(name) === slug.volume;
   for (const { name } of (await runtime.list()).filter(isAttempt)) await runtime.remove(name);
@@ -127,7 +127,7 @@ export async function ensureImage(
 const execute = promisify(execFile);
 const chownSecondsMax = 600;
 
-/** Links themselves, not what they lead to. */
+/** Changes the owner of links themselves, not of what they lead to. */
 export const giveToApp = (folder: string, signal: AbortSignal) => {
   const chown = ['chown', '--recursive', '--no-dereference', '--', `${appUser.uid}:${appUser.gid}`, folder] as const;
   const [program, ...args] = withoutLinks(folder, chown);
@@ -163,7 +163,7 @@ async function runCommands(
   });
 }
 
-/** Or a link to one, wherever that leads: it is only looked at inside. */
+/** A link counts as a file, wherever it leads, because it is followed only inside the container. */
 function isFile(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && !found.isDirectory();

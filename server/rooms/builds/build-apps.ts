@@ -21,13 +21,13 @@ export interface BuildRequest {
   environment: { id: string };
   commit: string;
   model: ProjectModel;
-  /** Those of the environment; what builds do not see is left out here. */
+  /** The variables of the environment; those that builds do not see are left out by the build. */
   variables: readonly EffectiveVariable[];
 }
 
 export type BuildWork = Pick<Work<unknown>, 'signal' | 'step' | 'log' | 'command'> & Asker;
 
-/** By application and task. */
+/** Returns slugs by application and task. */
 export async function buildApps(work: BuildWork, parts: BuildParts, request: BuildRequest): Promise<Record<string, Slug>> {
   const tree = await openSourceTree(parts.git, request.project.id, request.commit);
   const speak = oneVoiceAtATime(work.log);
@@ -49,7 +49,7 @@ export async function buildApps(work: BuildWork, parts: BuildParts, request: Bui
     }
   };
   const built = await Promise.allSettled(buildablesIn(request.model).map(build));
-  /** The first to fail stopped the others. */
+  /** The first build that fails stops the others, so its failure is the one to report. */
   if (failed.signal.aborted) throw failed.signal.reason;
   return Object.fromEntries(built.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
 }
@@ -102,7 +102,7 @@ async function slugFor(
 
 const shortTreeCharacters = 7;
 
-/** Of all the settings of a project. */
+/** The settings of a project that concern builds. */
 export const BuildSettings = Type.Object({
   product_code: Type.String(),
   build_resources: Type.Object({ cpu: Type.Number(), memory: Type.Number() }),

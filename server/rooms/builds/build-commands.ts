@@ -13,9 +13,9 @@ const toolsFolder = `${appFolder}/.global`;
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface BuildCommand {
-  /** Lines for the log before it runs, as deep as they are to be. */
+  /** Lines for the log before the command runs, at the indentation of a step or of a line. */
   announce: { step?: string; line?: string };
-  /** In the sentence that says it failed. */
+  /** How the sentence that says that the command failed calls it. */
   what: string;
   argv: readonly [string, ...string[]];
 }
@@ -32,7 +32,7 @@ export const cacheVariables: Readonly<Record<string, string>> = {
   COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
 };
 
-/** What containers of the slug need as well, so that they find the tools that its build installed, and load the extensions that it chose. */
+/** Variables that containers of the slug need, too, so that they find the tools that its build installed and load the extensions that it chose. */
 export function toolVariables(
   { type, dependencies, runtime }: Pick<App, 'type' | 'dependencies' | 'runtime'>,
   path = usualPath,
@@ -56,7 +56,7 @@ export function buildCommands(app: Buildable, has: (file: string) => boolean): B
 
 type Packages = readonly (readonly [name: string, constraint: Json])[];
 
-/** By language: what installs packages. */
+/** The commands that install packages, by language. */
 const installers: Record<string, (packages: Packages) => (readonly [string, ...string[]])[]> = {
   nodejs: (packages) => [
     [
@@ -86,7 +86,7 @@ const sameAs: Record<string, string> = { python: 'python3' };
 
 const composerScript = 'mkdir -p "$1" && printf %s "$2" >"$1/composer.json"';
 
-/** Either packages by name, or what composer.json would say itself. */
+/** A composer.json made of packages by name, or of the sections that the configuration gives. */
 function composerFile(packages: Packages): string {
   const given = Object.fromEntries(packages);
   const told = requiredOf(given) ? given : { require: given };
@@ -105,7 +105,7 @@ const pythonRequirement = ([name, wanted]: Packages[number]) => {
 const gemVersion = (wanted: Json) => (anyVersion.has(textOf(wanted)) ? '>= 0' : textOf(wanted));
 const textOf = (value: Json) => (value === null ? '*' : typeof value === 'string' ? value : JSON.stringify(value));
 
-/** As arguments they must be no options. */
+/** Names of packages are passed as arguments, so they must not look like options. */
 const packageName = /^[A-Za-z0-9@][A-Za-z0-9@._/[\],+-]*$/;
 
 function dependencyCommands(app: Buildable): BuildCommand[] {
@@ -139,7 +139,7 @@ function flavorCommands({ type, build }: Buildable, has: (file: string) => boole
   return [{ announce: { step }, what: 'the installation of its dependencies', argv: ['dash', '-c', flavor.script] }];
 }
 
-/** What the kernel takes as one argument or one variable, with its end. */
+/** The most that the kernel takes as one argument or one variable, with the NUL at its end. */
 export const wordBytesMax = 128 * 1024;
 
 function hookCommands(app: Buildable): BuildCommand[] {

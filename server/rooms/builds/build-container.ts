@@ -8,7 +8,7 @@ import { appFolder, type BuildCommand } from './build-commands.ts';
 import type { BuildOutput } from './build-output.ts';
 
 const processesMax = 1000;
-/** Of /tmp; what is built, and what is kept for the next build, is on volumes of its own. */
+/** The limit of /tmp; what is built, and what is kept for the next build, is on volumes of its own. */
 const scratchBytesMax = 4 * 1024 ** 3;
 
 export interface BuildRoom {
@@ -16,16 +16,16 @@ export interface BuildRoom {
   layers: readonly string[];
   env: Readonly<Record<string, string>>;
   mounts: readonly Mount[];
-  /** Beside /tmp: gone with it. */
+  /** Folders that can be written to beside /tmp, and that go with the container like it. */
   writable?: readonly string[];
-  /** Where commands begin; else the app's own folder. */
+  /** The folder in which commands start, if not the app's own. */
   workingFolder?: string;
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
 }
 
 export type RunCommand = (command: BuildCommand, output: BuildOutput) => Promise<number>;
 
-/** Gone when it returns, however that is. */
+/** Runs the work with a container that is gone when the work ends, whether it succeeds or fails. */
 export async function inBuildContainer<T>(
   runtime: Runtime,
   { workingFolder = appFolder, writable = [], ...room }: BuildRoom,
@@ -33,7 +33,7 @@ export async function inBuildContainer<T>(
   work: (run: RunCommand) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  /** What goes wrong here is found when it is done again below. */
+  /** A failure here is ignored, because the container is removed again below. */
   const stop = () => void runtime.remove(room.name).catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
   try {

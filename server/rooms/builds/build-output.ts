@@ -15,7 +15,7 @@ export interface Voice {
   end(): void;
 }
 
-/** Several builds at once speak one after the other: who began first is heard as it goes, the others when it has ended. */
+/** Keeps the output of several builds apart: that of the first is logged as it comes, that of the others once those before them have ended. */
 export function oneVoiceAtATime(log: (text: string) => void): () => Voice {
   const voices: { lines: string[]; hasEnded: boolean }[] = [];
   return () => {
@@ -39,7 +39,7 @@ export interface Said {
   characters: number;
 }
 
-/** Lines as they come, until they are too many: then only the last of them, when they are asked for. `said` is what was said before. */
+/** Logs lines as they come until there are too many; of the rest, only the last are logged, at the end. `said` counts what was logged before. */
 export function openBounded(log: (line: string) => void, said: Said = { lines: 0, characters: 0 }) {
   let { lines, characters } = said;
   const lastLines: string[] = [];
@@ -71,7 +71,7 @@ export interface BuildOutput {
   /** Part of a step. */
   line(text: string): void;
   warn(text: string): void;
-  /** All that a command prints, until its streams are closed. */
+  /** Logs all that a command prints, until its streams are closed. */
   follow(stdout: Readable, stderr: Readable): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function openOutput(log: (line: string) => void, masked: (line: string) =
   };
 }
 
-/** Of a line without end, the beginning; masked before it is cut, so that no part of a secret is left at its end. */
+/** Prints each line. A very long line is cut, after it is masked, so that no part of a secret is left at the cut. */
 function eachLine(stream: Readable, masked: (line: string) => string, print: (line: string) => void): Promise<void> {
   const heldCharactersMax = lineCharactersMax * 32;
   let pending = '';
@@ -115,14 +115,14 @@ function eachLine(stream: Readable, masked: (line: string) => string, print: (li
 // oxlint-disable-next-line no-control-regex -- a terminal obeys control characters; colours may stay
 const controls = /\u001b(?!\[[0-9;]*m)(?:\[[0-9;?]*[A-Za-z])?|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g;
 
-/** Of what a progress bar draws over itself, the last; and nothing that a terminal would obey. */
+/** A line as it is shown: the last state of a progress bar that draws over itself, and no control characters that a terminal would obey. */
 export function shownLine(line: string): string {
   const text = line.replace(/\r+$/, '');
   const last = text.slice(text.lastIndexOf('\r') + 1).replaceAll(controls, '');
   return last.length > lineCharactersMax ? `${last.slice(0, lineCharactersMax)}…`.toWellFormed() : last;
 }
 
-/** Shorter ones would leave nothing of a line, and tell what they are by where they are missing. */
+/** Shorter values are not masked: hardly anything of a line would be left, and the gaps would give the value away. */
 const maskedCharactersMin = 4;
 
 /** Secrets of several lines are masked line by line. */

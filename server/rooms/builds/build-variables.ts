@@ -11,15 +11,15 @@ export interface Told {
   app: Buildable;
   treeId: string;
   vendor: string;
-  /** Those of the environment, whoever sees them. */
+  /** All variables of the environment, whether builds see them or not. */
   variables: readonly EffectiveVariable[];
 }
 
 export interface BuildVariables {
-  /** Those of the environment that this build sees. */
+  /** The variables of the environment that this build sees. */
   visible: EffectiveVariable[];
   env: Record<string, string>;
-  /** Values that may not be seen in a log. */
+  /** Values that must not be seen in a log. */
   secrets: string[];
 }
 
@@ -61,7 +61,7 @@ const ofApp = ({ variables }: Buildable): Record<string, Json> =>
     Object.entries(variables).flatMap(([prefix, values]) => Object.entries(values).map(([name, value]) => [`${prefix}:${name}`, value])),
   );
 
-/** JSON that is not, because somebody changed the flag only, is text. */
+/** A value that is marked as JSON and is not, because somebody changed only the flag, is taken as text. */
 function valueOf({ value, is_json }: EffectiveVariable): Json {
   if (!is_json) return value;
   try {
@@ -73,7 +73,7 @@ function valueOf({ value, is_json }: EffectiveVariable): Json {
 
 const environmentPrefix = 'env:';
 
-/** Those of the environment by their own names, and the others, as they are. */
+/** Divides variables into environment variables, by their names without the prefix, and all others, as they are. */
 function partition(given: Record<string, Json>): [env: Record<string, string>, others: Record<string, Json>] {
   const [env, others]: [Record<string, string>, Record<string, Json>] = [{}, {}];
   for (const [name, value] of Object.entries(given)) {
@@ -83,7 +83,7 @@ function partition(given: Record<string, Json>): [env: Record<string, string>, o
   return [env, others];
 }
 
-/** No program can be told a zero byte. */
+/** NULs are left out, because no variable of a program can contain one. */
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll('\0', '');
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');

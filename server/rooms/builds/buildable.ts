@@ -5,16 +5,16 @@ export type Buildable = App | Task;
 
 const isTask = (built: Buildable): built is Task => 'run' in built;
 
-/** By names of which none is used twice. */
+/** All apps and tasks; no two of them have the same name. */
 export const buildablesIn = ({ applications, tasks }: ProjectModel): Buildable[] => [
   ...Object.values(applications),
   ...Object.values(tasks),
 ];
 
-/** In sentences. */
+/** The word for it in sentences. */
 export const kindOf = (built: Buildable) => (isTask(built) ? 'task' : 'application');
 export const titleOf = (built: Buildable) => `${kindOf(built)} '${built.name}'`;
 
-/** Paths of its own mounts and, of an app, of its workers'. */
+/** The paths of all its mounts; for an app, those of its workers included. */
 export const mountPathsOf = (built: Buildable): string[] =>
   [built, ...(isTask(built) ? [] : Object.values(built.workers))].flatMap(({ mounts }) => Object.keys(mounts));

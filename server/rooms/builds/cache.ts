@@ -13,11 +13,11 @@ import { onePerVolume } from './one-per-volume.ts';
 import { cacheNameOf } from './slugs.ts';
 
 const cacheBytesMax = 8 * 1024 ** 3;
-/** Above this it is thrown away, rather than letting builds run into its end. */
+/** A cache that is larger than this is thrown away before builds run into its limit. */
 const cacheBytesTidy = 7 * 1024 ** 3;
 const cacheUnusedDaysMax = 30;
 
-/** By name of a cache's volume: how many builds use it. */
+/** How many builds use each cache, by the name of its volume. */
 const usersIn = stateOf<Volumes, Tally>(tally);
 
 interface Wanted {
@@ -54,7 +54,7 @@ async function folderFor({ path }: Volume, app: string): Promise<string> {
   return folder;
 }
 
-/** `generation` is that of now; undefined: the project is gone. */
+/** `generation` is the current number of the project's cache; undefined: the project is gone. */
 export const tidyCache = (
   volumes: Volumes,
   projectId: string,

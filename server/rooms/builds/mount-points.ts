@@ -8,7 +8,7 @@ import { appUser } from '../../catalogue/service.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { mountPathsOf, titleOf, type Buildable } from './buildable.ts';
 
-/** Gives back what to warn of. */
+/** Returns warnings. */
 export async function makeMountPoints(built: Buildable, folder: string): Promise<string[]> {
   const warnings: string[] = [];
   for (const path of [...new Set(mountPathsOf(built))].sort()) {
@@ -20,7 +20,7 @@ export async function makeMountPoints(built: Buildable, folder: string): Promise
   return warnings;
 }
 
-/** True: it is there, and something is in it. */
+/** Makes the folder; returns true where it was already there with something in it. */
 async function makeFolder(title: string, folder: string, path: string): Promise<boolean> {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   let at = folder;
@@ -36,7 +36,7 @@ async function makeFolder(title: string, folder: string, path: string): Promise<
   return at !== folder && (await hasEntries(at));
 }
 
-/** Without a list of them: a build can leave millions. */
+/** Whether a folder has entries. They are not listed, because a build can leave millions. */
 async function hasEntries(folder: string): Promise<boolean> {
   for await (const _ of await opendir(folder)) return true;
   return false;

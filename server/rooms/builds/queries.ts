@@ -12,7 +12,7 @@ export const buildsMaxOf = async (db: Db, projectId: string): Promise<number | u
   return rows[0]?.builds ?? undefined;
 };
 
-/** False: there is no such slug. */
+/** Notes that the slug is in use; returns false where there is no such slug. */
 export const useSlugRow = async (db: Db, id: string): Promise<boolean> => {
   const { rows } = await sql`update slugs set last_used_at = clock_timestamp() where id = ${id} returning id`.execute(db);
   return rows.length > 0;
@@ -44,15 +44,15 @@ export const slugVolumes = async (db: Db): Promise<Set<string>> => {
 };
 
 interface Keeping {
-  /** Of each environment so many deployments that were replaced, and were built otherwise, keep their slugs, to be gone back to. */
+  /** How many replaced deployments of each environment keep their slugs, to be rolled back to; deployments with the same slugs count once. */
   replacedMax: number;
   unusedDaysMax: number;
   unusedMinutesMin: number;
-  /** Of those that no deployment needs. */
+  /** The most that slugs that no deployment needs may take together. */
   bytesMax: number;
 }
 
-/** `needed`: the ids of slugs that a deployment has, or that can be gone back to. */
+/** `needed`: the ids of slugs of current deployments, and of those that can be rolled back to. */
 const recentAndNeeded = (replacedMax: number) => sql`
   recent as (
     select slugs, status, row_number() over (partition by project_id, environment_id, status order by max(created_at) desc) as position
@@ -61,7 +61,7 @@ const recentAndNeeded = (replacedMax: number) => sql`
     select distinct slug ->> 'slug_id' as id from recent, jsonb_each(recent.slugs) as each(app, slug)
     where not ${deploymentLife.sqlPossible('status', 'rollBackTo')} or position <= ${replacedMax})`;
 
-/** The volumes of those that are not needed, and are kept only for the case that somebody builds the same again. */
+/** The volumes of slugs that no deployment needs, and that are kept only in case somebody builds the same again. */
 export const unneededSlugVolumesBeside = async (db: Db, replacedMax: number): Promise<Set<string>> => {
   const { rows } = await sql<{ volume: string }>`
     with ${recentAndNeeded(replacedMax)}
@@ -71,7 +71,7 @@ export const unneededSlugVolumesBeside = async (db: Db, replacedMax: number): Pr
 
 /**
  * Forgets slugs that no deployment needs: unused for too long, of projects that are gone, or, oldest first, while all of them together are too
- * large. What was used a moment ago is about to be deployed. Gives back their volumes.
+ * large. A slug that was used a moment ago stays, because it may be about to be deployed. Returns the volumes of the forgotten slugs.
  */
 export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unusedMinutesMin, bytesMax }: Keeping): Promise<string[]> => {
   const { rows } = await sql<{ volume: string }>`
@@ -88,7 +88,7 @@ export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unuse
   return rows.map(({ volume }) => volume);
 };
 
-/** Of those of the projects that exist: the number of the cache that their builds use now. */
+/** The number of the build cache that each project uses now; projects that do not exist are left out. */
 export const cacheGenerations = async (db: Db, projectIds: readonly string[]): Promise<Map<string, number>> => {
   const { rows } = await sql<{ id: string; build_cache_generation: number }>`
     select id, build_cache_generation from projects where id = any(${projectIds}) and status <> 'deleted'`.execute(db);

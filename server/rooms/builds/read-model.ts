@@ -47,5 +47,5 @@ function guessed(proposal: Proposal | undefined): ReadModel | undefined {
 
 const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
 
-/** Whoever shows a Problem says itself that it is an error. */
+/** The `E: ` in front is left out, because whoever shows a Problem marks it as an error. */
 const mistakes = (printed: string) => printed.replace(/^E: /, '').trimEnd();

@@ -7,14 +7,14 @@ import { onePerVolume } from './one-per-volume.ts';
 import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 
-/** Beside the current one: what can be rolled back to. */
+/** How many deployments beside the current one can be rolled back to. */
 const replacedMax = 5;
 const unusedDaysMax = 14;
 const unusedMinutesMin = 60;
-/** Of the pool: how much slugs may take that no deployment needs. */
+/** The share of the pool that slugs that no deployment needs may take. */
 const unneededShareMax = 0.1;
 
-/** Of slugs that no deployment needs. */
+/** The volumes of slugs that no deployment needs. */
 export const unneededSlugVolumes = (db: Db): Promise<Set<string>> => unneededSlugVolumesBeside(db, replacedMax);
 
 export const collectSlugs: Reconciler = {
@@ -22,12 +22,12 @@ export const collectSlugs: Reconciler = {
   everySeconds: 600,
   usesMachine: true,
   run: async ({ db, machine }, signal) => {
-    /** Where nothing was ever built there is no machine to be opened. */
+    /** The machine is not opened where nothing was ever built. */
     if (await hasSlugs(db)) await collect(db, await machine(), signal);
   },
 };
 
-/** What is removed, by name. */
+/** Removes what nobody needs; returns the names of what was removed. */
 export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runtime' | 'volumes'>, signal: AbortSignal): Promise<string[]> {
   const removed: string[] = [];
   const { ifFree } = onePerVolume(volumes);
@@ -56,7 +56,7 @@ export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runti
   return removed;
 }
 
-/** Asked again: it may have been built since the look. */
+/** Asks the database again, because the slug may have been built since the volumes were listed. */
 async function removeUnlessKept(db: Db, volumes: Machine['volumes'], name: string): Promise<boolean> {
   if (await hasSlugIn(db, name)) return false;
   await volumes.remove(name);

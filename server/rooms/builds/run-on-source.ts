@@ -34,22 +34,22 @@ export interface SourceRun extends Asker {
   branch: string;
   commit: string;
   app: App;
-  /** How it is called in messages, and what it runs. */
+  /** What messages call the command. */
   what: string;
   command: string;
-  /** Whose commits they are, unless the command says otherwise. */
+  /** The author of the commits, unless the command sets another. */
   by: Signature;
   variables: readonly EffectiveVariable[];
-  /** Of what is new. */
+  /** The limit of the pack of new commits. */
   packBytesMax: number;
   log(line: string): void;
   ended(exitCode: number): void;
 }
 
-/** PLATFORM_SOURCE_DIR */
+/** The value of PLATFORM_SOURCE_DIR. */
 const sourceFolder = '/mnt/source';
 
-/** The commit that the branch is at afterwards. Throws CommandFailed where the command fails, and then nothing of it is kept. */
+/** Returns the commit that the branch is at afterwards. Throws CommandFailed where the command fails; nothing that it did is kept then. */
 export async function runOnSource(parts: BuildParts, run: SourceRun, cancelled: AbortSignal): Promise<string> {
   const project = await projectById(parts.db, run.project.id);
   if (!project) throw new Problem('not-found', 'No such project.');
@@ -79,7 +79,7 @@ function attemptName({ activity, app }: SourceRun): string {
   return `${prefixOf(activity.id)}${hash}-${randomBytes(attemptBytes).toString('hex')}`;
 }
 
-/** All that attempts of this activity left on the machine. */
+/** Removes all that attempts of this activity left on the machine. */
 export async function removeSourceRuns({ runtime, volumes }: Pick<Machine, 'runtime' | 'volumes'>, activityId: string): Promise<void> {
   const isOfActivity = ({ name }: { name: string }) => name.startsWith(prefixOf(activityId));
   for (const { name } of (await runtime.list()).filter(isOfActivity)) await runtime.remove(name);
@@ -93,7 +93,7 @@ interface Surroundings {
   cacheGeneration: number;
 }
 
-/** What a build of the app would be told, with where the checkout is. */
+/** What surrounds the command: the variables of a build of the app, with the folder of the checkout, its output and its limits. */
 async function surroundings(
   { git, config }: BuildParts,
   { project: { id, entropy }, app, commit, variables, log }: SourceRun,
@@ -142,7 +142,7 @@ async function inCheckout(parts: BuildParts, run: SourceRun, around: Surrounding
   }
 }
 
-/** The tools that the app asks for, then the command itself. */
+/** Installs the tools that the app asks for, then runs the command itself. */
 async function runCommands(run: SourceRun, execute: RunCommand, output: BuildOutput) {
   const { app, what, command } = run;
   if (Buffer.byteLength(command) >= wordBytesMax)
@@ -193,7 +193,7 @@ async function bringBack(
     `${to}\n^${commit}\n`,
   );
   const complaint = beginningOf(packing.stderr);
-  /** How it ends shows in what it gave out. */
+  /** The exit code is ignored, because a pack that is not complete is refused. */
   packing.exited.catch(() => {});
   try {
     await git.receive(project.id, { from: commit, to, pack: packing.stdout, bytesMax: packBytesMax, signal });
@@ -210,21 +210,21 @@ const revisionOf = (name: string) => ['rev-parse', '--verify', '--quiet', '--end
 
 const changedNamesMax = 3;
 
-/** Of lines such as `?? name`. */
+/** The first names in lines such as `?? name`. */
 const namesIn = (lines: readonly string[]) =>
   `${lines
     .slice(0, changedNamesMax)
     .map((line) => line.slice(3))
     .join(', ')}${lines.length > changedNamesMax ? ' and others.' : '.'}`;
 
-/** Its own settings may let it do anything, inside. */
+/** Runs Git inside the container: the settings of the checkout may make Git do anything, but only there. */
 async function askGit(runtime: Runtime, container: string, args: readonly string[], input = ''): Promise<Execution> {
   const execution = await runtime.exec(container, { argv: ['git', '-C', sourceFolder, ...args] });
   execution.stdin.end(input);
   return execution;
 }
 
-/** All of it is read, so that nobody waits; little is kept. */
+/** Reads the whole stream, so that the writer is not held up, and keeps only the beginning. */
 async function beginningOf(stream: Readable): Promise<string> {
   let kept = '';
   stream.on('data', (chunk: Buffer) => (kept = kept.length < answerBytesMax ? kept + chunk.toString('latin1') : kept));

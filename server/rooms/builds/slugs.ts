@@ -25,7 +25,7 @@ export function slugOf(projectId: string, app: string, treeId: string, identity:
   return { slug_id, tree_id: treeId, config_id, volume: `${slugPrefix}${projectId}-${digest}` };
 }
 
-/** The same build, as a project has it that may be another. What says so may come from elsewhere: it names nothing but slugs of the project. */
+/** The slug of the same build in a project that may be another. The given slug may come from elsewhere, so the result names only slugs of the project. */
 export function slugIn(projectId: string, from: string, { slug_id, tree_id, config_id }: Slug): Slug {
   return { ...slugOf(projectId, '', tree_id, slug_id.slice(`${from}-`.length)), config_id };
 }
@@ -34,21 +34,21 @@ const slugPrefix = 'slug-';
 const buildPrefix = 'build-';
 const cachePrefix = 'cache-';
 
-/** For the container and the volume of one attempt: what an earlier one left running cannot meddle with it. */
+/** The name of the container and the volume of one attempt, so that what an earlier attempt left running cannot meddle with it. */
 export const buildNameOf = ({ volume }: Slug, attempt: string) => `${buildPrefix}${volume.slice(slugPrefix.length)}-${attempt}`;
 export const cacheNameOf = (projectId: string, generation: number) => `${cachePrefix}${projectId}-${generation}`;
 
 export const isSlugName = (name: string) => name.startsWith(slugPrefix);
 export const projectOfCache = (name: string): string | undefined => /^cache-([a-z0-9]+)-\d+$/.exec(name)?.[1];
-/** What builds keep in a volume of that name; undefined: it is none of theirs. */
+/** What builds keep in a volume of that name; undefined: the volume does not belong to builds. */
 export const buildVolumeKind = (name: string): 'slugs' | 'caches' | undefined =>
   isSlugName(name) ? 'slugs' : projectOfCache(name) === undefined ? undefined : 'caches';
-/** The slug's volume, of the name of one of its builds; undefined for all other names. */
+/** The volume of the slug that a build of this name makes; undefined for all other names. */
 export function slugVolumeOfBuild(name: string): string | undefined {
   const [, middle] = /^build-([a-z0-9]+-[0-9a-f]+)-[a-z0-9]+$/.exec(name) ?? [];
   return middle === undefined ? undefined : `${slugPrefix}${middle}`;
 }
 
-/** Notes that it is in use; false where it is not there. */
+/** Notes that the slug is in use; returns false where it is not there. */
 export const useSlug = async (db: Db, volumes: Volumes, slug: Slug): Promise<boolean> =>
   (await useSlugRow(db, slug.slug_id)) && (await volumes.volume(slug.volume)) !== undefined;

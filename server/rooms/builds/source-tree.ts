@@ -10,7 +10,7 @@ const foldersMax = 1000;
 const kinds: Record<string, 'file' | 'folder'> = { '100644': 'file', '100755': 'file', '100664': 'file', '040000': 'folder' };
 
 export interface CommitTree extends SourceTree {
-  /** Where its trees are to be had: the project's, or that with what was fetched for it. */
+  /** The repository that holds the commit's trees: the project's, or the one with the submodules that were fetched for it. */
   repository: string;
   /** The id of the tree of a folder; undefined where there is no such folder. */
   treeOf(folder: string): Promise<string | undefined>;
@@ -64,7 +64,7 @@ export async function openSourceTree(git: Repositories, projectId: string, commi
   };
 }
 
-/** Whether it says so; where its submodules are is another question. */
+/** The tree of a commit, and whether it declares submodules. Whether those have been fetched is not checked here. */
 export async function treeOfCommit(
   git: Repositories,
   projectId: string,

@@ -21,7 +21,7 @@ interface Asked {
   signal: AbortSignal;
 }
 
-/** Nothing is said of commits that have none. Throws a Problem that names the submodule. */
+/** Logs nothing for commits without submodules. Throws a Problem that names the submodule that cannot be fetched. */
 export async function fetchSubmodules(
   { git, db, config }: Pick<Platform, 'git' | 'db' | 'config'>,
   { activity, commit, log, signal }: Asked,

@@ -20,7 +20,7 @@ const choice = (...values: string[]) => Type.String({ enum: values });
 const texts = Type.Array(text);
 const mapOf = (values: TSchema) => Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: values });
 const nullableObject = (properties: TProperties) => nullable(Type.Object(properties));
-/** As it was written. */
+/** An object that is passed on as people wrote it. */
 const whole = Type.Unsafe<object>({ type: 'object', additionalProperties: true });
 
 const Role = choice('admin', 'contributor', 'viewer');
@@ -90,7 +90,7 @@ const container = {
   image: nullableObject({ name: nullableText, buildfile: nullableText }),
 };
 
-/** `true` and `false`, too, are text here. */
+/** The published API has `passthru` as text, even `true` and `false`. */
 const passthru = text;
 
 const Location = Type.Object({

@@ -17,19 +17,19 @@ export interface EarlierDeployment {
   created_at: string;
   is_current: boolean;
   can_rollback: boolean;
-  /** Who started the deployment, and by which activity; null where that is gone. */
+  /** Who started the deployment, and by which activity; null where the activity is gone. */
   user: { id: string; display_name: string } | null;
   text: string | null;
   activity: string | null;
 
-  /** The environment that it belongs to; not part of replies. */
+  /** The environment that the deployment belongs to; not part of replies. */
   project_id: string;
   environment_id: string;
   organization_id: string;
   type: EnvironmentType;
 }
 
-/** How many earlier deployments of an environment are kept, of those that came to run; the current one is always kept. */
+/** How many earlier deployments of an environment are kept, counting only those that came to run. The current one is always kept. */
 const keptMax = 50;
 
 async function found(db: Db | Tx, projectId: string, environmentId: string, condition: RawBuilder<unknown>): Promise<EarlierDeployment[]> {
@@ -48,7 +48,7 @@ async function found(db: Db | Tx, projectId: string, environmentId: string, cond
   return rows;
 }
 
-/** Newest first; the current one is among them. */
+/** The deployments of an environment, newest first, the current one included. */
 export const earlierDeployments = (db: Db | Tx, projectId: string, environmentId: string): Promise<EarlierDeployment[]> =>
   found(db, projectId, environmentId, sql`true`);
 
@@ -61,7 +61,7 @@ export const earlierDeployment = async (
 ): Promise<EarlierDeployment | undefined> =>
   (await found(db, projectId, environmentId, sql`(deployments.id = ${name} or number::text = ${name})`))[0];
 
-/** What to go back to. Where nothing is named: what ran before the code that runs now came for the first time. */
+/** The deployment to roll back to. Where none is named, it is the one that ran before the current code was first deployed. */
 export async function rollbackTarget(tx: Tx, projectId: string, environmentId: string, name?: string): Promise<EarlierDeployment> {
   const target =
     name === undefined ? await codeBefore(tx, projectId, environmentId) : await earlierDeployment(tx, projectId, environmentId, name);
@@ -87,10 +87,10 @@ async function codeBefore(tx: Tx, projectId: string, environmentId: string): Pro
   return (await found(tx, projectId, environmentId, older)).find((deployment) => deployment.can_rollback);
 }
 
-/** By then, whatever a failed deployment left has long been collected. */
+/** After this time, whatever a failed deployment left on the machine has long been collected. */
 const prunedAfterHours = 24;
 
-/** Forgets deployments beyond the bound, and failed ones with them. */
+/** Forgets deployments beyond `keptMax`, and old ones that failed. */
 export const pruneDeployments: Reconciler = {
   name: 'prune deployments',
   everySeconds: 3600,

@@ -5,24 +5,24 @@
 import { lifeCycle, type StateOf } from '../../kernel/life-cycle.ts';
 
 export const deploymentLife = lifeCycle(['preparing', 'current', 'replaced', 'failed'], {
-  /* What happens to it. */
+  /* Events that change the state of a deployment. */
   settle: { preparing: 'current', current: null, replaced: null, failed: null },
   fail: { preparing: 'failed', current: null, replaced: null, failed: null },
-  /** By another, or because nothing runs there any more. */
+  /** Another deployment takes its place, or nothing runs in the environment any more. */
   replace: { preparing: null, current: 'replaced', replaced: null, failed: null },
 
-  /* What is done with it, and leaves it as it is. */
+  /* Uses of a deployment that leave its state as it is. */
   prepare: { preparing: 'preparing', current: null, replaced: null, failed: null },
   run: { preparing: null, current: 'current', replaced: null, failed: null },
   rollBackTo: { preparing: null, current: null, replaced: 'replaced', failed: null },
-  /** It came to run, so people may look at it. */
+  /** The deployment came to run, so people may look at it. */
   show: { preparing: null, current: 'current', replaced: 'replaced', failed: null },
-  /** Images and capacity are kept for it. */
+  /** Images and capacity are kept for the deployment. */
   occupy: { preparing: 'preparing', current: 'current', replaced: null, failed: null },
-  /** What was built for it is kept. */
+  /** What was built for the deployment is kept. */
   keepBuilds: { preparing: 'preparing', current: 'current', replaced: 'replaced', failed: null },
   prune: { preparing: null, current: null, replaced: 'replaced', failed: 'failed' },
-  /** With a machine that was lost. */
+  /** The deployment goes with a machine that was lost. */
   discard: { preparing: 'preparing', current: null, replaced: 'replaced', failed: 'failed' },
 });
 

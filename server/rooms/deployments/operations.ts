@@ -1,4 +1,4 @@
-/** Lists, and what changes an environment, are with the environment. */
+/** Reading a single deployment or route. Lists, and operations that change an environment, are in the room of environments. */
 import { Type } from 'typebox';
 import { one, operation, plain } from '../../kernel/operation.ts';
 import { DeploymentEntity } from './deployment.ts';

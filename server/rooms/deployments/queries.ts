@@ -45,7 +45,7 @@ export interface Subject {
   http_access: HttpAccess;
   enable_smtp: boolean;
   restrict_robots: boolean;
-  /** What is changed waits until somebody deploys it. */
+  /** Whether changes wait until somebody deploys them. */
   enable_manual_deployments: boolean;
 }
 
@@ -152,7 +152,7 @@ export const currentSizes = async (db: Db | Tx, projectId: string, environmentId
   return rows[0]?.sizes;
 };
 
-/** Made with the first deployment of the project, and the same for its whole life. */
+/** The entropy of a project: made with its first deployment, and the same for its whole life. */
 export async function ensureEntropy(tx: Tx, secrets: Secrets, projectId: string): Promise<string> {
   const sealed = secrets.seal(entropyPurpose(projectId), randomSecret(entropyBytes));
   const { rows } = await sql<{ entropy_sealed: string }>`
@@ -162,7 +162,7 @@ export async function ensureEntropy(tx: Tx, secrets: Secrets, projectId: string)
   return secrets.open(entropyPurpose(projectId), row.entropy_sealed);
 }
 
-/** 56 characters when written down. */
+/** 42 bytes are 56 characters in base64. */
 const entropyBytes = 42;
 
 export const nextNumber = async (tx: Tx, projectId: string, environmentId: string): Promise<number> => {
@@ -207,7 +207,7 @@ export async function insertDeployment(
 
 export const newDeployment = (number: number): Stack['deployment'] => ({ id: shortId(), number, created_at: new Date().toISOString() });
 
-/** From here on the environment runs this deployment; the one before is history. Fails where the environment is being deleted, as nobody would remove it then. */
+/** From here on the environment runs this deployment, and the previous one is history. Fails where the environment is being deleted, because nobody would remove what runs. */
 export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   const { id, deployment, project, environment } = stack;
   await replaceCurrent(tx, project.id, environment.id);
@@ -225,14 +225,14 @@ export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   await settleHosts(tx, stack);
 }
 
-/** What ran is history. */
+/** Marks the current deployment as replaced. */
 const replaceCurrent = (tx: Tx, projectId: string, environmentId: string) =>
   sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'replace')}, updated_at = clock_timestamp()
     where project_id = ${projectId} and environment_id = ${environmentId} and ${deploymentLife.sqlPossible('status', 'replace')}`.execute(
     tx,
   );
 
-/** What is deployed from now on in the place of the branch's head; null: the head. */
+/** Sets the commit that is deployed from now on instead of the branch's head; null: the head is deployed again. */
 export const pinCommit = (tx: Tx, projectId: string, environmentId: string, commit: string | null) =>
   sql`update environments set pinned_commit = case when head_commit = ${commit} then null else ${commit}::text end
     where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
@@ -245,14 +245,14 @@ export const markFailed = (db: Db | Tx, deploymentId: string) =>
   sql`update deployments set status = ${deploymentLife.sqlAfter('status', 'fail')}, updated_at = clock_timestamp()
     where id = ${deploymentId} and ${deploymentLife.sqlPossible('status', 'fail')}`.execute(db);
 
-/** Whether what the activity deploys is what the environment runs: from then on nothing of it is taken back. */
+/** Whether the activity's deployment has become current; from then on nothing of it is taken back. */
 export const isSettled = async (db: Db | Tx, activityId: string): Promise<boolean> => {
   const { rows } =
     await sql`select from deployments where activity_id = ${activityId} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(db);
   return rows.length > 0;
 };
 
-/** `last_deployment` of an environment. */
+/** The column `last_deployment` of an environment. */
 export interface LastDeployment {
   successful: boolean;
   reason: string | null;
@@ -264,20 +264,20 @@ export const noteOutcome = (db: Db | Tx, projectId: string, environmentId: strin
   sql`update environments set last_deployment = ${JSON.stringify(outcome)}::jsonb
     where project_id = ${projectId} and id = ${environmentId}`.execute(db);
 
-/** What the activity says about its own failure; known once it is being undone. */
+/** What is recorded of an activity's failure; known once the activity is being undone. */
 export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDeployment, 'reason' | 'commands'>> {
   const { rows } = await sql<{ sentence: string | null; commands: LastDeployment['commands'] }>`
     select failure::jsonb ->> 'sentence' as sentence, commands from activities where id = ${activityId}`.execute(db);
   return { reason: rows[0]?.sentence?.replace(/^E: /, '') ?? null, commands: rows[0]?.commands ?? [] };
 }
 
-/** Nothing happens where the environment is in a state in which this cannot happen. */
+/** Pauses or resumes the environment; does nothing where its state does not allow that. */
 export const changeState = (tx: Tx, projectId: string, environmentId: string, event: 'pause' | 'resume') =>
   sql`update environments set status = ${environmentLife.sqlAfter('status', event)}, sleeping_since = null, is_waking = false,
       updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', event)}`.execute(tx);
 
-/** From here on nothing on the machine belongs to the environment. Answers what did. */
+/** From here on nothing on the machine belongs to the environment. Returns the id of the stack that did. */
 export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
   const { rows } = await sql<{ stack_id: string | null }>`
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)

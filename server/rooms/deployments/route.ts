@@ -32,7 +32,7 @@ const Redirect = Type.Object({
   expires: nullable(text),
 });
 
-/** All three kinds in one: what a kind does not have is not there. */
+/** The fields of all three kinds of routes; a route leaves out the fields that its kind does not have. */
 export const RouteFields = {
   primary: nullableFlag,
   production_url: nullable(text),
@@ -57,7 +57,7 @@ const routeIdCharactersMax = 500;
 export type Route = ConfiguredRoute & {
   id: string;
   production_url: string | null;
-  /** The scope of its environment. */
+  /** The scope of the route's environment. */
   scope: Required<Pick<Scope, 'project' | 'organization' | 'environmentType'>>;
   environment_id: string;
 };
@@ -75,7 +75,7 @@ export const RouteEntity = entity({
     (await routesOf(platform, projectId, environmentId)).find(({ id }) => id === routeId),
 });
 
-/** The routes of what is deployed; none where nothing is. */
+/** The routes of the current deployment; none where nothing is deployed. */
 export async function routesOf(
   { db, secrets }: Pick<Platform, 'db' | 'secrets'>,
   projectId: string,

@@ -26,7 +26,7 @@ export const pushActivity = activity({
   run: async (work, platform) => {
     const { activity: self, input, step } = work;
     const [id = ''] = self.environments;
-    // For a new branch, the commits that it adds to its parent are told.
+    // For a new branch, the log lists the commits that it adds to its parent.
     const since = input.from ?? (await step('find parent', () => parentHead(platform, self.project_id, id))) ?? undefined;
     await logNewCommits(work, platform, since, input.to);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
@@ -101,7 +101,7 @@ export const synchronizeActivity = activity({
   },
 });
 
-/** Whether there was anything to take in. */
+/** Brings the commits of one branch into another; returns whether there was anything to bring in. */
 async function takeIn(work: Work<unknown>, platform: Platform, intake: Intake): Promise<boolean> {
   const { activity: self, step, record, log } = work;
   const { git } = platform;

@@ -18,7 +18,7 @@ import { environmentLife } from './life-cycle.ts';
 
 const rulesMax = 200;
 
-/** Clients send null to clear these. */
+/** Makes a schema accept null, too, which clients send to clear a field. */
 const orNull = <T>(schema: object) => Type.Unsafe<T | null>({ ...schema, type: [(schema as { type: string }).type, 'null'] });
 
 export const AddressRules = orNull<{ permission: 'allow' | 'deny'; address: string }[]>({
@@ -92,7 +92,7 @@ export async function changeEnvironment(
   return changed(compared ?? result.after, organization_id, ...result.activities);
 }
 
-/** Only those who administer the new type, too, may change the type: it decides who has access. */
+/** Only somebody who administers environments of the new type, too, may change the type, because the type decides who has access. */
 async function typeAfter(tx: Tx, target: Environment, wanted: string | undefined, caller: Caller): Promise<EnvironmentType | undefined> {
   if (wanted === undefined || wanted === target.type) return undefined;
   const projectIsDedicated = await hasDedicated(tx, target.project_id);
@@ -104,7 +104,7 @@ async function typeAfter(tx: Tx, target: Environment, wanted: string | undefined
   return type;
 }
 
-/** A parent that the caller may not see is as good as absent: below it they would read what is inherited from it. */
+/** A parent that the caller may not see counts as absent: otherwise the caller could read what an environment inherits from it. */
 async function checkParent(tx: Tx, { project_id, organization_id, id }: Environment, parent: string | null | undefined, caller: Caller) {
   if (parent === undefined || parent === null) return;
   const found = await tx
@@ -138,7 +138,7 @@ function httpAccessAfter(target: Environment, change: NonNullable<Change['http_a
   };
 }
 
-/** `any`, an address, or a network; always kept as a network. */
+/** Takes `any`, an address, or a network, and always returns a network. */
 function networkOf(address: string, n: number): string {
   if (address === 'any') return '0.0.0.0/0';
   const [host = '', bits] = address.split('/');
@@ -149,7 +149,7 @@ function networkOf(address: string, n: number): string {
   return `${host}/${length}`;
 }
 
-/** One activity for each setting that really changed. */
+/** Starts one activity for each setting that really changed. */
 async function followUp(tx: Tx, before: Environment, change: Change, actor: Actor): Promise<Activity[]> {
   const settings: [keyof Change & keyof Environment, ActivityDefinition, string][] = [
     ['http_access', updateHttpAccessActivity, 'HTTP access'],

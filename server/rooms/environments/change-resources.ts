@@ -13,7 +13,7 @@ import { environmentById, lockTree } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { environmentLife } from './life-cycle.ts';
 
-/** The sizes are written down already; like every change, they are deployed or wait to be. */
+/** The chosen sizes are already written down; like every change, they are deployed at once or staged. */
 export const updateResourcesActivity = activity({
   type: 'environment.resources.update',
   queue: 'default',

@@ -15,7 +15,7 @@ interface Settings {
   sleep_after_seconds?: number | null;
 }
 
-/** What is staged is deployed at once when nobody is to deploy by hand any more. */
+/** When manual deployments are switched off, staged changes are deployed at once. */
 export const changeSettings = (
   { db, config }: Platform,
   { project_id, id }: Environment,
@@ -33,7 +33,7 @@ export const changeSettings = (
       ...(sleep_after_seconds !== undefined && { sleep_after_seconds }),
     });
     const endsManual = before.enable_manual_deployments && enable_manual_deployments === false;
-    // What is under way now may yet become staged; this comes after it.
+    // An activity that is under way may yet be staged, so the deployment of staged changes runs after it.
     const follows = endsManual && (before.has_staged_activities || before.is_dirty);
     const activities = follows ? [await deployStaged(tx, before, caller)] : [];
     const after = await environmentById(tx, config.domain, project_id, id);

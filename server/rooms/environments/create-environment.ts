@@ -41,13 +41,13 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
 
 const nameTaken = (id: string) => `There is an environment ${id} already; choose another name.`;
 
-/** Addresses that were given out stay: a machine name is made once, and kept with the environment. */
+/** The salt of machine names. A machine name is made once and kept with the environment, so that its addresses stay. */
 async function nameSaltOf(db: Db | Tx, projectId: string): Promise<string> {
   const { name_salt } = await db.selectFrom('projects').select('name_salt').where('id', '=', projectId).executeTakeFirstOrThrow();
   return name_salt;
 }
 
-/** Like other settings, it is passed on to whatever is branched off. */
+/** The parent's setting of when to sleep: like other settings, a new branch takes it over. */
 async function sleepAfterOf(tx: Tx, projectId: string, parent: string): Promise<number | null> {
   const row = await tx
     .selectFrom('environments')
@@ -60,7 +60,7 @@ async function sleepAfterOf(tx: Tx, projectId: string, parent: string): Promise<
 
 export const branchNameRule = 'must be a name that Git accepts for a branch, such as feature/login';
 
-/** The default branch is shown as people write it: `main` is «Main»; every other by its name. */
+/** Usual names of default branches are capitalized: `main` is shown as «Main». Every other branch is shown by its name. */
 const titleOf = (id: string) => (/^(main|master|production|staging|develop)$/.test(id) ? id.charAt(0).toUpperCase() + id.slice(1) : id);
 
 function typeFor({ project, id, type }: NewEnvironment, projectIsDedicated: boolean): EnvironmentType {
@@ -74,7 +74,7 @@ function typeFor({ project, id, type }: NewEnvironment, projectIsDedicated: bool
 export const typeRule = (allowed: readonly EnvironmentType[]) => `must be ${allowed.join(' or ')} for this environment`;
 
 /**
- * What no environment may be called beside those there are: Git keeps no branch `a` beside `a/b`, and no two may have one machine name. Asked before
+ * Refuses names that clash with existing environments: Git keeps no branch `a` beside `a/b`, and no two environments may have the same machine name. Called before
  * Git moves a branch, and again when the environment is made.
  */
 export async function refuseNewNames(db: Db | Tx, projectId: string, names: readonly string[]) {

@@ -25,13 +25,13 @@ export const DeployOptions = Type.Object({
 });
 export type DeployOptions = Static<typeof DeployOptions>;
 
-/** What a deployment follows from: it decides what is deployed, and whether it waits where deployments are manual. */
+/** What caused a deployment. The cause decides what is deployed, and whether the deployment waits where deployments are manual. */
 type Occasion =
   /** New commits, which end a rollback. */
   | 'code'
   /** Anything else that changed. */
   | 'settings'
-  /** Somebody has staged changes deployed. */
+  /** Somebody deploys staged changes. */
   | 'release'
   /** Nothing changed. */
   | 'restart';
@@ -39,10 +39,10 @@ type Occasion =
 interface How extends DeployOptions {
   occasion: Occasion;
   restart?: Restart;
-  /** The environment whose data takes the place of its own. */
+  /** The environment whose data replaces that of the deployed one. */
   replaceData?: string;
   activate?: boolean;
-  /** Whether it is deployed even where deployments are manual. */
+  /** Whether the change is deployed even where deployments are manual. */
   atOnce?: boolean;
 }
 
@@ -50,14 +50,14 @@ interface Situation {
   type: string;
   status: EnvironmentState;
   head_commit: string | null;
-  /** The head before the pushes that wait behind this work. */
+  /** The head of the branch before the pushes whose activities wait behind this one. */
   earlier_head: string | null;
   pinned_commit: string | null;
   parent: string | null;
   clone_parent_on_create: boolean;
   parent_status: EnvironmentState | null;
   enable_manual_deployments: boolean;
-  /** New containers wait for somebody to choose their sizes. */
+  /** Whether new containers wait for somebody to choose their sizes. */
   sizes_by_hand: boolean;
   /** Whether the last deployment failed. */
   has_failed: boolean;
@@ -67,14 +67,14 @@ interface Situation {
   deployment: string | null;
 }
 
-/** What an activation works on: also the parent, where its data is cloned, so that nothing happens to it meanwhile. */
+/** The environments that an activation works on. The parent is one of them where its data is cloned, so that nothing changes it meanwhile. */
 export function concernedBy(environment: Environment, activate: boolean): { id: string; type: EnvironmentType }[] {
   const { parent, parent_type, status, clone_parent_on_create } = environment;
   const isCloned = activate && environmentLife.possible(status, 'activate') && clone_parent_on_create;
   return isCloned && parent !== null && parent_type !== null ? [environment, { id: parent, type: parent_type }] : [environment];
 }
 
-/** Deploys what is active, or is to become so, or stages the change; says so where nothing is deployed. */
+/** Deploys an environment that is active or is to become so, or stages the change. Where nothing is deployed, the log says so. */
 export async function deployBranch(
   work: Work<unknown>,
   platform: Platform,
@@ -105,14 +105,14 @@ export async function deployBranch(
   work.log(`The changes are staged: ${id} runs what it ran until they are deployed (environment:deploy)`);
 }
 
-/** Clients look for these words. */
+/** Clients look for the words of this message. */
 export const noRolling = () =>
   new Problem(
     'conflict',
     'Could not perform a rolling deployment: the environment does not run, or its last deployment failed. Use the strategy stopstart.',
   );
 
-/** After a rollback its code stays until there is new code. Nobody restarts an environment to get what is staged. */
+/** After a rollback, the earlier code stays until there is new code. A restart never deploys staged changes. */
 function requestFor(
   { pinned_commit, earlier_head, enable_manual_deployments, has_staged_code, deployment }: Situation,
   head: string,
@@ -120,7 +120,7 @@ function requestFor(
   wanted: Omit<CodeDeployment, 'kind' | 'commit' | 'isPinned'>,
 ): CodeDeployment | RepeatedDeployment {
   if (occasion === 'code' || (occasion === 'release' && has_staged_code)) return { ...wanted, kind: 'code', commit: head, isPinned: false };
-  // What was asked for before a push does not deploy it.
+  // An activity that was started before a push does not deploy the pushed commits.
   const commit = pinned_commit ?? earlier_head ?? head;
   if (occasion !== 'restart' || !enable_manual_deployments || deployment === null)
     return { ...wanted, kind: 'code', commit, isPinned: pinned_commit !== null };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** What a request says of where new containers get their sizes from. Clients send null for what they do not say. */
+/** The part of a request that says where new containers get their sizes from. Clients send null where they leave that open. */
 export const InitialResources = <const Value extends string>(...values: Value[]) =>
   Type.Optional(
     Type.Unsafe<{ init?: Value | null } | null>({

@@ -31,7 +31,7 @@ const sentences = {
   runCron: (state: EnvironmentState) => `The environment is ${state}.`,
   runOperation: (state: EnvironmentState) =>
     `Operations run in an active environment, and this one is ${state}; ${state === 'paused' ? 'resume it' : 'wait until it is active, or activate it'} first.`,
-  /** Follows the name of the environment. */
+  /** The rest of a sentence that begins with the name of the environment. */
   enter: (state: EnvironmentState) => hindrances[state],
 };
 
@@ -43,7 +43,7 @@ const hindrances: Record<EnvironmentState, string> = {
 };
 
 export const environmentLife = lifeCycle(states, {
-  /* Whether it runs, and with what. */
+  /* Events that decide whether an environment runs, and with what. */
   activate: { inactive: 'active', active: null, paused: null, deleting: null, otherwise: sentences.activate },
   deactivate: { inactive: null, active: 'inactive', paused: 'inactive', deleting: null, otherwise: sentences.deactivate },
   pause: { inactive: null, active: 'paused', paused: null, deleting: null, otherwise: sentences.pause },
@@ -53,22 +53,22 @@ export const environmentLife = lifeCycle(states, {
   deploy: { inactive: null, active: 'active', paused: 'active', deleting: null, otherwise: sentences.deploy },
   rollBack: { inactive: null, active: 'active', paused: 'active', deleting: null, otherwise: sentences.rollBack },
   resize: { inactive: 'active', active: 'active', paused: 'active', deleting: null, otherwise: sentences.beingDeleted },
-  /** From a backup. After the machine was lost, an environment that was paused then is paused again. */
+  /** Restores a backup. After the machine was lost, an environment that had been paused is paused again. */
   restore: { inactive: 'active', active: 'active', paused: 'active', deleting: null },
 
-  /* Its code. The default branch, and whoever asks for it with a push, is activated by new code; others stay inactive. */
+  /* Events that change the code. New code activates the default branch, and a branch whose push asks for it; other branches stay inactive. */
   initialize: { inactive: 'active', active: 'active', paused: 'active', deleting: null, otherwise: sentences.initialize },
   push: { inactive: 'inactive', active: 'active', paused: 'active', deleting: null, otherwise: sentences.beingDeleted },
   synchronize: { inactive: 'inactive', active: 'active', paused: 'active', deleting: null, otherwise: sentences.synchronize },
   runSourceOperation: { inactive: 'inactive', active: 'active', paused: 'active', deleting: null, otherwise: sentences.runSourceOperation },
 
-  /* What does not touch what runs for it. */
+  /* Events that do not touch what runs for the environment. */
   branch: { inactive: 'inactive', active: 'active', paused: 'paused', deleting: null, otherwise: sentences.branch },
   merge: { inactive: 'inactive', active: 'active', paused: 'paused', deleting: null, otherwise: sentences.merge },
   edit: { inactive: 'inactive', active: 'active', paused: 'paused', deleting: null, otherwise: sentences.beingDeleted },
   delete: { inactive: 'deleting', active: null, paused: null, deleting: null, otherwise: sentences.delete },
 
-  /* What takes something that runs, or that could run again, and leaves it as it is. */
+  /* Uses that need something that runs, or could run again, and that leave the state as it is. */
   serve: { inactive: null, active: 'active', paused: null, deleting: null },
   sleep: { inactive: null, active: 'active', paused: null, deleting: null },
   holdData: { inactive: null, active: 'active', paused: 'paused', deleting: null },
@@ -80,7 +80,7 @@ export const environmentLife = lifeCycle(states, {
   runOperation: { inactive: null, active: 'active', paused: null, deleting: null, otherwise: sentences.runOperation },
   enter: { inactive: null, active: 'active', paused: null, deleting: null, otherwise: sentences.enter },
 
-  /* What happens to it in the course of that: a deployment becomes current, its stack is forgotten, its deletion is taken back. */
+  /* Events in the course of an activity: a deployment becomes current, the stack is forgotten, a deletion is taken back. */
   run: { inactive: 'active', active: 'active', paused: 'active', deleting: null },
   forget: { inactive: 'inactive', active: 'inactive', paused: 'inactive', deleting: 'deleting' },
   keep: { inactive: null, active: null, paused: null, deleting: 'inactive' },

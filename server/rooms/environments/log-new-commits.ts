@@ -7,7 +7,7 @@ const messageCharactersMax = 1000;
 const nameCharactersMax = 200;
 const parentsToldMax = 16;
 
-/** What is new on a branch, for the log and for whoever is told of the activity. */
+/** Says in the log how many commits are new on a branch, and lists them in the payload of the activity. */
 export async function logNewCommits(
   { activity, step, log, tell }: Work<unknown>,
   { git }: Platform,
@@ -22,7 +22,7 @@ export async function logNewCommits(
   tell({ commits: found.commits, commits_count: found.count });
 }
 
-/** Messages can be megabytes, and a hundred of them are told to everybody who lists activities. */
+/** Commit messages are shortened: one can be megabytes long, and everybody who lists activities gets a hundred of them. */
 const inShort = ({ sha, parents, author, message }: CommitSummary) => ({
   sha,
   parents: parents.slice(0, parentsToldMax),

@@ -5,7 +5,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
 import { deleteEnvironment, updateEnvironment } from './queries.ts';
 
-/** Its commit. */
+/** Makes the branch, and returns the commit that it is at. */
 export async function makeBranch(
   { activity, step, record, log }: Work<unknown>,
   platform: Platform,
@@ -35,7 +35,7 @@ export async function makeBranch(
   return commit;
 }
 
-/** The branch as Git has it. */
+/** The commit that the branch is at in the repository. */
 export async function headOf({ git }: Platform, projectId: string, branch: string): Promise<string> {
   const commit = await git.branch(projectId, branch);
   if (commit === undefined) throw new Problem('conflict', `There are no commits in ${branch} yet; push some first.`);
@@ -50,7 +50,7 @@ export async function orStale(moving: Promise<void>, words: string): Promise<voi
   }
 }
 
-/** To be undone only as long as nobody has built on it. */
+/** For undoing a move of a branch: does nothing where somebody has pushed on top of it. */
 export async function unlessStale(moving: Promise<void>): Promise<void> {
   await moving.catch((error: unknown) => {
     if (!(error instanceof StaleBranch)) throw error;

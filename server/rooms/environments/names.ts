@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 
 const branchCharactersMax = 250;
 
-/** Git's own rules for branches, and none that begins with a dash or could be taken for one of Git's own names. */
+/** Git's own rules for branches; in addition, a name may neither begin with a dash nor look like one of Git's own names. */
 export const isBranchName = (name: string) =>
   name.length > 0 &&
   Buffer.byteLength(name) <= branchCharactersMax &&
@@ -17,12 +17,12 @@ export const isBranchName = (name: string) =>
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const hashCharacters = 7;
-/** With the project's id it has to fit into one label of a host name, 63 characters. */
+/** Together with the project's id, a machine name has to fit into one label of a host name, which is 63 characters. */
 const slugCharactersMax = 41;
 
 /**
- * `feature/login` is `feature-login-` and a hash of the name itself, so that names that look alike here stay apart. The salt is the project's: nobody
- * else can tell what its branches are called here, and those of two projects are never called the same for having the same name.
+ * `feature/login` becomes `feature-login-` and a hash of the branch's name, so that names that look alike stay apart. The salt is the project's, so that nobody
+ * else can work out the machine names of its branches, and branches of the same name in two projects have different ones.
  */
 export function machineName(branch: string, salt: string): string {
   const slug = branch

@@ -29,7 +29,7 @@ interface Preview {
   id: string;
 }
 
-/** Also an attempt that failed says that somebody is at it. */
+/** A deployment that failed counts, too, because it shows that somebody is working on the environment. */
 const lastDeployedAt = sql`greatest(last_active_at, (last_deployment ->> 'at')::timestamptz)`;
 
 async function forgottenPreviews(db: Db, days: number): Promise<Preview[]> {

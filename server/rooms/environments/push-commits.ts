@@ -12,7 +12,7 @@ import { deployBranch } from './deploy-branch.ts';
 import { unlessStale } from './make-branch.ts';
 import { logNewCommits } from './log-new-commits.ts';
 
-/** `from` is the head that the environment had, and `to` comes after it. Call it as the last thing of an activity that has the environment to itself. */
+/** `from` is the head that the environment had, and `to` is a descendant of it. Call this as the last step of an activity that has the environment to itself. */
 export async function pushCommits(
   work: Work<unknown>,
   platform: Platform,
@@ -31,7 +31,7 @@ export async function pushCommits(
     },
   );
   await record('remember commit', async (tx) => {
-    /** Somebody may have pushed on top of it in this moment. */
+    /** Somebody may have just pushed on top of the commits. */
     await sql`update environments set head_commit = ${to}, updated_at = clock_timestamp()
       where project_id = ${project_id} and id = ${environment} and head_commit = ${from}`.execute(tx);
   });
@@ -44,7 +44,7 @@ export async function pushCommits(
 
 const shortIdCharacters = 7;
 
-/** Done again after a kill it may find others' commits on top of its own. */
+/** When this is repeated after a kill, others may have pushed commits on top of its own. */
 async function moveUnlessPushed({ git }: Platform, projectId: string, branch: string, { from, to }: { from: string; to: string }) {
   try {
     await git.moveBranch(projectId, branch, from, to);

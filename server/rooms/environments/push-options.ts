@@ -42,7 +42,7 @@ const known: Record<string, Read> = {
   'deploy.strategy': oneOf(['rolling', 'stopstart'], (options, value) => (options.strategy = value)),
 };
 
-/** Unknown ones are only warned of: other servers' options come along with some clients. */
+/** An unknown option only causes a warning, because some clients also send options that are meant for other servers. */
 export function parsePushOptions(given: readonly string[]): { options: PushOptions; warnings: string[] } {
   const options: PushOptions = {};
   const [warnings, mistakes]: [string[], string[]] = [[], []];

@@ -19,14 +19,14 @@ interface Circumstances {
   is_dirty: boolean;
   is_being_backed_up: boolean;
   has_staged_activities: boolean;
-  /** Something that ran before can run again. */
+  /** Whether there is an earlier deployment that can be made current again. */
   can_rollback: boolean;
   has_crons: boolean;
-  /** Of the current deployment; null: nothing was ever deployed. */
+  /** The sizes of the current deployment; null: nothing was ever deployed. */
   sizes: DeployedSizes | null;
-  /** Addresses of its routes. */
+  /** The addresses of the environment's routes. */
   urls: string[] | null;
-  /** By app and worker that runs: the role that it takes to get in. */
+  /** For each app and worker that runs, the role that is needed to get in. */
   ssh_roles: Record<string, string> | null;
 }
 
@@ -41,7 +41,7 @@ interface DeployedSizes {
 /** How the last attempt to deploy went. */
 interface LastDeployment {
   successful: boolean;
-  /** Whether it was a command of the user's. */
+  /** Why the deployment failed; `shell`: a command of the user's did. */
   reason: 'error' | 'shell' | null;
   commands: { app: string; type: string; exit_code: number }[];
   at: string;
@@ -96,12 +96,12 @@ const deploymentState = (
   crons: { enabled: row.has_crons, status: cronStatus(row) },
 });
 
-/** They run where something runs: they neither wake an environment nor keep it from being paused. */
+/** Crons run where the environment runs: they neither wake it nor keep it from being paused. */
 const cronStatus = ({ status, sleeping_since }: Pick<Row, 'status' | 'sleeping_since'>) =>
   sleeping_since !== null ? 'sleeping' : environmentLife.possible(status, 'runCron') ? 'running' : 'paused';
 
 const sizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({ resources: { profile_size }, instance_count, disk });
-/** An app may have a disk for objects; none has one here. */
+/** The published API lets an app have a disk for objects; here no app has one. */
 const webappSizing = ({ profile_size, instance_count, disk }: Sized[string]) => ({
   resources: { profile_size, disk: { object: null } },
   instance_count,
@@ -110,14 +110,14 @@ const webappSizing = ({ profile_size, instance_count, disk }: Sized[string]) => 
 const mapValues = <T, U>(values: Record<string, T>, change: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
-/** Generations are of what has containers; a worker is `<app>--<worker>`. */
+/** Only apps and workers that have containers have generations, so those name what one can get into; a worker is `<app>--<worker>`. */
 const sshRoles = sql`(
   select json_object_agg(runs, coalesce(
     deployments.model #>> array['applications', runs, 'access', 'ssh'],
     deployments.model #>> array['applications', split_part(runs, '--', 1), 'workers', split_part(runs, '--', 2), 'access', 'ssh']))
   from jsonb_object_keys(deployments.generations) as runs)`;
 
-/** One statement for the environments and what surrounds them: dirty is what has an activity open. */
+/** Reads environments and their circumstances in one statement. An environment with an open activity is dirty. */
 async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuilder<unknown>): Promise<Environment[]> {
   const { rows } = await sql<Row & Circumstances>`
     select environments.*, projects.organization_id, projects.default_branch, parents.type as parent_type, parents.head_commit as parent_head,
@@ -144,7 +144,7 @@ export const environmentsOf = (db: Db | Tx, domain: string, projectId: string): 
 export const environmentById = async (db: Db | Tx, domain: string, projectId: string, id: string): Promise<Environment | undefined> =>
   (await environmentsWhere(db, domain, sql`environments.project_id = ${projectId} and environments.id = ${id}`))[0];
 
-/** What waits there for somebody to say go, oldest first. */
+/** The texts of the environment's staged activities, oldest first. */
 export const stagedTexts = async (db: Db | Tx, projectId: string, id: string): Promise<string[]> => {
   const { rows } = await sql<{ text: string }>`
     select coalesce(text, type) as text from activities where project_id = ${projectId} and staged_in = ${id} and ${activitiesThat('release')}
@@ -154,14 +154,14 @@ export const stagedTexts = async (db: Db | Tx, projectId: string, id: string): P
 
 const stagedToldMax = 100;
 
-/** By what it is called where only letters, digits and dashes will do. */
+/** Finds an environment by its machine name. */
 export const environmentByMachineName = async (db: Db, domain: string, projectId: string, name: string): Promise<Environment | undefined> =>
   (await environmentsWhere(db, domain, sql`environments.project_id = ${projectId} and environments.machine_name = ${name}`))[0];
 
 export const insertEnvironment = (tx: Tx, environment: Insertable<Database['environments']>) =>
   tx.insertInto('environments').values(environment).returningAll().executeTakeFirstOrThrow();
 
-/** False: it is not one that can be deleted. */
+/** Returns false where the environment cannot be deleted. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
   const { rows } =
     await sql`update environments set status = ${environmentLife.sqlAfter('environments.status', 'delete')}, updated_at = clock_timestamp() from projects
@@ -172,13 +172,13 @@ export async function markDeleting(tx: Tx, projectId: string, id: string): Promi
   return rows.length > 0;
 }
 
-/** A deletion that is taken back. */
+/** Takes a deletion back. */
 export async function keepEnvironment(db: Db, projectId: string, id: string): Promise<void> {
   await sql`update environments set status = ${environmentLife.sqlAfter('status', 'keep')}, updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${id} and ${environmentLife.sqlPossible('status', 'keep')}`.execute(db);
 }
 
-/** Those who would be without a parent go to the grandparent. */
+/** The children of the deleted environment become children of its parent. */
 export async function deleteEnvironment(tx: Tx, projectId: string, id: string): Promise<void> {
   await sql`update environments set parent = gone.parent, updated_at = clock_timestamp() from environments as gone
     where gone.project_id = ${projectId} and gone.id = ${id}
@@ -186,7 +186,7 @@ export async function deleteEnvironment(tx: Tx, projectId: string, id: string): 
   await tx.deleteFrom('environments').where('project_id', '=', projectId).where('id', '=', id).execute();
 }
 
-/** Without a branch, and all that was ever asked of them was to be made, which was cancelled before it began. */
+/** Environments without a branch, whose only activity was to make them and was cancelled before it began. */
 export async function unmadeEnvironments(db: Db | Tx): Promise<{ project_id: string; id: string }[]> {
   const { rows } = await sql<{ project_id: string; id: string }>`
     select environments.project_id, environments.id
@@ -201,7 +201,7 @@ export async function unmadeEnvironments(db: Db | Tx): Promise<{ project_id: str
   return rows;
 }
 
-/** Whether one is the other, or hangs below it. */
+/** Whether the environment is the other one, or is below it in the tree. */
 export async function isBelow(tx: Tx, projectId: string, id: string, above: string): Promise<boolean> {
   const { rows } = await sql`
     with recursive line as (
@@ -212,7 +212,7 @@ export async function isBelow(tx: Tx, projectId: string, id: string, above: stri
   return rows.length > 0;
 }
 
-/** While the transaction lasts nobody else changes how the environments of the project hang together. */
+/** Until the transaction ends, nobody else changes the tree of the project's environments. */
 export const lockTree = (tx: Tx, projectId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('environments ' || ${projectId}, 0))`.execute(tx);
 
@@ -230,7 +230,7 @@ export const updateEnvironment = (db: Db | Tx, projectId: string, id: string, ch
     .returningAll()
     .executeTakeFirst();
 
-/** Whether something runs there, asleep or awake. */
+/** Whether the environment has something to run, asleep or awake. */
 export async function isServing({ db }: { db: Db }, projectId: string, id: string): Promise<boolean> {
   const row = await db
     .selectFrom('environments')
@@ -242,7 +242,7 @@ export async function isServing({ db }: { db: Db }, projectId: string, id: strin
   return row !== undefined;
 }
 
-/** Whether such an activity waits or runs in the environment. */
+/** Whether an activity of the type waits or runs in the environment. */
 export async function isWaiting(tx: Tx, { project_id, id }: Pick<Environment, 'project_id' | 'id'>, type: string): Promise<boolean> {
   const { rows } = await sql`
     select from activities

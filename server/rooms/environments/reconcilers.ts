@@ -8,7 +8,7 @@ import { projectById } from '../projects/public.ts';
 import { deleteEnvironment, lockTree, unmadeEnvironments } from './queries.ts';
 import { recordPush, recordUpdate, type RecordedUpdate } from './record-push.ts';
 
-/** A push between its two halves takes milliseconds; one this old was cut off. */
+/** The time between the two halves of a push is milliseconds; a push that is this old was cut off. */
 const pushSecondsMax = 15;
 const pushesAtOnceMax = 100;
 
@@ -24,7 +24,7 @@ export const finishPushes: Reconciler = {
   },
 };
 
-/** One that cannot be recorded must not keep the others from it: its note goes, and its branches are for `adoptBranches` to look at. */
+/** A push that cannot be recorded must not hold up the others: its note is removed, and `adoptBranches` deals with its branches. */
 async function finishPush(platform: Platform, id: string) {
   try {
     await recordPush(platform, id);
@@ -34,7 +34,7 @@ async function finishPush(platform: Platform, id: string) {
   }
 }
 
-/** Branches that moved without anybody having written it down: a repository that was restored, or changed by hand. */
+/** Adopts branches that moved without a record, because the repository was restored or changed by hand. */
 export const adoptBranches: Reconciler = {
   name: 'adopt branches',
   everySeconds: 600,
@@ -65,7 +65,7 @@ export async function adoptBranchesOf(platform: Platform, projectId: string): Pr
   if (differing.length > 0) await adopt(platform, projectId, differing);
 }
 
-/** A push that is under way explains the difference itself. */
+/** Does nothing while a push is under way, because the push explains the difference and will be recorded. */
 async function adopt(platform: Platform, projectId: string, updates: readonly RecordedUpdate[]) {
   await platform.db.transaction().execute(async (tx) => {
     const project = await projectById(tx, projectId);
@@ -76,7 +76,7 @@ async function adopt(platform: Platform, projectId: string, updates: readonly Re
   });
 }
 
-/** Environments that an activity was to make and that was cancelled before it began: their names are free again. */
+/** Deletes environments whose activity was cancelled before it made them, so that their names are free again. */
 export const forgetUnmade: Reconciler = {
   name: 'forget environments that were never made',
   everySeconds: 10,

@@ -25,9 +25,9 @@ import { environmentLife } from './life-cycle.ts';
 
 export interface BranchUpdate {
   branch: string;
-  /** Undefined: it is new. */
+  /** The old head; undefined: the branch is new. */
   from: string | undefined;
-  /** Undefined: it is deleted. */
+  /** The new head; undefined: the branch is deleted. */
   to: string | undefined;
   /** Whether commits are only added; true for new and for deleted branches. */
   isFastForward: boolean;
@@ -80,7 +80,7 @@ export async function announcePush(
   return { id, warnings: parsed.warnings };
 }
 
-/** Of pushes to all projects of its organization that were announced, and have no activities yet. */
+/** The number of branches in pushes that were announced and have no activities yet, over all projects of the organization. */
 async function announcedUpdates(db: Db, projectId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select coalesce(sum(jsonb_array_length(pushes.updates)), 0)::integer as count
@@ -139,7 +139,7 @@ const Updates = Type.Array(
 export type RecordedUpdate = Static<typeof Updates>[number];
 
 /**
- * Idempotent: what was recorded already is not recorded again. `moved`: the branches that Git moved, where it told; otherwise the repository is asked.
+ * Idempotent: a push that was already recorded is not recorded again. `moved`: the branches that Git moved, where Git reported them; otherwise the repository is asked.
  */
 export async function recordPush(platform: Platform, pushId: string, moved?: readonly string[]): Promise<Activity[]> {
   const { db, git } = platform;
@@ -167,13 +167,13 @@ interface Recorded {
   options: PushOptions;
 }
 
-/** The environment as it is after the push, and the activity that carries out the rest. */
+/** Makes the environment what it is after the push, and starts the activity that carries out the rest. */
 export async function recordUpdate(tx: Tx, { config }: Platform, { project, update, actor, options }: Recorded): Promise<Activity[]> {
   const { branch, from, to } = update;
   await lockTree(tx, project.id);
   const existing = await environmentById(tx, config.domain, project.id, branch);
   if (to === null && existing && (existing.is_main || !environmentLife.possible(existing.status, 'delete'))) {
-    /** What runs, and what the project is about, is not thrown away because a branch went missing. */
+    /** An environment that runs, or that of the default branch, is not deleted because its branch went missing. */
     await updateEnvironment(tx, project.id, branch, { head_commit: null });
     return [];
   }
@@ -207,7 +207,7 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
   return [activity];
 }
 
-/** Below the one that was named, else below the default branch's. */
+/** The parent of a new environment: the one that a push option names, else that of the default branch. */
 async function parentFor(tx: Tx, project: Project, branch: string, { parent }: PushOptions): Promise<string | null> {
   const wanted = parent ?? project.default_branch;
   if (branch === project.default_branch || wanted === branch) return null;
@@ -220,7 +220,7 @@ async function parentFor(tx: Tx, project: Project, branch: string, { parent }: P
   return found?.id ?? null;
 }
 
-/** Guarded: what was active or became the default branch meanwhile stays. */
+/** Deletes the environment unless it has become active, or the default branch's, in the meantime. */
 export async function startDelete(tx: Tx, project: { id: string }, environment: Environment, actor: Actor): Promise<Activity> {
   await lockTree(tx, project.id);
   const marked = await markDeleting(tx, project.id, environment.id);

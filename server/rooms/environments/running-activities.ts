@@ -5,7 +5,7 @@ import { deployStack, pauseStack, removeStack, resumeStack } from '../deployment
 import { deployBranch, DeployOptions } from './deploy-branch.ts';
 import { stagedTexts } from './queries.ts';
 
-/** All of them touch the machine, one environment at a time. */
+/** All activities in this file use the machine, and wait in the same queue. */
 const shared = { queue: 'default', usesMachine: true } as const;
 const Input = Type.Object({ environment: Type.String() });
 const DeployingInput = Type.Object({ environment: Type.String(), deploying: DeployOptions });
@@ -26,7 +26,7 @@ export const redeployActivity = activity({
     deployBranch(work, platform, work.input.environment, { ...work.input.deploying, occasion: 'restart', restart: 'apps' }),
 });
 
-/** A redeployment after which nothing runs on an image of which there is a newer one: services are started anew for it, too. */
+/** A redeployment after which nothing runs on an outdated image: services are restarted for it, too. */
 export const maintainActivity = activity({
   ...shared,
   type: 'maintenance.upgrade',
@@ -42,7 +42,7 @@ export const deployActivity = activity({
   input: Type.Object({
     environment: Type.String(),
     deploying: DeployOptions,
-    /** Nothing happens where nothing is staged. */
+    /** Whether to do nothing where nothing is staged. */
     onlyStaged: Type.Boolean(),
   }),
   run: async (work, platform) => {
@@ -59,7 +59,7 @@ export const deployActivity = activity({
 const stagedLines = (texts: readonly string[]) =>
   texts.length === 0 ? ['Nothing is staged'] : ['Deploying the staged changes:', ...texts.map((text) => `  ${text}`)];
 
-/** What ran before runs again: its code, configuration and sizes, with the variables and settings of now, and the data as it is. */
+/** Runs an earlier deployment again: its code, configuration and sizes, with today's variables and settings, and the data as it is. */
 export const rollbackActivity = activity({
   ...shared,
   type: 'environment.rollback',
@@ -92,7 +92,7 @@ export const resumeActivity = activity({
   run: (work, platform) => resumeStack(work, platform, work.input.environment),
 });
 
-/** What it destroys does not come back, so it is not stopped half way. */
+/** A deactivation destroys data for good, so it is not stopped halfway. */
 export const deactivateActivity = activity({
   ...shared,
   type: 'environment.deactivate',

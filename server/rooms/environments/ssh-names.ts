@@ -26,7 +26,7 @@ export const sshPermission = (environment: Pick<Ssh, 'ssh_roles'>, runs: string)
 
 const clusterOf = ({ project_id, machine_name }: Ssh) => `${project_id}-${machine_name}`;
 
-/** All there are, by what follows `<project>-<machine name>--`. Where a worker is called like an instance, the name is the worker's. */
+/** All destinations, by what follows `<project>-<machine name>--`. Where a worker and an instance would have the same name, it is the worker's. */
 export function sshDestinations(environment: Pick<Ssh, 'ssh_roles' | 'sizing'>): Map<string, SshDestination> {
   const { webapps, workers } = environment.sizing;
   const named = new Map<string, SshDestination>();
@@ -42,11 +42,11 @@ export function sshDestinations(environment: Pick<Ssh, 'ssh_roles' | 'sizing'>):
 export interface SshName {
   projectId: string;
   machineName: string;
-  /** What follows. */
+  /** What follows the cluster and the two dashes. */
   rest: string;
 }
 
-/** Neither projects nor machine names nor those of apps and workers have two dashes in a row. */
+/** Two dashes separate the parts: ids of projects, machine names, and names of apps and workers never contain two in a row. */
 export function readSshName(user: string): SshName | undefined {
   const [, projectId, machineName, rest] = /^([a-z0-9]{1,64})-([a-z0-9-]{1,63}?)--([a-z0-9_-]{1,200})$/.exec(user) ?? [];
   return projectId !== undefined && machineName !== undefined && rest !== undefined ? { projectId, machineName, rest } : undefined;
@@ -54,7 +54,7 @@ export function readSshName(user: string): SshName | undefined {
 
 type Link = { href: string };
 
-/** `pf:ssh:<app>`, and `pf:ssh:<app>:<instance>` for each. To those who may, while there is something to get into. */
+/** The links `pf:ssh:<app>`, and `pf:ssh:<app>:<instance>` for each instance, for callers who may get in and while there is something to get into. */
 export function sshLinks(environment: Ssh, domain: string, caller: Caller | undefined): Record<string, Link> {
   if (!environmentLife.possible(environment.status, 'enter') || !caller) return {};
   const { project_id: project, organization_id: organization, type: environmentType } = environment;

@@ -18,7 +18,7 @@ interface Wanted {
   resources?: { init?: 'default' | 'minimum' | 'parent' | null } | null;
 }
 
-/** Into a type that one knows nothing of, nothing can be put. */
+/** Refuses to make an environment of a type to which the caller has no access. */
 function refuseType({ project_id, organization_id }: Environment, type: string, caller: Caller) {
   const environmentType = environmentTypes.find((each) => each === type);
   if (environmentType && !caller.can('environment:branch', { project: project_id, organization: organization_id, environmentType }))

@@ -5,7 +5,7 @@ import { environmentById } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { redeployActivity } from './running-activities.ts';
 
-/** As if somebody had redeployed it: what was built for it is not on the machine any more. */
+/** Redeploys an environment whose builds are no longer on the machine, as if somebody had asked for it. */
 export async function startRebuild(tx: Tx, domain: string, projectId: string, environmentId: string): Promise<void> {
   const target = await environmentById(tx, domain, projectId, environmentId);
   if (!target) return;

@@ -15,7 +15,7 @@ import { isPossible, notPossible, verbs, type Deploys, type VerbName } from './v
 type Address = Pick<Environment, 'project_id' | 'id'>;
 type Beginning = Awaited<ReturnType<(typeof verbs)[VerbName]['begin']>>;
 
-/** Asked for through the API: what there is clearly no room for is refused with the reply. */
+/** Starts a verb that was asked for through the API; what there is clearly no room for is refused in the reply. */
 export async function startVerb(
   platform: Platform,
   address: Address,
@@ -39,7 +39,7 @@ export async function startVerb(
 const runsAsDeployed = (deploys: Deploys, { enable_manual_deployments }: Environment) =>
   deploys === 'what ran' || (deploys === 'code unless manual' && enable_manual_deployments);
 
-/** Asked for by the operator at the machine, who is told by the activity how it went. */
+/** Starts a verb that the operator asked for at the machine; the activity tells the operator how it went. */
 export async function startVerbAs(
   tx: Tx,
   domain: string,
@@ -52,7 +52,7 @@ export async function startVerbAs(
   return { target, activity: await started(tx, target, name, await begin(tx, target, name, body, actor), actor) };
 }
 
-/** Of all environments of a project that serve, where it is possible: what is paused is not to run because others do. */
+/** Starts a verb in all environments of a project that serve, where it is possible. Paused environments are left paused. */
 export const startEverywhere = ({ db, config }: Platform, projectId: string, name: VerbName, caller: Caller): Promise<Activity[]> =>
   db.transaction().execute(async (tx) => {
     await lockTree(tx, projectId);

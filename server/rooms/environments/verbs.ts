@@ -45,7 +45,7 @@ interface Asked<Body> {
   where: ReturnType<typeof named>;
 }
 
-/** What an activity is started with. */
+/** The values that an activity of a verb is started with. */
 interface Beginning {
   input: unknown;
   sentence: ReturnType<typeof sentence>;
@@ -56,15 +56,15 @@ interface Beginning {
 }
 
 export interface Verb<Body = unknown> {
-  /** As the published API calls it. */
+  /** The name of the operation in the published API. */
   operation: string;
   endpoint: Endpoint;
   summary: string;
   permission: 'environment:admin' | 'environment:push';
-  /** What it takes beside the state. */
+  /** What the verb needs beside the right state. */
   needs?: (environment: Environment) => boolean;
   deploys: Deploys;
-  /** Of what makes itself impossible: what the environment is about to be. */
+  /** For a verb that cannot be asked for twice in a row: what the environment is about to be, such as paused. */
   once?: string;
   activity: ActivityDefinition;
   body?: TObject;
@@ -72,7 +72,7 @@ export interface Verb<Body = unknown> {
   begin(asked: Asked<Body>): Beginning | Promise<Beginning>;
 }
 
-/** With the type that the body has for `begin`. */
+/** Gives `begin` the type of the body. */
 const withBody = <Body extends TObject>(verb: Omit<Verb<Static<Body>>, 'body'> & { body: Body; example: Static<Body> }): Verb => verb;
 
 const Strategy = Type.Optional(Type.Unsafe<'stopstart' | 'rolling'>({ type: 'string', enum: ['stopstart', 'rolling'] }));
@@ -166,7 +166,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
     endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deploy',
     summary: 'Deploy all staged changes of an environment together',
     permission: 'environment:push',
-    // Also with nothing staged: its link tells clients that what they push will be, and what changed in the project waits for it, too.
+    // The verb is offered even if nothing is staged: its link tells clients that what they push will be staged, and changes of the project wait for it, too.
     needs: ({ enable_manual_deployments }) => enable_manual_deployments,
     deploys: 'code',
     activity: deployActivity,
@@ -210,7 +210,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
   }),
 };
 
-/** For the link, the request, and the moment at which the activity is really started. */
+/** Whether a verb is possible: asked for the link, for the request, and again when the activity is started. */
 export const isPossible = (name: VerbName, environment: Environment): boolean =>
   environmentLife.possible(environment.status, name) && (verbs[name].needs?.(environment) ?? true);
 

@@ -15,22 +15,22 @@ export type SectionName = (typeof sectionNames)[number];
 
 export interface Sections extends Record<SectionName, Map<string, Found>> {
   isLegacy: boolean;
-  /** For what is said about the whole. */
+  /** The place that messages about the whole configuration point at. */
   at: Spot;
 }
 
 export interface Found extends Entry {
-  /** What `source.root` is where it does not say. */
+  /** The default of `source.root`. */
   root: string;
 }
 
 const folders = ['.upsun', '.offshoot'] as const;
 const legacyFolder = '.platform';
 const legacyAppFile = '.platform.app.yaml';
-/** Among which the files of legacy apps are looked for. */
+/** How many folders are searched for the files of legacy apps. */
 const foldersSearchedMax = 2000;
 
-/** Whether there is any configuration, good or bad. */
+/** Whether there is any configuration, right or wrong. */
 export const isConfigured = async (tree: SourceTree): Promise<boolean> => (await familiesIn(tree)).length > 0;
 
 const familiesIn = async (tree: SourceTree) => {
@@ -42,7 +42,7 @@ const familiesIn = async (tree: SourceTree) => {
   ];
 };
 
-/** Undefined where there is nothing to go on with; that is reported. */
+/** Undefined where no configuration can be read; the reason is reported. */
 export async function readSections(tree: SourceTree, report: Report): Promise<Sections | undefined> {
   const [family, second] = await familiesIn(tree);
   if (family === undefined) {
@@ -81,14 +81,14 @@ async function readFolder(reading: Reading, sections: Sections, folder: string) 
     const node = await readYaml(reading, path, { path: [], folder, folderOf, via: [] });
     if (node && !isNull(node)) read.push(node);
   }
-  // What is included is known only now.
+  // Only now is it known which files are included by others.
   for (const node of read.filter((one) => !isOnlyPart(reading, one))) {
     if (node.kind === 'map') for (const [key, entry] of node.entries) addSection(sections, report, key, entry);
     else report.error(node.at, '', `Found ${kindOf(node)}, expected a map with ${sectionNames.join(', ')}.`);
   }
 }
 
-/** Of another file, and nothing that stands for itself. */
+/** Whether a file is only a part of another one that includes it, and no configuration by itself. */
 const isOnlyPart = ({ included }: Reading, node: Node) =>
   included.has(node.at.file.path) && !(node.kind === 'map' && sectionNames.some((name) => node.entries.has(name)));
 
@@ -106,7 +106,7 @@ function add(sections: Sections, report: Report, section: SectionName, name: str
   sections[section].set(name, found);
 }
 
-/** The folder in which an app's includes begin, from the YAML because they have to be read before it. */
+/** The folder that an app's includes are relative to. It is taken from the YAML, because includes are read before the app is. */
 function rootOf(node: YamlNode, otherwise: string): string {
   const source = isMap(node) ? node.get('source') : undefined;
   const root = isMap(source) ? source.get('root') : undefined;
@@ -141,7 +141,7 @@ async function readLegacyApplications(reading: Reading, sections: Sections, fold
   else if (node && !isNull(node)) report.error(node.at, '', `Found ${kindOf(node)}, expected a list or a map of applications.`);
 }
 
-/** Its name is inside it. */
+/** Adds a legacy app, whose name is one of its keys. */
 function addLegacyApp(sections: Sections, report: Report, node: Node, root: string) {
   if (node.kind !== 'map') {
     report.error(node.at, '', `Found ${kindOf(node)}, expected a map with the keys of an application.`);

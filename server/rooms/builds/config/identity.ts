@@ -30,11 +30,11 @@ export interface BuildVariable {
 }
 
 interface BuildFacts {
-  /** Of the folder `source.root`. */
+  /** The id of the tree of the folder `source.root`. */
   treeId: string;
-  /** Those that this app sees while building, in any order. */
+  /** The variables that this app sees while it is built, in any order. */
   buildVariables: readonly BuildVariable[];
-  /** Of the project: people see these ids, and no id is to give a sensitive value away to those who try values. */
+  /** A secret of the project. People see these ids, and nobody is to find out a sensitive value by trying which one leads to an id. */
   secret: string | Buffer;
 }
 
@@ -49,7 +49,7 @@ export function buildIdentity(app: App | Task, { treeId, buildVariables, secret 
   return `${app.name}-${treeId}-${hash}`;
 }
 
-/** The same for the same configuration, in whatever files and order it is written. */
+/** A hash that is the same for the same configuration, in whatever files and order it is written. */
 export const configIdentity = (app: App): string => createHash('sha256').update(canonical(app)).digest('hex');
 
 /** JSON with keys in order; lists stay as they are, and so do rules, of which the first that matches counts. */
@@ -60,7 +60,7 @@ const canonical = (value: unknown): string =>
     return key === 'rules' ? entries : Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   });
 
-/** As the deployment document has them, by `<app>--<worker>`. */
+/** The workers of an app as the deployment document has them, by `<app>--<worker>`. */
 export const workersOf = ({ name: app, type, timezone, operations, runtime, preflight, workers }: App): Record<string, WorkerDocument> =>
   Object.fromEntries(
     Object.entries(workers).map(([key, worker]) => {

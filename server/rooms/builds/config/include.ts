@@ -8,9 +8,9 @@ import { type Entry, mapAt, type Node, scalarAt, type SourceFile, type Spot } fr
 import { follow, type SourceTree } from './source-tree.ts';
 import { nodeOf, parseFile } from './yaml-file.ts';
 
-/** All the YAML of a configuration; the parser takes about a second for half of it. */
+/** The most that all YAML of a configuration may have; the parser takes about a second for half of it. */
 const yamlBytesMax = 2 * 2 ** 20;
-/** All that is included as it is. */
+/** The most that all files that are included as they are may have together. */
 const includedBytesMax = 8 * 2 ** 20;
 const includesMax = 500;
 const includeDepthMax = 8;
@@ -34,19 +34,19 @@ export const openReading = (tree: SourceTree, report: Report): Reading => ({
   included: new Set(),
 });
 
-/** Where includes lead from, for a value at a path of keys; undefined: from where they do for what is around it. */
+/** The folder that includes are relative to, for a value at a path of keys; undefined: the folder that counts for what surrounds the value. */
 export type FolderOf = (path: readonly string[], node: YamlNode) => string | undefined;
 
 interface Surroundings {
-  /** Where the place in the file stands in the whole. */
+  /** The path of keys that leads to the included value in the whole configuration. */
   path: readonly string[];
   folder: string;
   folderOf: FolderOf;
-  /** The files that brought us here, to see circles. */
+  /** The files that include each other down to this one, to recognise circles. */
   via: readonly string[];
 }
 
-/** Undefined where it cannot be read; that is reported, at the place that names it if there is one. */
+/** Undefined where the file cannot be read; that is reported, at the place that names the file if there is one. */
 export async function readYaml(reading: Reading, file: string, around: Surroundings, namedAt?: Spot): Promise<Node | undefined> {
   const { tree, report, left } = reading;
   const bytes = await tree.read(file);
@@ -125,7 +125,7 @@ const tooMuch = `Found more than ${includedBytesMax} bytes in files that are inc
 
 const includeTypes = ['yaml', 'string', 'binary'] as const;
 
-/** A sentence where it is none. */
+/** What an include asks for, or a sentence that says what is wrong with it. */
 function wishOf(node: YamlNode): { path: string; type: (typeof includeTypes)[number] } | string {
   if (isScalar(node)) {
     return typeof node.value === 'string' && node.value !== ''

@@ -4,7 +4,7 @@ import { positionOf } from './node.ts';
 
 export interface ConfigMessage {
   file: string;
-  /** Both from 1. */
+  /** Line and column are counted from 1. */
   line: number;
   column: number;
   /** `applications.app.web.commands.start` */
@@ -19,7 +19,7 @@ export interface Report {
   warn(at: Spot, path: string, message: string): void;
 }
 
-/** Of each kind; who has more than this to mend will look again. */
+/** How many errors, and how many warnings, are reported; whoever has more to repair will read the configuration again. */
 const messagesMax = 200;
 const pathCharactersMax = 300;
 
@@ -30,7 +30,7 @@ export function openReport(): Report {
   const add = (to: ConfigMessage[], at: Spot, path: string, message: string) => {
     if (to.length >= messagesMax) return;
     const said = { ...positionOf(at), path: path.slice(0, pathCharactersMax), message };
-    // What an alias repeats is wrong once.
+    // A mistake that an alias repeats is reported once.
     const key = JSON.stringify([said.file, said.line, said.column, message]);
     if (!seen.has(key)) to.push(said);
     seen.add(key);
@@ -54,7 +54,7 @@ interface Said {
   warnings: readonly ConfigMessage[];
 }
 
-/** As whoever pushes sees them. Empty where there is nothing to say. */
+/** The messages as the person who pushes sees them; empty where there are none. */
 export function printMessages({ errors = [], warnings }: Said): string {
   const lines = warnings.map((message) => `W: ${printed(message)}`);
   if (errors.length > 0) {

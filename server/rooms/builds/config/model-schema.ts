@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { mapBy, mapOf, oneOf, orNull } from '../../../kernel/stored-json.ts';
 import { containerProfiles, roles, sizes, type Json } from './model.ts';
 
-/** As the language has them (language/values.ts), and of workers: `<app>--<worker>`. */
+/** Names as the language has them (language/values.ts), and those of workers: `<app>--<worker>`. */
 export const namePattern = '^[a-z0-9](?:[a-z0-9_-]{0,126}[a-z0-9])?$';
 const Name = Type.String({ pattern: namePattern });
 const staysInside = String.raw`(?![\s\S]*(?:^|/)\.\.(?:/|$))`;
@@ -87,7 +87,7 @@ const Build = Type.Object({
   caches: mapOf(Type.Object({ directory: MaybeText, watch: Words, allow_stale: Flag, share_between_apps: Flag })),
 });
 
-/** Of PHP; nothing elsewhere. */
+/** The settings of PHP; empty for all other runtimes. */
 const Runtime = Type.Union([
   Type.Object({
     extensions: Type.Array(Type.Object({ name: Text, configuration: mapOf(Anything) })),

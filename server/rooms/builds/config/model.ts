@@ -9,7 +9,7 @@ import type { Route } from './route-model.ts';
 export interface ProjectModel {
   applications: Record<string, App>;
   services: Record<string, Service>;
-  /** By URL template, `https://{default}/`. `resolveRoutes` makes URLs of them. */
+  /** Routes by URL template, such as `https://{default}/`. `resolveRoutes` turns templates into URLs. */
   routes: Record<string, Route>;
   tasks: Record<string, Task>;
 }
@@ -19,38 +19,38 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** What an app, each of its workers and a task have in common. */
 export interface Container {
   relationships: Record<string, Relationship>;
-  /** By path inside the app: begins with a slash, does not end with one. */
+  /** Mounts by path inside the app, which begins with a slash and does not end with one. */
   mounts: Record<string, Mount>;
-  /** By prefix, then by name. */
+  /** Variables by prefix, then by name. */
   variables: Record<string, Record<string, Json>>;
   additional_hosts: Record<string, string>;
   /** Null: the default of the type. */
   container_profile: ContainerProfile | null;
 }
 
-/** What web and workers may each have in a way of their own. */
+/** What web and workers may each override. */
 export interface Instance extends Container {
   access: { ssh: Role };
-  /** Null: everything is let out. */
+  /** Null: the app may reach everything. */
   firewall: Firewall | null;
-  /** Of the legacy files, as hints for the first deployment; AUTO and null elsewhere. */
+  /** Size and disk are hints in legacy files for the first deployment; elsewhere they are AUTO and null. */
   size: Size;
   /** MB. */
   disk: number | null;
   resources: { base_memory: number; memory_ratio: number } | null;
 }
 
-/** As its web container runs it: what `web` overrides is already in place here. */
+/** An app as its web container runs it: what `web` overrides is already replaced here. */
 export interface App extends Instance {
   name: string;
   type: string;
   source: Source;
   web: Web;
-  /** By their own names; `workersOf` gives them as the deployment document has them. */
+  /** Workers by their own names; `workersOf` gives them as the deployment document has them. */
   workers: Record<string, Worker>;
   crons: Record<string, Cron>;
   hooks: Hooks;
-  /** By language, then by package. */
+  /** Versions by language, then by package. */
   dependencies: Record<string, Record<string, Json>>;
   build: Build;
   timezone: string | null;
@@ -59,12 +59,12 @@ export interface App extends Instance {
   preflight: { enabled: boolean; ignored_rules: string[] };
 }
 
-/** What it does not say itself it has from its app. */
+/** A worker; what its configuration leaves out is that of its app. */
 export interface Worker extends Instance {
   worker: { commands: WorkerCommands; disk: number | null };
 }
 
-/** As in the deployment document. */
+/** A worker as in the deployment document. */
 export interface WorkerDocument extends Worker, Pick<App, 'type' | 'timezone' | 'operations' | 'runtime' | 'preflight'> {
   /** `<app>--<worker>` */
   name: string;
@@ -89,23 +89,23 @@ export interface Mount {
   source: MountSource;
   /** Without slashes around it; empty: the volume's root. */
   source_path: string;
-  /** With `storage` the app (or `<app>--<worker>`) whose volume it is, null for its own; with `service` the service. */
+  /** For the source `storage`: the app (or `<app>--<worker>`) whose volume is mounted, null for its own. For `service`: the service. */
   service: string | null;
 }
 
 export interface Web {
   commands: { pre_start: string | null; start: string | null; post_start: string | null };
   upstream: { socket_family: 'tcp' | 'unix'; protocol: 'http' | 'fastcgi' };
-  /** By path: begins with a slash. Never empty. */
+  /** Locations by path, which begins with a slash. There is always at least one. */
   locations: Record<string, Location>;
   move_to_root: false;
 }
 
-/** Also what a rule of a location may say. */
+/** What a location says, and what a rule of it may override. */
 export interface LocationRule {
   /** `-1s`, `5m`, `1d`; units ms s m h d w M y. */
   expires: string;
-  /** True: what is not a file goes to the app; a path that begins with a slash: to that front controller. */
+  /** True: requests for what is not a file go to the app. A path that begins with a slash: they go to that front controller. */
   passthru: boolean | string;
   scripts: boolean;
   allow: boolean;
@@ -113,10 +113,10 @@ export interface LocationRule {
 }
 
 export interface Location extends LocationRule {
-  /** Inside the app, without slashes around it; empty: the app's root; null: no static files. */
+  /** A folder inside the app, without slashes around it; empty: the app's root; null: no static files. */
   root: string | null;
   index: string[] | null;
-  /** By regular expression of JavaScript, in order. */
+  /** Rules by regular expression of JavaScript, in order. */
   rules: Record<string, Partial<LocationRule>>;
   request_buffering: { enabled: boolean; max_request_size: string };
 }
@@ -141,7 +141,7 @@ export interface Hooks {
   build: string | null;
   deploy: string | null;
   post_deploy: string | null;
-  /** Our own: run inside a clone of data before it opens. */
+  /** An extension of the published configuration: runs on a clone of data before the environment opens. */
   sanitize: string | null;
 }
 
@@ -180,18 +180,18 @@ export interface Firewall {
 
 export interface FirewallRule {
   protocol: 'tcp';
-  /** Ranges: `10.0.0.0/8`. Empty where `domains` are given. */
+  /** Ranges of addresses, such as `10.0.0.0/8`. Empty where `domains` are given. */
   ips: string[];
   domains: string[];
-  /** Empty: all. */
+  /** Empty: all ports. */
   ports: number[];
 }
 
 export interface Service {
   name: string;
-  /** As written: `mysql:10.11` stays. */
+  /** The type as written: `mysql:10.11` stays. */
   type: string;
-  /** As written, for the document; checked. */
+  /** The configuration as written, for the document; it has been checked. */
   configuration: Record<string, Json>;
   /** `service:endpoint`, as the document has them. */
   relationships: Record<string, string>;
@@ -199,11 +199,11 @@ export interface Service {
   size: Size;
   /** MB. */
   disk: number | null;
-  /** Databases, schemas or virtual hosts there are to be. Others are removed. */
+  /** The databases, schemas or virtual hosts that the service is to have. Others are removed. */
   databases: string[];
-  /** What relationships may name. */
+  /** The endpoints that relationships may name. */
   endpoints: Record<string, ServiceEndpoint>;
-  /** Of databases, where the type has them. */
+  /** Extensions of databases, where the type has them. */
   extensions: string[];
 }
 
@@ -221,9 +221,9 @@ export interface Task extends Container {
   timezone: string | null;
   dependencies: Record<string, Record<string, Json>>;
   runtime: PhpRuntime | Record<string, never>;
-  /** MB: how much memory it has, and for each CPU; null: as its profile says. */
+  /** Memory in MB: a base, and an amount for each CPU; null: as the profile says. */
   resources: { base_memory: number; memory_ratio: number } | null;
-  /** As written; nothing is granted by it here. */
+  /** Authorizations as written; they grant nothing here. */
   authorizations: Authorization[];
   build: Build;
 }

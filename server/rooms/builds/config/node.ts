@@ -9,7 +9,7 @@ export interface SourceFile {
 
 export interface Spot {
   file: SourceFile;
-  /** Characters from the beginning. */
+  /** Characters from the beginning of the file. */
   offset: number;
 }
 
@@ -22,12 +22,12 @@ interface NodeBase {
 export interface MapNode extends NodeBase {
   kind: 'map';
   entries: ReadonlyMap<string, Entry>;
-  /** Keys that begin with a dot; they do not count. */
+  /** Keys that begin with a dot; they are ignored. */
   dotted: readonly { key: string; at: Spot }[];
 }
 
 export interface Entry {
-  /** Of the key. */
+  /** The place of the key. */
   at: Spot;
   node: Node;
 }
@@ -40,7 +40,7 @@ export interface ListNode extends NodeBase {
 export interface ScalarNode extends NodeBase {
   kind: 'scalar';
   value: null | boolean | number | string;
-  /** As written: 1.10 is not 1.1. */
+  /** The value as written: 1.10 is not 1.1. */
   text: string;
 }
 
@@ -82,10 +82,10 @@ export function positionOf({ file, offset }: Spot) {
 
 export const isNull = (node: Node): boolean => node.kind === 'scalar' && node.value === null;
 
-/** Where to point at for an entry of a map. */
+/** The node that a message about an entry of a map points at. */
 export const childOf = (node: Node, key: string): Node => (node.kind === 'map' ? node.entries.get(key)?.node : undefined) ?? node;
 
-/** Whether something stands at a key, right or wrong. */
+/** Whether a key has a value, right or wrong. */
 export const isSaid = (node: Node, key: string): boolean => {
   const entry = node.kind === 'map' ? node.entries.get(key) : undefined;
   return entry !== undefined && !isNull(entry.node);

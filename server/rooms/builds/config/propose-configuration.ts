@@ -11,19 +11,19 @@ import { recognisers } from './recognise.ts';
 import type { SourceTree } from './source-tree.ts';
 
 export interface Proposal {
-  /** In words, for the log: `Node.js`. */
+  /** What was recognised, in words for the log: `Node.js`. */
   recognised: string;
-  /** What it was recognised by: `package.json`. */
+  /** The file by which it was recognised: `package.json`. */
   because: string;
   model: ProjectModel;
-  /** Where the text would be kept. */
+  /** The path of the file that would hold the text. */
   file: string;
   yaml: string;
 }
 
 const file = '.upsun/config.yaml';
 
-/** Undefined where nothing is recognised, or nothing that there is an image for. */
+/** Undefined where nothing is recognised, or where there is no image for what is recognised. */
 export async function proposeConfiguration(tree: SourceTree, options: ConfigurationOptions): Promise<Proposal | undefined> {
   const entries = await tree.list('');
   const names = new Set(entries.map(({ path }) => path));

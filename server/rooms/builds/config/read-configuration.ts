@@ -18,11 +18,11 @@ import { follow, type SourceTree } from './source-tree.ts';
 import { warnOfUnreachable } from './unreachable-apps.ts';
 
 export interface ConfigurationOptions {
-  /** What there is to choose from: `imagesOf(catalogue)`. */
+  /** The images that a configuration can choose from: `imagesOf(catalogue)`. */
   images: readonly Image[];
   /** `locations_script_default` of the project's settings. */
   scriptsByDefault: boolean;
-  /** `cron_minimum_interval` of the same. */
+  /** `cron_minimum_interval` of the project's settings. */
   cronMinutesMin: number;
 }
 
@@ -30,7 +30,7 @@ export type Configuration =
   | { model: ProjectModel; errors?: undefined; warnings: ConfigMessage[] }
   | { model?: undefined; errors: ConfigMessage[]; warnings: ConfigMessage[] };
 
-/** Of each kind, in one project. */
+/** How many apps, services and tasks, each, a project may have. */
 const entriesMax = 100;
 const routesMax = 500;
 
@@ -71,7 +71,7 @@ async function modelOf(sections: Sections, tree: SourceTree, options: Configurat
     routes: routesOf(sections, context, report),
     tasks: read('tasks', (name) => task(context, name)),
   };
-  // What could not be read may have had some.
+  // Where there are errors, a part that could not be read may have had applications.
   if (applications.size === 0 && report.errors.length === 0)
     report.error(sections.at, 'applications', 'Found no applications, expected at least one.');
   refuseCircles(model, sections, report);
@@ -144,7 +144,7 @@ function routesOf({ routes, applications, at }: Sections, context: Context, repo
   return app === undefined || another !== undefined ? {} : { 'https://{default}/': defaultRoute(app) };
 }
 
-/** Apps are opened one after the other: each after those it talks to. */
+/** Refuses circles of relationships between apps, because each app is opened after those that it talks to. */
 function refuseCircles({ applications }: ProjectModel, sections: Sections, report: Report) {
   const neighbours = (name: string) =>
     Object.values(applications[name]?.relationships ?? {}).flatMap(({ service: to }) => (Object.hasOwn(applications, to) ? [to] : []));

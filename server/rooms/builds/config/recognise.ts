@@ -4,9 +4,9 @@ import { newestWithin } from './version-range.ts';
 
 export interface Clues {
   tree: SourceTree;
-  /** What is in the root. */
+  /** The names of files and folders in the root. */
   names: ReadonlySet<string>;
-  /** That there are images for, newest first. */
+  /** The versions that there are images for, newest first. */
   versions: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface Recognised {
 }
 
 interface Recogniser {
-  /** Of the type. */
+  /** The name of the type. */
   name: string;
   label: string;
   recognise(clues: Clues): Promise<Recognised | undefined>;
@@ -28,7 +28,7 @@ interface Recogniser {
 
 const readBytesMax = 256 * 1024;
 const passOn = { '/': { passthru: true } };
-/** What is in the root beside pages is nobody's business. */
+/** A rule that keeps files in the root that are no pages from being served. */
 const hidden = { '(^|/)([.](?!well-known/)|composer[.]|package(-lock)?[.]json|Makefile$|Dockerfile$)': { allow: false } };
 
 async function textOf({ tree, names }: Clues, path: string): Promise<string> {

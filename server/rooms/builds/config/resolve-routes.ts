@@ -12,9 +12,9 @@ export interface Hosts {
   isProduction: boolean;
   /** `http` while TLS is off: what is configured as https is then reached, and shown, with http. */
   scheme: 'http' | 'https';
-  /** Where people reach the edge, if not at 80 and 443. */
+  /** The ports at which people reach the edge, if not 80 and 443. */
   ports?: Partial<Record<'http' | 'https', number>>;
-  /** For previews, what production has; undefined where it has no domains or is not known. */
+  /** For previews, the domains of production; undefined where it has none or is not known. */
   production?: Pick<Hosts, 'defaultDomain' | 'domains'>;
   /** For previews, which domain stands in for one of production. */
   replacements?: Readonly<Record<string, string>>;
@@ -35,16 +35,16 @@ interface Candidate {
   route: Route;
   original: string;
   url: Url;
-  /** What placeholders stood for, also in where it leads. */
+  /** What placeholders of the route stand for, in its URL and in its destination. */
   domain: string;
-  /** The lowest counts. */
+  /** Of several routes at the same URL, the one with the lowest rank counts. */
   rank: number;
   isPrimary: boolean;
 }
 
 const ranks = { default: 0, host: 1, all: 2, plain: 3 };
 
-/** By final URL, in the order of the configuration. */
+/** Resolved routes by final URL, in the order of the configuration. */
 export function resolveRoutes(
   routes: Readonly<Record<string, Route>>,
   hosts: Hosts,
@@ -61,7 +61,7 @@ export function resolveRoutes(
   const resolved: [string, ResolvedRoute][] = [];
   for (const [key, candidate] of best) {
     const route = resolve(candidate, hosts, hostOf, ours, shared);
-    // While TLS is off, http that leads to https would lead to itself.
+    // While TLS is off, a redirect from http to https would lead to itself.
     if (route.type === 'redirect' && [route.to, `${route.to}/`].includes(key)) continue;
     resolved.push([key, route]);
     const plain = printed({ ...candidate.url, scheme: 'http' }, hosts);
@@ -103,7 +103,7 @@ function candidatesOf(routes: Readonly<Record<string, Route>>, hosts: Hosts, hos
 const filled = (text: string, domain: string) => text.replaceAll(/\{(?:default|all)\}/g, domain);
 
 /**
- * What a host is called here. In production as it is. In a preview the host that production is known by is the generated one, those below it
+ * What a host is called in this environment. In production it stays as it is. In a preview, production's main host becomes the generated one, hosts below it
  * stay below it, and others are put in front of it, so that they stay apart.
  */
 function hostsHere(routes: Readonly<Record<string, Route>>, { isProduction, defaultDomain, production, replacements = {} }: Hosts) {
@@ -145,7 +145,7 @@ function resolve(
   return route.type === 'upstream' ? { ...route, ...common, redirects } : { ...route, ...common, redirects, to: destination(route.to) };
 }
 
-/** Where the same is found in production; null where that is not known. */
+/** The URL of the same route in production; null where that is not known. */
 function productionUrl(original: string, domain: string, hosts: Hosts): string | null {
   const { scheme, host, path } = splitUrl(original);
   const theirs = hosts.isProduction ? domain : hosts.production?.defaultDomain;
@@ -153,7 +153,7 @@ function productionUrl(original: string, domain: string, hosts: Hosts): string |
   return printed({ scheme: hosts.scheme === 'http' ? 'http' : scheme, host: filled(host, theirs ?? ''), path }, hosts);
 }
 
-/** What leads from http to https where nothing else is said. */
+/** The redirect from http to https that is added where the configuration has no route for http. */
 function towards(to: string, { route, original, domain }: Candidate, hosts: Hosts, shared: SharedByRoutes): ResolvedRoute {
   const plain = original.replace(/^https:/, 'http:');
   return {

@@ -1,7 +1,7 @@
 /** Routes: as configured, and as they are in one environment. */
 interface RouteBase {
   id: string | null;
-  /** As written; null: not said. */
+  /** As written; null: the configuration does not say. */
   primary: boolean | null;
   attributes: Record<string, string>;
   tls: Tls;
@@ -30,11 +30,11 @@ export interface ProxyRoute extends RouteBase {
 
 export type Route = UpstreamRoute | RedirectRoute | ProxyRoute;
 
-/** With what it became in an environment; keyed by its final URL. */
+/** A route with what it became in an environment; kept by its final URL. */
 export type ResolvedRoute = Route & {
   primary: boolean;
   production_url: string | null;
-  /** As configured, `https://{default}/`. */
+  /** The URL as configured, such as `https://{default}/`. */
   original_url: string;
   restrict_robots: boolean;
   http_access: HttpAccess;
@@ -56,14 +56,14 @@ export interface Cache {
 
 export interface Redirects {
   expires: string;
-  /** By path, or by regular expression where `regexp`. */
+  /** Redirects by path, or by regular expression where `regexp` is true. */
   paths: Record<string, PathRedirect>;
 }
 
 export interface PathRedirect {
   to: string;
   regexp: boolean;
-  /** Both null where `regexp`. */
+  /** Null where `regexp` is true, as `append_suffix` is. */
   prefix: boolean | null;
   append_suffix: boolean | null;
   code: 301 | 302 | 307 | 308;

@@ -11,9 +11,9 @@ import { kindOf } from './yaml-file.ts';
 export interface Shape<T> {
   /** Completes "expected …". */
   expected: string;
-  /** Undefined: there is no value to be had, which is reported. */
+  /** Undefined: the node has no valid value, which is reported. */
   read(node: Node, reportAt: ReportAt): T | undefined;
-  /** Whether nothing is something to it; otherwise a key without a value is as if it were not there. */
+  /** Whether null is a value for this shape; otherwise a key without a value counts as absent. */
   takesNothing?: boolean;
 }
 
@@ -85,11 +85,11 @@ interface MapRules {
   entriesMax?: number;
   /** What is wrong with a key, as "expected …". */
   wrongKey?: (key: string) => string | undefined;
-  /** Where nobody would leave out a key by a dot in front of it on purpose. */
+  /** What to do about a key that begins with a dot, for maps in which nobody would disable a key so on purpose. */
   dots?: string;
 }
 
-/** Keys that people choose. */
+/** A map whose keys people choose. */
 export const mapOf = <T>(
   value: Shape<T>,
   expected: string,
@@ -117,7 +117,7 @@ export const mapOf = <T>(
   },
 });
 
-/** A key of an object. Without `otherwise` it has to be there. */
+/** A key of an object. Without `otherwise`, the key is required. */
 export interface Field<T> {
   shape: Shape<T>;
   otherwise?: () => T;
@@ -126,7 +126,7 @@ export interface Field<T> {
 export const required = <T>(shape: Shape<T>): Field<T> => ({ shape });
 export const optional = <T>(shape: Shape<T>, otherwise: NoInfer<T>): Field<T> => ({ shape, otherwise: () => structuredClone(otherwise) });
 export const orNull = <T>(shape: Shape<T>): Field<T | null> => ({ shape, otherwise: () => null });
-/** Undefined where it is not said. */
+/** A key that may be absent; its value is undefined then. */
 export const maybe = <T>(shape: Shape<T>): Field<T | undefined> => ({ shape, otherwise: () => undefined });
 
 type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -148,7 +148,7 @@ export const object = <F extends Fields>(fields: F, { ignored = {} }: ObjectRule
       const values = Object.entries(fields).map(
         ([key, field]) => [key, fieldValue(field, node.entries.get(key), node, below(reportAt, key))] as const,
       );
-      // Without what it must have it is nothing; what is wrong is reported.
+      // An object that lacks a required key has no value; the mistake has been reported.
       return values.some(([, value]) => value === missing) ? undefined : (Object.fromEntries(values) as Values<F>);
     },
   };
@@ -169,21 +169,21 @@ function complainOf(key: string, at: Entry['at'], reportAt: ReportAt, known: rea
   else reportAt.report.error(at, path, unknownKey(key, known));
 }
 
-/** Whoever mistypes a key wants what it says: to go on without it would deploy something else. */
+/** An unknown key is an error: whoever mistypes a key wants its effect, and going on without it would deploy something else. */
 export function unknownKey(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   const guess = meant === undefined ? '' : ` (did you mean ${quoted(meant)}?)`;
   return `Found the unknown key ${quoted(key)}${guess}, expected one of ${known.join(', ')}.`;
 }
 
-/** Another way to write the same, tried first where it is a single value or nothing. */
+/** A short way to write the same, tried first where the node is a single value or empty. */
 export const shorthand = <T>(short: Shape<T>, long: Shape<T>): Shape<T> => ({
   expected: `${short.expected}, or ${long.expected}`,
   takesNothing: short.takesNothing ?? false,
   read: (node, reportAt) => (node.kind === 'scalar' ? short.read(node, reportAt) : long.read(node, reportAt)),
 });
 
-/** More to do with a value that was read. Undefined: there is none after all, which is reported. */
+/** Checks or converts a value that was read. Undefined: the value is wrong after all, which is reported. */
 export const refined = <A, B>(shape: Shape<A>, work: (value: A, reportAt: ReportAt, node: Node) => B | undefined): Shape<B> => ({
   ...shape,
   read: (node, reportAt) => {

@@ -7,7 +7,7 @@ export interface SourceTree {
 }
 
 export interface SourceEntry {
-  /** From the repository's root, without a slash around it: `.upsun/config.yaml`. The root itself is ''. */
+  /** The path from the repository's root, without slashes around it: `.upsun/config.yaml`. The root itself is ''. */
   path: string;
   /** Other: links and submodules. */
   kind: 'file' | 'folder' | 'other';

@@ -20,7 +20,7 @@ export function warnOfUnreachable({ applications }: ProjectModel, sections: Sect
   }
 }
 
-/** Undefined: it can be reached. */
+/** Why an app cannot be reached; undefined: it can. */
 function reasonOf({ web: { commands, upstream } }: App): string | undefined {
   if (upstream.protocol === 'fastcgi') return 'speaks FastCGI';
   if (commands.start === null) return 'starts nothing that could answer';

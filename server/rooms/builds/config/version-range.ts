@@ -9,7 +9,7 @@ export function newestWithin(range: string | undefined, versions: readonly strin
   return versions.find((version) => alternatives.some((alternative) => isWithin(Number.parseInt(version, 10), alternative.trim())));
 }
 
-/** A major version is let in if any of it is. */
+/** A major version is within a range if any version of it is. */
 function isWithin(major: number, range: string): boolean {
   if (range === '' || range === '*' || range === 'x') return true;
   const between = /^v?(\d+)\S*\s+-\s+v?(\d+)\S*$/.exec(range);

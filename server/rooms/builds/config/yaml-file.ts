@@ -16,10 +16,10 @@ export interface YamlFile {
   contents: YamlNode | null;
 }
 
-/** What stands in the place of a node with one of our tags. */
+/** The nodes that replace YAML nodes with the tags `!include` and `!archive`. */
 export type Replacements = ReadonlyMap<YamlNode, Node>;
 
-/** Undefined where it is no YAML; that is reported. */
+/** Undefined where the file is not YAML; that is reported. */
 export function parseFile(path: string, bytes: Buffer, report: Report): YamlFile | undefined {
   const lineCounter = new LineCounter();
   const source: SourceFile = { path, lines: lineCounter };
@@ -45,7 +45,7 @@ export function parseFile(path: string, bytes: Buffer, report: Report): YamlFile
 const tooDeep = `Found more than ${depthMax} levels, expected fewer.`;
 const sentence = (message: string) => (/[.!?]$/.test(message) ? message : `${message}.`);
 
-/** Undefined where it is too large or too deep, by itself or with all that it includes; that is reported. */
+/** Undefined where the file is too large or too deep, by itself or with all that it includes; that is reported. */
 export function nodeOf({ source, contents }: YamlFile, replacements: Replacements, report: Report): Node | undefined {
   const start: Spot = { file: source, offset: 0 };
   if (!contents) return scalarAt(start, null, '');
@@ -59,7 +59,7 @@ export function nodeOf({ source, contents }: YamlFile, replacements: Replacement
 const coreTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 
 function converter(file: SourceFile, replacements: Replacements, report: Report) {
-  /** In the order of the file, as an anchor may be set anew. */
+  /** Anchors are collected in the order of the file, because a later anchor of the same name replaces an earlier one. */
   const anchors = new Map<string, Node>();
   let entriesMerged = 0;
   const spotOf = (node: YamlNode | null | undefined): Spot => ({ file, offset: node?.range?.[0] ?? 0 });
@@ -122,7 +122,7 @@ function converter(file: SourceFile, replacements: Replacements, report: Report)
     return mapAt(at, entries, dotted);
   }
 
-  /** What the map itself says counts for more than what it merges; of what it merges, the first. */
+  /** Keys of the map itself take precedence over merged ones; of several merged maps, the first takes precedence. */
   function merge(own: Map<string, Entry>, from: Node) {
     if (from.kind !== 'map') report.error(from.at, '', `Found ${kindOf(from)} to merge, expected a map.`);
     else if ((entriesMerged += from.entries.size) > nodesMax)

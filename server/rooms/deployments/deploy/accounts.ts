@@ -33,7 +33,7 @@ export function accountsFor(services: Record<string, Service>, previous: StackSe
 
 const reservedNames = Object.values(catalogue).flatMap(({ service }) => service?.relationship.reservedAccounts ?? []);
 
-/** An account of that name would take an administrator's place, or could not be. What one type reserves no account is called, whatever its service is. */
+/** An account of a reserved name would replace an administrator's, or could not be made. A name that one type reserves is avoided in services of every type. */
 const isReserved = (name: string) => reservedNames.some((reserved) => reserved.test(name));
 
 /** The default endpoint signs in under the name that people expect of the type, unless another endpoint is called that. */
@@ -44,7 +44,7 @@ function accountName(service: Service, endpoint: string): string {
   return isReserved(name) ? `account_${name}` : name;
 }
 
-/** For the driver: exactly these accounts and databases are to be there. */
+/** What the driver is told: the service has exactly these accounts and databases. */
 export const accessOf = ({ name, databases, extensions }: Service, accounts: StackSecrets['accounts']): Access => ({
   databases,
   accounts: Object.values(accounts[name] ?? {}),

@@ -26,7 +26,7 @@ interface Wish extends Environment {
   since: string;
 }
 
-/** Tells which hosts of deployed routes their environments did not get, or have no more. */
+/** Returns the hosts of deployed routes that their environments did not get, or have lost. */
 export const adoptHosts = (db: Db, config: HostConfig): Promise<LostHost[]> =>
   db.transaction().execute(async (tx) => {
     await lockHosts(tx);
@@ -44,7 +44,7 @@ export const adoptHosts = (db: Db, config: HostConfig): Promise<LostHost[]> =>
     }));
   });
 
-/** All claims; an environment has a few of them. */
+/** The claims of all environments; each has only a few. */
 async function claimed(tx: Tx): Promise<Omit<Wish, 'since'>[]> {
   const { rows } = await sql<Omit<Wish, 'since'>>`
     select host, hosts.project_id, environment_id, machine_name
@@ -52,7 +52,7 @@ async function claimed(tx: Tx): Promise<Omit<Wish, 'since'>[]> {
   return rows;
 }
 
-/** The hosts of environments that run something and have none, with when each was deployed first, as far back as deployments are kept. */
+/** The hosts of environments that run something and have no claims, each with the time of its first deployment, as far back as deployments are kept. */
 async function unclaimed(tx: Tx): Promise<Wish[]> {
   const { rows } = await sql<Environment & { url: string; since: string }>`
     select deployments.project_id, environment_id, machine_name, url, min(deployments.created_at) as since
@@ -65,7 +65,7 @@ async function unclaimed(tx: Tx): Promise<Wish[]> {
   return rows.map(({ url, ...wish }) => ({ ...wish, host: hostOf(url) ?? '' }));
 }
 
-/** Each host of an environment once, and a wildcard in the place of what it stands for; the oldest first. */
+/** Each host of an environment once, oldest first; a wildcard replaces the hosts that it covers. */
 function oldestFirst(wishes: readonly Wish[]): Wish[] {
   const byEnvironment = Map.groupBy(wishes, ({ project_id, environment_id }) => `${project_id} ${environment_id}`);
   const each = [...byEnvironment.values()].flatMap((its) =>

@@ -17,12 +17,12 @@ import type { Stack } from '../stack/stack.ts';
 import { removeVolumes } from './stack-volumes.ts';
 import { tellEdge } from './traffic.ts';
 
-/** A volume that belongs into a backup. */
+/** A volume that belongs in a backup. */
 export interface VolumePart {
   /** The name of the part in the backup. */
   name: string;
   kind: 'data' | 'storage' | 'slug';
-  /** The service, app or worker that it belongs to. */
+  /** The service, app or worker that the volume belongs to. */
   of: string;
   /** The type of a service, with its version. */
   type: string | null;
@@ -46,7 +46,7 @@ export function partsOfStack(stack: Stack): VolumePart[] {
 }
 
 export interface Snapshots {
-  /** The parts that were there, with the names of their copies in the place of the volumes'. */
+  /** The parts whose volumes exist, each with the name of its copy instead of that of the volume. */
   parts: VolumePart[];
   taken_at: string;
   /** How long requests waited. */
@@ -94,7 +94,7 @@ async function rehearse(machine: Machine, deployed: Deployed, backup: string, pa
 
 const volumesIn = (parts: readonly VolumePart[]) => parts.map(({ volume }) => volume);
 
-/** Answers the moment of the copies. */
+/** Returns the moment at which the copies were made. */
 function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed, backup: string, parts: readonly VolumePart[]) {
   return asOfOneMoment(platform, machine, deployed, volumesIn(parts), async () => {
     await copyParts(machine, backup, parts);
@@ -102,7 +102,7 @@ function snapshotParts(platform: Platform, machine: Machine, deployed: Deployed,
   });
 }
 
-/** Takes everything back after a kill: requests that were held go on, and no copy is left. */
+/** Takes a killed backup back: held requests go on, and no copy is left. */
 export async function forgetSnapshots(platform: Platform, projectId: string, environment: string, backup: string): Promise<void> {
   const { db, secrets } = platform;
   const machine = await platform.machine();
@@ -111,12 +111,12 @@ export async function forgetSnapshots(platform: Platform, projectId: string, env
   await removeSnapshots(machine, backup);
 }
 
-/** All that was made on the pool for the backup. */
+/** Removes all that was made on the pool for the backup. */
 export async function removeSnapshots(machine: Pick<Machine, 'volumes'>, backup: string): Promise<void> {
   const names = (await machine.volumes.list()).map(({ name }) => name).filter((name) => backupOfSnapshot(name) === backup);
   await removeVolumes(machine, names);
 }
 
-/** The backups for which there is something on the pool. */
+/** The ids of backups that have copies on the pool. */
 export const backupsWithSnapshots = async ({ volumes }: Pick<Machine, 'volumes'>): Promise<Set<string>> =>
   new Set((await volumes.list()).flatMap(({ name }) => backupOfSnapshot(name) ?? []));

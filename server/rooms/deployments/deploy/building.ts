@@ -11,7 +11,7 @@ import { ensureEntropy } from '../queries.ts';
 import { prepareTypes, serviceTypesOf } from '../stack/stack-locations.ts';
 import type { DeployRequest } from './deploy-request.ts';
 
-/** By application and task. `then`: variables of an earlier deployment, in the place of those of now. */
+/** Returns slugs by application and task. `then`: variables of an earlier deployment, used instead of today's. */
 export async function build(
   work: Work<unknown>,
   platform: Platform,
@@ -41,7 +41,7 @@ export async function build(
   return slugs.value;
 }
 
-/** The same work, of which each step ends early when the signal is aborted. */
+/** The given work, except that each of its steps ends early when the signal is aborted. */
 const stoppedBy = (work: Work<unknown>, stop: AbortSignal): Work<unknown> => ({
   ...work,
   step: (name, run, undo) => work.step(name, (signal) => run(AbortSignal.any([signal, stop])), undo),
@@ -71,7 +71,7 @@ async function buildAll(
   return buildApps(work, { runtime, images, volumes, git, db, config }, asked);
 }
 
-/** No step where all are there, as nearly always. */
+/** Takes no step where all images of services are there, which is nearly always so. */
 async function prepareServices(work: Work<unknown>, platform: Platform, model: ProjectModel): Promise<void> {
   const machine = await platform.machine();
   const types = serviceTypesOf({ model });

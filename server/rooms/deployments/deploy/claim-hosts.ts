@@ -29,15 +29,15 @@ interface Claimant {
 
 type Subject = Claimant & { machine_name: string };
 
-/** The claim under which an environment has the host; undefined: it has not. */
+/** The claim under which an environment has the host; undefined where it does not have the host. */
 export const claimOf = (claims: Claims, host: string): number | undefined =>
   Object.entries(claims).find(([claimed]) => covers(claimed, host))?.[1];
 
-/** A column for queries of environments. */
+/** The claims of an environment, as a column for queries of environments. */
 export const claimsOfEnvironment = sql<Claims>`(select coalesce(jsonb_object_agg(host, claim), '{}') from hosts
   where hosts.project_id = environments.project_id and hosts.environment_id = environments.id)`;
 
-/** A Problem names each route whose host the environment cannot have. */
+/** Throws a Problem that names each route whose host the environment cannot have. */
 export async function refuseForeignHosts(db: Db | Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
   const wanted = wantedHosts(routes);
   const own = generatedHost(subject, config);
@@ -52,7 +52,7 @@ export async function refuseForeignHosts(db: Db | Tx, config: HostConfig, subjec
 
 const refusedToldMax = 10;
 
-/** Nobody is told whose project that is. */
+/** Names an environment only where it is in the same project: nobody is told which other project has a host. */
 const takenBy = ({ project_id, environment_id }: Claimant, host: string, subject: Claimant) =>
   project_id === subject.project_id
     ? `is at ${host}, which the environment ${environment_id} of this project has.`
@@ -63,7 +63,7 @@ interface Claim extends Claimant {
   is_production: boolean;
 }
 
-/** Claims of other environments that have a name in common with what is wanted. */
+/** Claims of other environments that have a name in common with the wanted hosts. */
 async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claimant, wanted: readonly WantedHost[]): Promise<Claim[]> {
   const hosts = wanted.map(({ host }) => host);
   const { rows } = await sql<Claim>`
@@ -77,7 +77,7 @@ async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claim
 /** An environment that was production serves its hosts until the new production environment is current, and takes them over. */
 const isGivenUp = ({ project_id, is_production }: Claim, subject: Claimant) => project_id === subject.project_id && !is_production;
 
-/** From here on nobody else gets these hosts. Those that the environment has already stay its own. */
+/** Claims the hosts of the routes, so that nobody else gets them. Hosts that the environment already has stay its own. */
 export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
   await lockHosts(tx);
   await refuseForeignHosts(tx, config, subject, routes);
@@ -87,7 +87,7 @@ export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, r
   await replaceClaims(tx, subject, [...(await hostsOf(tx, subject)), ...free]);
 }
 
-/** One transaction at a time claims hosts: two that want several of the same names cannot wait for each other. */
+/** Only one transaction at a time claims hosts; otherwise two that want several of the same names could wait for each other for ever. */
 export const lockHosts = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('hosts', 0))`.execute(tx);
 
 async function hostsOf(tx: Tx, { project_id, environment_id }: Claimant): Promise<string[]> {
@@ -100,7 +100,7 @@ async function hostsOf(tx: Tx, { project_id, environment_id }: Claimant): Promis
   return rows.map(({ host }) => host);
 }
 
-/** Hosts that the environment keeps have the claims that they had. */
+/** Hosts that the environment keeps also keep their claims, with the same numbers. */
 async function replaceClaims(tx: Tx, { project_id, environment_id }: Claimant, hosts: readonly string[]): Promise<void> {
   const wanted = withoutCovered(hosts);
   await sql`delete from hosts
@@ -113,7 +113,7 @@ async function replaceClaims(tx: Tx, { project_id, environment_id }: Claimant, h
   await orConflict(claiming, { hosts_pkey: taken, hosts_one_owner: taken });
 }
 
-/** The environment has the hosts of its routes and no others: what it runs is this stack. */
+/** Once the stack is what the environment runs, the environment has the hosts of its routes and no others. */
 export async function settleHosts(
   tx: Tx,
   { project, environment, routes }: Pick<Stack, 'project' | 'environment' | 'routes'>,
@@ -145,6 +145,6 @@ export async function giveBackHosts(db: Db, projectId: string, environmentId: st
   });
 }
 
-/** From now on anybody may claim the hosts. */
+/** Gives up all hosts of the environment; anybody may claim them from now on. */
 export const releaseHosts = (tx: Tx, projectId: string, environmentId: string) =>
   sql`delete from hosts where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);

@@ -7,20 +7,20 @@ import type { RestorePlan, Restoring } from './restoring.ts';
 
 interface Every {
   environment: string;
-  /** Whose code runs afterwards. */
+  /** The commit whose code runs after the deployment. */
   commit: string;
 }
 
 /** Requests are held while apps are replaced, or new instances stand beside the old ones until they are ready. */
 export type Strategy = 'stopstart' | 'rolling';
 
-/** What starts anew although nothing of it changed. Services do where their images are newer than what they run on. */
+/** What is restarted even if it did not change. An outdated service is one that runs on an older image than there is now. */
 export type Restart = 'nothing' | 'apps' | 'apps and outdated services';
 
-/** An environment whose data takes the place of its own. */
+/** The environment whose data replaces that of the deployed one. */
 interface TakesData {
   replaceData?: string;
-  /** An environment whose sizes take the place of its own, for what both have. */
+  /** The environment whose sizes replace those of the deployed one, for containers that both have. */
   sizesFrom?: string;
 }
 
@@ -35,34 +35,34 @@ export interface CodeDeployment extends Every, TakesData {
   child?: string;
   /** At first activation only: the environment whose data it starts with. */
   cloneFrom?: string;
-  /** The commit is the one that a rollback went to, and stays so. Otherwise it is the branch's, which ends a rollback. */
+  /** True: the commit is the one that a rollback went to, and stays pinned. False: the commit is the branch's head, which ends a rollback. */
   isPinned: boolean;
 }
 
-/** What runs, once more, with the variables and settings that it has. */
+/** Deploys what runs once more, with the variables and settings that it has. */
 export interface RepeatedDeployment extends Every, TakesData {
   kind: 'again';
   strategy: Strategy;
   restart: Restart;
   deployment: string;
-  /** Whether slugs that are not kept any more, for example because the machine was lost, are built again; otherwise their deployment is refused. */
+  /** Whether slugs that are not kept any more, for example because the machine was lost, are built again; otherwise the deployment is refused. */
   rebuilds: boolean;
 }
 
-/** What ran before, with the variables and settings of now. It stays until there is new code. */
+/** Deploys what ran before, with today's variables and settings. The earlier code stays until there is new code. */
 export interface RollbackDeployment extends Every {
   kind: 'rollback';
   strategy: Strategy;
   deployment: string;
 }
 
-/** What a backup was made of, with its data. */
+/** Deploys what ran when a backup was made, with the data of the backup. */
 export interface BackupDeployment extends Every {
   kind: 'backup';
   restoring: Restoring & { restoresCode: true };
 }
 
-/** The data of a backup, for the deployment that runs or, where nothing runs, for what the commit says. */
+/** Gives the data of a backup to the deployment that runs or, where nothing runs, to what the commit says. */
 export interface BackupDataDeployment extends Every {
   kind: 'backup data';
   restoring: Restoring & { restoresCode: false };
@@ -72,7 +72,7 @@ export interface BackupDataDeployment extends Every {
 /** How an environment that did not run when its machine was lost is put back. */
 export type Rest = 'paused' | 'asleep';
 
-/** What a backup was made of, of which nothing runs for now: whether there is room for that is asked when somebody wants it to. */
+/** Restores a backup without running anything of it; whether there is room is checked when somebody wants it to run. */
 export interface DeploymentAtRest extends Every {
   kind: 'at rest';
   restoring: Restoring & { restoresCode: true };
@@ -89,16 +89,16 @@ export type DeployRequest =
 
 export const restoringOf = (request: DeployRequest): Restoring | undefined => ('restoring' in request ? request.restoring : undefined);
 
-/** The environment whose data takes the place of its own. */
+/** The environment whose data replaces that of the deployed one. */
 export const replacedBy = (request: DeployRequest): string | undefined => ('replaceData' in request ? request.replaceData : undefined);
 
-/** The environment whose data it starts with. */
+/** The environment whose data the deployed one starts with. */
 export const cloneSource = (request: DeployRequest): string | undefined => (request.kind === 'code' ? request.cloneFrom : undefined);
 
 /** Whether other data takes the place of the environment's own. */
 export const replacesData = (request: DeployRequest): boolean => replacedBy(request) !== undefined || restoringOf(request) !== undefined;
 
-/** The deployment whose builds and configuration are taken, instead of what the commit says. */
+/** The deployment whose builds and configuration are used instead of what the commit says. */
 export const repeatedOf = (request: DeployRequest): string | undefined =>
   'deployment' in request ? (request.deployment ?? undefined) : undefined;
 
@@ -116,7 +116,7 @@ export const renewsImages = (request: DeployRequest): boolean => 'restart' in re
 
 export const isRollingWanted = (request: DeployRequest): boolean => 'strategy' in request && request.strategy === 'rolling';
 
-/** What is deployed from now on in the place of the branch's head; null: the head. Undefined: as before. */
+/** The commit that is deployed from now on instead of the branch's head. Null: the head is deployed again; undefined: nothing changes. */
 export function pinAfter(request: DeployRequest): string | null | undefined {
   if (request.kind === 'rollback') return request.commit;
   const isOfBranch = request.kind === 'backup' || (request.kind === 'code' && !request.isPinned);

@@ -49,7 +49,7 @@ import type { SizeGroup } from '../stack/stack.ts';
 import { wakeForWork } from '../running/wake.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-/** What is built from the commit. */
+/** The deployments that are built from the commit. */
 type FromCommit = CodeDeployment | BackupDataDeployment;
 
 /** Makes the environment run what is asked for, or leaves it as it was. Call it as the last thing of an activity. */
@@ -77,7 +77,7 @@ export async function deployStack(given: Work<unknown>, platform: Platform, requ
   await runPostDeployHooks(deploying, commands);
 }
 
-/** Goes as far as it can without changing what runs, so that what is wrong with a change shows before anybody deploys it. */
+/** Goes as far as possible without changing what runs, so that the mistakes of a change show before anybody deploys it. */
 export async function stageDeployment(given: Work<unknown>, platform: Platform, request: CodeDeployment): Promise<void> {
   const work = withProgress(given);
   await wakeForWork(work, platform, [request.environment]);
@@ -85,7 +85,7 @@ export async function stageDeployment(given: Work<unknown>, platform: Platform, 
   if (built) await work.record('keep sizes', (tx) => keepSizes(tx, work.activity.project_id, request, built.model));
 }
 
-/** What is new gets the sizes that this change says, whatever else is staged before somebody deploys it. */
+/** Keeps the sizes that this change says for new containers, whatever else is staged before somebody deploys it. */
 async function keepSizes(tx: Tx, projectId: string, request: CodeDeployment, model: ProjectModel): Promise<void> {
   const subject = await environmentFor(tx, projectId, request.environment);
   const [sizes, before] = [await sizesOf(tx, subject, model, request), await currentSizes(tx, projectId, request.environment)];
@@ -130,7 +130,7 @@ async function buildCommit(
   return { model, slugs: await build(work, platform, request, model) };
 }
 
-/** What a deployment was made of, as far as it is kept, or is built once more. */
+/** What an earlier deployment was made of; slugs that are not kept any more are built again where the request allows it. */
 async function findBuilt(
   work: Work<unknown>,
   platform: Platform,
@@ -188,7 +188,7 @@ async function validateConfiguration(
     },
     onFailure,
   );
-  // Not from the step's result: stored JSON does not keep the order of keys, which counts in rules and routes.
+  // The model is not taken from the step's result: stored JSON does not keep the order of keys, which matters in rules and routes.
   return isThere ? (found ?? (await read()))?.model : undefined;
 }
 
@@ -217,7 +217,7 @@ async function noteFailure({ activity, log }: Work<unknown>, platform: Platform,
   await noteOutcome(db, activity.project_id, environment, { successful: false, ...(await failureOf(db, activity.id)), at });
 }
 
-/** Before the build, which may take long: whoever has to set sizes by hand is told at once. */
+/** Works out sizes before the build, which may take long, so that whoever has to set sizes by hand is told at once. */
 const configureResources = ({ step, log, activity }: Work<unknown>, platform: Platform, request: FromCommit, model: ProjectModel) =>
   step('configure resources', async () => {
     const { db } = platform;

@@ -39,7 +39,7 @@ const sizedAs = (
   { cpu, memoryBytes }: { cpu: number; memoryBytes: number },
 ): Sized => ({ name, type, size, cpu, memory: memoryBytes / megabyte });
 
-/** Lines about containers that are new, or have another size than before. */
+/** Lines about containers that are new, or whose sizes have changed. */
 export function resourceLines(model: ProjectModel, sizes: Sizes, before: Sizes | undefined): string[] {
   const known = new Map(Object.values(before ?? {}).flatMap((group) => Object.entries(group)));
   const lines = sizedOf(model, sizes).flatMap(({ name, type, size, cpu, memory }) => {
@@ -63,7 +63,7 @@ export function openingLines({ wanted: { stack }, current, source, request, isRo
   return [`${current ? 'Redeploying' : 'Creating'} environment ${id}${clone}`, '  Preparing deployment', ...(held ? [heldLine] : [])];
 }
 
-/** Warnings about data that an earlier deployment had, and that was removed before it is made again. */
+/** Warnings about volumes of an earlier deployment whose data has been removed since it ran. */
 export const emptyLines = ({ plan, request }: OngoingDeployment, kept: ReadonlySet<string>): string[] =>
   repeatedOf(request) !== undefined
     ? plan.volumes.make

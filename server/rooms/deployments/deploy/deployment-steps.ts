@@ -33,7 +33,7 @@ import { waitUntilAllRun } from './wait-until-all-run.ts';
 
 type Commands = LastDeployment['commands'];
 
-/** The volumes that the new stack has, the current one has not, and that exist all the same: a rollback left them. */
+/** The volumes that a rollback left: the new stack has them, the current one does not, and they exist all the same. */
 export async function keptVolumes({ work, machine, current, plan }: OngoingDeployment): Promise<ReadonlySet<string>> {
   const names = plan.volumes.make.map(({ name }) => name);
   if (!current || names.length === 0) return new Set();
@@ -75,13 +75,13 @@ export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>
     }),
   );
 
-/** Only limits that were lowered are taken back: data written meanwhile may need those that were raised. */
+/** Only limits that were lowered are taken back: data that was written since may need the limits that were raised. */
 const larger = (before: readonly WantedVolume[], resized: readonly WantedVolume[]) =>
   before.filter(({ name, bytesMax }) => resized.some((volume) => volume.name === name && volume.bytesMax < bytesMax));
 
 /**
- * Requests wait from here on, where they have to, and what is to be replaced stops once nothing is under way there. Its undo is that of all that
- * follows: it makes the machine what the current deployment says, whatever was done.
+ * Has requests wait from here on, where they have to, and stops what is to be replaced once nothing is under way there. Its undo serves all steps that
+ * follow, too: it makes the machine what the current deployment says, whatever was done.
  */
 export const closeEnvironment = (deploying: OngoingDeployment): Promise<void> =>
   deploying.work.step(
@@ -134,7 +134,7 @@ export const openServices = (deploying: OngoingDeployment): Promise<void> =>
     await startServices(machine, locations, wanted.stack, { changed, told: new Set(told), resized, keeping: current?.stack }, signal);
   });
 
-/** The services whose databases or accounts have changed. */
+/** The services whose databases or accounts have changed, and which have to be told. */
 const newlyTold = ({ wanted: { stack }, current }: OngoingDeployment): string[] =>
   Object.keys(stack.model.services).filter((name) => toldText(stack, name) !== (current && toldText(current.stack, name)));
 
@@ -187,7 +187,7 @@ async function runKeepingOutcome(deploying: OngoingDeployment, hook: 'deploy' | 
   return commands;
 }
 
-/** After a restore they run also where no app changed: the data that they work on did. */
+/** After a restore, deploy hooks run even where no app changed, because the data that they work on did. */
 export async function runDeployHooks(deploying: OngoingDeployment): Promise<Commands> {
   const { plan, request, wanted } = deploying;
   if (!(plan.isChange || restoringOf(request)) || appsWith(wanted, 'deploy').length === 0) return [];
@@ -207,7 +207,7 @@ export const openEnvironment = (deploying: OngoingDeployment): Promise<void> =>
     await tellEdge(machine, wanted, 'open');
   });
 
-/** From here on nothing is taken back. Staged changes are part of it, unless an earlier deployment is made again. */
+/** Makes the deployment current; from here on nothing is taken back. It includes staged changes, unless it repeats an earlier deployment. */
 export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, commands: Commands): Promise<void> =>
   work.record('make current', async (tx) => {
     const [project, environment] = [stack.project.id, stack.environment.id];
@@ -242,7 +242,7 @@ async function openTakenOver({ platform: { db, secrets }, machine, wanted }: Ong
   if (now) await tellEdge(machine, now, 'open');
 }
 
-/** Volumes that were kept for code that has come back and does not use them. */
+/** Volumes that a rollback kept for newer code, now that newer code is deployed and does not use them. */
 async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: OngoingDeployment): Promise<string[]> {
   const wanted = new Set(volumesOf(stack).map(({ name }) => name));
   const names = (await volumes.list()).map(({ name }) => name);

@@ -15,7 +15,7 @@ import { allInstancesOf, servicesOf, type WantedService } from '../stack/contain
 import { runInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 
-/** Copies that share data take no time; plain copies take the longer the more data there is. */
+/** Copies that share data take no time; plain copies take longer the more data there is. */
 const frozenSecondsMax = { shared: 20, copied: 900 };
 const quiesceSecondsMax = 60;
 
@@ -43,7 +43,7 @@ export async function asOfOneMoment<T>(
   });
 }
 
-/** Services put on disk what they have acknowledged, while everybody goes on: so there is less of it to wait for at the moment that counts. */
+/** Has services put on disk what they have acknowledged, while everything goes on, so that there is less to wait for at the moment of the copy. */
 export async function putOnDisk(machine: Machine, { stack }: Deployed, volumes: readonly string[]): Promise<void> {
   const concerned = servicesOf(stack).filter(({ volume }) => volume !== undefined && volumes.includes(volume));
   try {
@@ -76,7 +76,7 @@ async function tell(
 const diskIsFull = /No space left on device|Disk quota exceeded/i;
 const reasonLinesMax = 50;
 
-/** Many services say only in their logs what is wrong. */
+/** The reason of a failure. It is looked for in the service's log, too, because many services give it only there. */
 async function reasonOf(runtime: Machine['runtime'], container: string, since: Date, said: string): Promise<string> {
   const lines = [said];
   for await (const { text } of runtime.logs(container, { since, tail: reasonLinesMax })) lines.push(text);

@@ -10,11 +10,11 @@ import type { Deployed } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { holdAtEdge, tellEdge } from './traffic.ts';
 
-/** Requests under way that take longer than this go on meanwhile; new ones wait for so long, too. */
+/** Requests under way that take longer than this go on during the hold; new requests wait for as long, too. */
 const drainSecondsMax = 3;
-/** How long requests wait at most where the process that holds them was killed. */
+/** How long requests wait at most if the process that holds them is killed. */
 export const holdSeconds = 10;
-/** Short enough for several attempts, long enough for most holds to be over before the first. */
+/** Short enough for several attempts to renew a hold; long enough for most holds to be over before the first attempt. */
 const renewSeconds = 2;
 
 export async function whileHeld<T>(machine: Machine, deployed: Deployed, work: () => Promise<T>): Promise<T> {
@@ -45,7 +45,7 @@ function openHold(machine: Machine, deployed: Deployed) {
     isLate ||= Date.now() >= until;
     until = next;
   };
-  /** An edge that does not answer is asked again; whether it was too late then, `check` says. */
+  /** An edge that does not answer is asked again; `check` says whether the hold had ended by then. */
   const renew = async () => {
     while (!over.signal.aborted) {
       await sleep(renewSeconds * 1000, undefined, { signal: over.signal }).catch(() => {});

@@ -31,7 +31,7 @@ export interface HookRun {
 export const appsWith = ({ stack: { model } }: Deployed, hook: HookName): App[] =>
   Object.values(model.applications).filter(({ hooks }) => hooks[hook] !== null && hooks[hook].trim() !== '');
 
-/** One that fails is noted, and the others go on. */
+/** A hook that fails is noted in the log, and the other hooks still run. */
 export async function runHooks(run: HookRun, hook: 'deploy' | 'post_deploy'): Promise<void> {
   for (const app of appsWith(run.deployed, hook)) {
     run.work.log(`  Executing ${hook} hook for application ${app.name}`);
@@ -42,7 +42,7 @@ export async function runHooks(run: HookRun, hook: 'deploy' | 'post_deploy'): Pr
   }
 }
 
-/** Before anything else runs on the data: personal data that was not taken out must not be seen by anybody. */
+/** Runs before anything else uses the data: nobody may see personal data that was not taken out. */
 export async function sanitize(run: HookRun): Promise<void> {
   for (const app of appsWith(run.deployed, 'sanitize')) {
     run.work.log(`  Executing sanitize hook for application ${app.name}`);

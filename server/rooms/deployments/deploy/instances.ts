@@ -17,13 +17,13 @@ const readySecondsMax = 600;
 const lastLinesMax = 20;
 
 export interface InstancesToStart {
-  /** Instances that must be seen to become ready here, whatever already runs under their names. */
+  /** Instances that have to become ready during this start, even if something already runs under their names. */
   fresh: ReadonlySet<string>;
   /** Instances that get other limits. */
   resized: ReadonlySet<string>;
 }
 
-/** Starts instances that should run and do not. Apps start at the same time; instances of one app one after the other, so that a bad start shows only once. */
+/** Starts instances that should run and do not. Apps start at the same time; instances of one app one after the other, so that a start that fails is reported only once. */
 export async function startInstances(
   machine: Machine,
   locations: StackLocations,
@@ -71,7 +71,7 @@ async function startInstance(
 
 const titleOf = (runnable: Runnable) => (isWorker(runnable) ? `Worker '${runnable.name}'` : `Application '${runnable.name}'`);
 
-/** The reason without the container's last lines, which are told at the end, and in full. */
+/** The reason without the container's last lines, which the message gives in full at its end. */
 const reasonOf = (error: Problem, runnable: Runnable, container: string): string =>
   error.message
     .replace(/ (?:Its last lines:\n.*|It said nothing\.)$/s, '')
@@ -94,7 +94,7 @@ async function waitForPostStart({ runtime }: Machine, runnable: Runnable, contai
   if (code !== 0) throw new CommandFailed(`${container} did not become ready: post_start ended with exit code ${code}. ${said}`);
 }
 
-/** Removes containers as their descriptions say; missing ones do not matter, and one that cannot be removed does not stop the rest. */
+/** Stops and removes containers as their descriptions say. Missing ones do not matter, and one that cannot be removed does not stop the rest. */
 export async function removeContainers({ runtime }: Pick<Machine, 'runtime'>, names: readonly string[]): Promise<void> {
   const removed = await Promise.allSettled(names.map((name) => runtime.remove(name)));
   for (const each of removed) if (each.status === 'rejected') throw each.reason;

@@ -19,7 +19,7 @@ import { sizesAsFarAs, usualInit } from '../sizes/sizes.ts';
 import type { Stack } from '../stack/stack.ts';
 
 export interface NextStack {
-  /** Has no sizes that somebody has yet to choose, and slugs only of what is deployed already. */
+  /** The stack lacks sizes that somebody has yet to choose, and has slugs only of what is already deployed. */
   stack: Stack;
   status: Subject['status'];
   /** Why the code that is there cannot be deployed; the stack is then that of what runs. */
@@ -83,7 +83,7 @@ export async function usualSizes(db: Db | Tx, config: Config, subject: Subject, 
   return { init, ...(!isDeployed && clone_parent_on_create && parent !== null && { cloneFrom: parent }) };
 }
 
-/** Undefined where nothing could be deployed. */
+/** Undefined where there is nothing that could be deployed. */
 export async function loadNextDeployment(platform: Platform, projectId: string, environmentId: string): Promise<Deployment | undefined> {
   const [next, project] = [await nextStackOf(platform, projectId, environmentId), await projectById(platform.db, projectId)];
   if (!next || !project) return undefined;

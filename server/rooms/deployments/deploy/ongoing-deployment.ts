@@ -55,18 +55,18 @@ export interface OngoingDeployment {
   machine: Machine;
   request: DeployRequest;
   wanted: Deployed;
-  /** Undefined: nothing ran so far. */
+  /** What runs now; undefined: nothing has run so far. */
   current: Deployed | undefined;
   wasPaused: boolean;
   plan: Plan;
-  /** The environment whose data it gets, and the volumes concerned. */
+  /** The environment whose data the deployed one gets, and the volumes concerned. */
   source: Deployed | undefined;
   clonings: Cloning[];
   /** New instances stand beside the old ones; otherwise requests wait while they are replaced. */
   isRolling: boolean;
 }
 
-/** What the activity stores of all this: names of deployments. */
+/** What the activity stores of an ongoing deployment: ids of deployments. */
 interface Prepared {
   deployment: string;
   previous: string | null;
@@ -78,7 +78,7 @@ interface Prepared {
 export interface Built {
   model: ProjectModel;
   slugs: Record<string, Slug>;
-  /** The earlier stack that it is taken from, where it was deployed before. */
+  /** The earlier stack that the builds are taken from, where they were deployed before. */
   base?: Stack;
 }
 
@@ -167,7 +167,7 @@ async function prepare(
 const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
   enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
 
-/** What runs goes on as it is, also with other data. */
+/** Whether variables and settings stay those of what runs, even if its data is replaced. */
 const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'backup data';
 
 const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsItWas(request) ? base?.settings : undefined);
@@ -176,7 +176,7 @@ const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsI
 const cameBack = (projectId: string, base: Stack | undefined, request: DeployRequest): Stack | undefined =>
   restoringOf(request)?.isElsewhere === false && base?.project.id === projectId ? base : undefined;
 
-/** The variables of an earlier deployment that is made again. Secrets of an environment are never given to another one, whatever that restores. */
+/** The variables of an earlier deployment that is repeated. Secrets of one environment are never given to another, whatever it restores. */
 function variablesThen(base: Stack | undefined, request: DeployRequest): Stack['secrets']['variables'] | undefined {
   const restoring = restoringOf(request);
   const isOwn = restoring?.restoresCode ? !restoring.isElsewhere : isAsItWas(request);
@@ -189,7 +189,7 @@ function wantedSizes(tx: Tx, subject: Subject, model: ProjectModel, base: Stack 
   return sizesAgain(tx, base, request.environment, 'sizesFrom' in request ? request.sizesFrom : undefined);
 }
 
-/** What is there keeps its size; what is new gets one as `init` says. */
+/** Containers that are there keep their sizes; new ones get a size as `init` says. */
 export async function sizesOf(
   tx: Parameters<typeof subjectOf>[0],
   subject: Subject,
@@ -216,7 +216,7 @@ export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Su
   };
 }
 
-/** The sizes of an earlier deployment; disks stay at least as large as they are now, for what is on them. */
+/** The sizes of an earlier deployment, except that disks stay at least as large as they are now, to hold their data. */
 async function sizesAgain(tx: Tx, { sizes, project }: Stack, environment: string, donor: string | undefined): Promise<Sizes> {
   const now = await currentSizes(tx, project.id, environment);
   const others = donor === undefined ? undefined : await currentSizes(tx, project.id, donor);
@@ -234,7 +234,7 @@ function withDisksOf(now: Sizes | undefined, sizes: Sizes): Sizes {
   return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
 }
 
-/** Takes over the sizes of what both have; disks never get smaller. */
+/** Takes over the other environment's sizes for containers that both have; disks never get smaller. */
 function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | undefined {
   if (!own || !others) return own;
   const group = (key: keyof Sizes) =>

@@ -33,7 +33,7 @@ export async function restoreAtRest(given: Work<unknown>, platform: Platform, re
   await work.step('tell edge', () => tellEdge(machine, wanted, edgeTold[rest]));
 }
 
-/** In the edge's words. */
+/** The state that the edge is told for each kind of rest. */
 const edgeTold = { paused: 'paused', asleep: 'sleeping' } as const;
 
 const putToRest: Record<Rest, (tx: Tx, stack: Stack) => Promise<unknown>> = {

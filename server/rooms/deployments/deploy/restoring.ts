@@ -19,13 +19,13 @@ import type { Sizes, Stack } from '../stack/stack.ts';
 
 /** Which backup is to be restored, and what of it. */
 export interface RestorePlan {
-  /** What people call it: `backup abcdefghij234 of main`. */
+  /** What people call the backup: `backup abcdefghij234 of main`. */
   title: string;
-  /** What ran when it was made. */
+  /** What ran when the backup was made. */
   stack: Stack;
   /** Whether the code of the backup runs again; otherwise only its data is taken over. */
   restoresCode: boolean;
-  /** Whether it is restored into another environment than it was made of: then the data is sanitized, and variables stay where they belong. */
+  /** Whether the backup is restored into another environment than its own: then its data is sanitized, and its variables are not taken over. */
   isElsewhere: boolean;
   /** Where new containers get their sizes from. */
   init: SizesInit;
@@ -34,7 +34,7 @@ export interface RestorePlan {
 }
 
 export interface Restoring extends RestorePlan, Source {
-  /** The parts of the backup: volumes, by their names in every stack, and slugs. */
+  /** The parts of the backup: volumes, by the names that `nameInStack` gives, and slugs. */
   parts: readonly { name: string; bytes: number }[];
 }
 
@@ -45,7 +45,7 @@ export const slugPart = (app: string) => `slug-${labelOf(app)}`;
 export const restoredVolumes = (wanted: Stack, { stack, parts }: Restoring): Cloning[] =>
   cloningsOf(wanted, stack).filter(({ from }) => parts.some(({ name }) => name === nameInStack(from)));
 
-/** Before anything is touched. */
+/** Refuses a restore that cannot work, before anything is touched. */
 export const checkRestoring = (work: Work<unknown>, platform: Platform, environment: string, restoring: Restoring): Promise<void> =>
   work.step('check backup', async () => {
     const { db, secrets } = platform;
@@ -55,7 +55,7 @@ export const checkRestoring = (work: Work<unknown>, platform: Platform, environm
     await refuseWithoutRoom(await platform.machine(), restoring);
   });
 
-/** A Problem names what is not available any more, or has data that means nothing to what would run on it. */
+/** Throws a Problem that names a type that is not available any more, or a service that could not read its data. */
 export function refuseUnfit({ stack, restoresCode, title }: RestorePlan, model: ProjectModel, current: Stack | undefined): void {
   const containers = [
     ...Object.values(model.services).map(({ name, type }) => ({ what: `service '${name}'`, type })),
@@ -100,16 +100,16 @@ const otherMajor = (title: string, name: string, was: string, is: string) =>
   );
 
 const megabyte = 2 ** 20;
-/** For what services write when they start, and for the pool itself. */
+/** Room for what services write when they start, and for the pool itself. */
 const spareBytes = 64 * megabyte;
-/** Where the file system shares nothing, data is there three times: as it arrives, as it is kept until then, and as it is used. */
+/** Where the file system cannot share data, three copies exist at once: the one that arrives, the one that is replaced, and the one in use. */
 const copiesWithoutSharing = 3;
 const inMegabytes = (bytes: number) => `${Math.ceil(bytes / megabyte)} MB`;
 
 /** Whether a part is a volume, as opposed to a slug. */
 const isData = (part: string) => /^(?:data|storage)-/.test(part);
 
-/** What is known of its size before any of it is fetched. */
+/** What is known of a backup's size before any of it is fetched. */
 export type RestoredData = Pick<Restoring, 'title' | 'parts' | 'bytesWithoutHoles'>;
 
 async function refuseWithoutRoom({ volumes }: Pick<Machine, 'volumes'>, data: RestoredData) {
@@ -117,7 +117,7 @@ async function refuseWithoutRoom({ volumes }: Pick<Machine, 'volumes'>, data: Re
   refuseTooLarge(data, freeBytes, volumes.kind === 'copy' ? copiesWithoutSharing : 1);
 }
 
-/** A Problem where that much is not free on the pool. */
+/** Throws a Problem where the pool has too little room for the data. */
 export function refuseTooLarge({ title, parts, bytesWithoutHoles }: RestoredData, freeBytes: number, copies: number): void {
   const bytes = parts.filter(({ name }) => isData(name)).reduce((sum, part) => sum + part.bytes, 0);
   const neededBytes = Math.max(bytes, bytesWithoutHoles) * copies + spareBytes;
@@ -128,7 +128,7 @@ export function refuseTooLarge({ title, parts, bytesWithoutHoles }: RestoredData
   );
 }
 
-/** With less than this, there is no room for anything. */
+/** With less than this free, the pool counts as full. */
 const roomBytesMin = 32 * megabyte;
 
 export async function fetchFor(
@@ -153,7 +153,7 @@ export async function fetchFor(
   }
 }
 
-/** What ran then, ready to run again: slugs that the machine has not any more come from the backup. */
+/** What ran when the backup was made, ready to run again. Slugs that are no longer on the machine are fetched from the backup. */
 export async function findBackedUp(
   { step, log, activity }: Work<unknown>,
   platform: Platform,
@@ -184,7 +184,7 @@ export async function findBackedUp(
   return { model: stack.model, slugs, base: stack };
 }
 
-/** Containers that are not in the backup keep their sizes. In another environment, those that are in it count as new. */
+/** Containers that are not in the backup keep their sizes. In another environment, containers that are in the backup count as new. */
 export function sizesBefore(now: Sizes | undefined, { stack, isElsewhere, restoresSizes }: RestorePlan): Sizes | undefined {
   if (!now || !restoresSizes) return now;
   const group = (key: keyof Sizes) =>

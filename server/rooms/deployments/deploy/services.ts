@@ -27,7 +27,7 @@ export interface ServicesToStart {
   resized?: ReadonlySet<string>;
   /** Whether the services ran as this stack says before they stopped: those that keep data then know their databases and accounts. */
   haveRun?: boolean;
-  /** Databases and accounts of this stack stay beside those of the new one until that is current: what is removed could not be brought back. */
+  /** The databases and accounts of this stack stay beside those of the new one until the new one is current, because what is removed could not be brought back. */
   keeping?: Stack | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function startServices(
   for (const each of started) if (each.status === 'rejected') throw each.reason;
 }
 
-/** A service that is being restarted does not count as running: perhaps it never will, and whoever starts it anew is told why. */
+/** A service that is being restarted does not count as running: it may never run, and starting it again tells why. */
 export const isRunning = async ({ runtime }: Pick<Machine, 'runtime'>, name: string): Promise<boolean> =>
   ['running', 'paused'].includes((await runtime.state(name)).status);
 
@@ -106,7 +106,7 @@ function accessFor(stack: Stack, { name, type }: WantedService, keeping: Stack |
   };
 }
 
-/** Passwords are passed on standard input, and masked in what is said of a failure. */
+/** Passwords are passed on standard input, and masked in messages about failures. */
 async function tellAccounts({ runtime }: Machine, { name, service, container }: WantedService, access: Access, signal?: AbortSignal) {
   for (const command of service.access?.(access) ?? []) {
     const { code, said } = await runInside(runtime, container.name, command, { secondsMax: accessSecondsMax, signal });
@@ -116,7 +116,7 @@ async function tellAccounts({ runtime }: Machine, { name, service, container }: 
   }
 }
 
-/** Removes databases and accounts that were kept for the sake of the stack before. */
+/** Removes databases and accounts that were kept only for the previous stack. */
 export async function dropOldAccess(machine: Machine, stack: Stack, names: readonly string[]): Promise<void> {
   await Promise.all(
     servicesOf(stack)
@@ -125,7 +125,7 @@ export async function dropOldAccess(machine: Machine, stack: Stack, names: reado
   );
 }
 
-/** Where services are found now. */
+/** The current addresses of services. */
 export async function serviceAddresses({ runtime }: { runtime: Pick<Runtime, 'state'> }, stack: Stack): Promise<Addresses> {
   const found = await Promise.all(
     servicesOf(stack).map(async ({ name, container }) => {

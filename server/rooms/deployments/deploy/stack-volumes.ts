@@ -51,7 +51,7 @@ export function cloningsOf(to: Stack, from: Stack): Cloning[] {
     });
 }
 
-/** Clones all volumes as they are at one moment. What an interrupted attempt left is of another moment, and is removed first. */
+/** Clones all volumes as they are at one moment. Clones that an interrupted attempt left are of another moment, and are removed first. */
 export async function cloneVolumes(platform: Platform, machine: Machine, from: Deployed, clonings: readonly Cloning[]): Promise<void> {
   const { volumes } = machine;
   await removeVolumes(
@@ -68,13 +68,13 @@ export async function cloneVolumes(platform: Platform, machine: Machine, from: D
   );
 }
 
-/** Leaves out volumes that the parent never got as far as having. */
+/** Leaves out volumes that were never made in the stack they would be cloned from. */
 async function present({ volumes }: Disks, clonings: readonly Cloning[]): Promise<Cloning[]> {
   const found = await Promise.all(clonings.map(async (cloning) => ((await volumes.volume(cloning.from)) ? cloning : undefined)));
   return found.filter((cloning) => cloning !== undefined);
 }
 
-/** Keeps the volumes as they are, so that one can go back. Nothing may write to them now. */
+/** Keeps snapshots of the volumes, so that the old data can be brought back. Nothing may write to the volumes meanwhile. */
 export async function keepBefore({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
   for (const { to } of clonings) {
     await volumes.remove(beforeSnapshot(to));
@@ -82,7 +82,7 @@ export async function keepBefore({ volumes }: Disks, clonings: readonly Cloning[
   }
 }
 
-/** Puts the data of another stack in the place of its own. Nothing has its volumes mounted now. */
+/** Replaces the data of a stack with that of another. Nothing may have the stack's volumes mounted meanwhile. */
 export async function overwriteVolumes(platform: Platform, machine: Machine, from: Deployed, clonings: readonly Cloning[]): Promise<void> {
   const { volumes } = machine;
   await removeVolumes(
@@ -100,31 +100,31 @@ export async function overwriteVolumes(platform: Platform, machine: Machine, fro
   await takeIn(machine, there);
 }
 
-/** Swaps each volume in one move. Nothing may have them mounted now; those that were swapped before are left alone. */
+/** Swaps each volume in one move. Nothing may have the volumes mounted meanwhile; those that were already swapped are left alone. */
 export async function takeIn({ volumes }: Disks, clonings: readonly Cloning[]): Promise<void> {
   for (const { to, bytesMax } of clonings) {
     if (!(await volumes.volume(incomingSnapshot(to)))) continue;
     const own = await volumes.volume(to);
     if (own && own.bytesMax < bytesMax) await volumes.grow(to, bytesMax);
-    // A volume that was lost comes back, too.
+    // A volume that was lost is made again from the incoming data.
     if (own) await volumes.restore(to, incomingSnapshot(to));
     else await volumes.clone(incomingSnapshot(to), to, bytesMax);
     await volumes.remove(incomingSnapshot(to));
   }
 }
 
-/** Where data comes from that is not on the machine. */
+/** A source of data that is not on the machine. */
 export interface Source {
   /** Fills empty folders with what the volumes of those names held. */
   fetch(parts: readonly { name: string; folder: string }[], signal: AbortSignal): Promise<void>;
-  /** How much the files take until their holes are dug again, as holes arrive filled. Zero: they have none. */
+  /** How much room the files take with their holes filled, as they arrive, until the holes are dug again. Zero: the files have no holes. */
   bytesWithoutHoles: number;
 }
 
 /** A volume that was full may be a little larger when it is written anew. */
 const arrivalSpareBytes = 64 * 2 ** 20;
 
-/** Gathers what `takeIn` will put in the place of their data: what is called incoming is whole. What an interrupted attempt gathered goes first. */
+/** Gathers the data with which `takeIn` will replace the volumes'. A snapshot that is called incoming is complete; what an interrupted attempt gathered is removed first. */
 export async function fetchVolumes({ volumes }: Disks, source: Source, clonings: readonly Cloning[], signal: AbortSignal): Promise<void> {
   const { fetch, bytesWithoutHoles } = source;
   const missing = await Promise.all(

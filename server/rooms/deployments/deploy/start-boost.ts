@@ -6,7 +6,7 @@ import type { Container, Runtime } from '../../../drivers/runtime/runtime.ts';
 
 const startCpuMin = 1;
 
-/** Starts the container and waits until it is ready, unless it is aborted. */
+/** Starts the container and waits until it is ready, or until the signal is aborted. */
 export async function startBoosted(runtime: Runtime, container: Container, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   const callOff = () => void runtime.remove(container.name).catch(() => {});

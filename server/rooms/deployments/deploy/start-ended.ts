@@ -13,7 +13,7 @@ import type { Machine } from '../../../machine.ts';
 
 const none: ReadonlySet<string> = new Set();
 
-/** Each starts again by itself when it ends, as long as the machine is up. */
+/** Containers that end are restarted by the runtime as long as the machine is up, so one that is stopped has ended with the machine. */
 const hasEnded = async ({ runtime }: Machine, names: readonly string[]): Promise<boolean> => {
   const states = await Promise.all(names.map((name) => runtime.state(name)));
   return states.some(({ status }) => status === 'absent' || status === 'stopped');
@@ -29,7 +29,7 @@ export async function startEndedServices({ machine, wanted: { stack }, current }
   await startServices(machine, locations, stack, { changed: none, told: none, haveRun: true, keeping: current?.stack }, signal);
 }
 
-/** Services as well. Answers whether there was something to start. */
+/** Starts services and instances that have ended. Returns whether any instance had to be started. */
 export async function startEnded(deploying: OngoingDeployment, signal?: AbortSignal): Promise<boolean> {
   const { machine, wanted } = deploying;
   await startEndedServices(deploying, signal);
@@ -38,12 +38,12 @@ export async function startEnded(deploying: OngoingDeployment, signal?: AbortSig
   return true;
 }
 
-/** Visitors, who have waited since the machine came back, wait for nothing that is done after the deployment is current. */
+/** Opens the environment as soon as it runs again: visitors have waited since the machine came back, and need not wait for the steps after the deployment is current. */
 export async function serveAgain(deploying: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   if (await startEnded(deploying, signal)) await tellEdge(deploying.machine, deploying.wanted, 'open');
 }
 
-/** The same of what serves until the new instances do. */
+/** In a rolling deployment, starts the old instances again if they have ended: they serve until the new ones do. */
 export async function serveAsBefore({ machine, current, isRolling }: OngoingDeployment, signal?: AbortSignal): Promise<void> {
   if (!current || !isRolling || !(await hasEnded(machine, instanceNames(current)))) return;
   await startInstances(machine, await locationsOf(machine, current.stack), current, { fresh: none, resized: none }, signal);

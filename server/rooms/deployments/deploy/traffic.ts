@@ -15,7 +15,7 @@ import type { Deployed } from '../queries.ts';
 import { appPort } from '../stack/relationships.ts';
 import { appRoot } from '../stack/runtime-variables.ts';
 
-/** What this process told the edge last. It only saves telling it again: a process that does not know tells it once more. */
+/** What this process told the edge last. It only saves repetition: a process that does not know tells the edge once more. */
 const toldTo = stateOf<Edge, Map<string, Told>>(() => new Map());
 
 interface Told {
@@ -31,12 +31,12 @@ export async function tellEdge(machine: Machine, deployed: Deployed, state: Envi
   await say(machine.edge, await environmentOf(machine, deployed, state), 0);
 }
 
-/** Has requests to what goes on running wait. From the given time on, in milliseconds since 1970, the edge lets them through whatever has become of us. */
+/** Has requests wait while the instances go on running. From the given time on, in milliseconds since 1970, the edge lets requests through even if this process is gone. */
 export async function holdAtEdge(machine: Machine, deployed: Deployed, holds_until: number): Promise<void> {
   await say(machine.edge, { ...(await environmentOf(machine, deployed, 'holding')), holds_until }, 0);
 }
 
-/** Tells the edge only where it has something else, or may have. `listed` is what `Edge.list` answered. */
+/** Tells the edge only where the edge has something else, or may have. `listed` is what `Edge.list` answered. */
 export async function keepEdgeTold(
   machine: Machine,
   deployed: Deployed,
@@ -79,7 +79,7 @@ async function environmentOf(machine: Machine, deployed: Deployed, state: Enviro
   return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls, hosts: deployed.hosts });
 }
 
-/** The instances that are ready, or were: one that is just being restarted will be there in a moment. */
+/** The instances that are ready, or have been: one that is being restarted will be ready again in a moment. */
 async function instancesAt({ runtime }: Machine, { stack, generations }: Deployed): Promise<Record<string, Instance[]>> {
   const found = await Promise.all(
     runnablesOf(stack)
@@ -102,7 +102,7 @@ function addressOf({ address, socket }: ContainerState): Instance['address'] | u
   return address === undefined ? undefined : { host: address, port: appPort };
 }
 
-/** The files of an app: the slug, and over it the volumes that are mounted there. */
+/** The files of each app: its slug, and over it the volumes that are mounted there. */
 async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Record<string, FilesAt[]>> {
   const pathOf = async (name: string) => (await volumes.volume(name))?.path;
   const found = await Promise.all(

@@ -8,12 +8,12 @@ import { instancesOf, isWorker, runnablesOf, servicesOf } from '../stack/contain
 import { isToRun, keptStack } from '../running/kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 
-/** A container that has just ended, for example because of its deploy hook, is started again at once. */
+/** How long to wait for a container that has just ended, for example because of its deploy hook, and is being restarted. */
 const startAgainMillisecondsMax = 15_000;
 const lookMilliseconds = 100;
 
 interface Wanted {
-  /** What people call it. */
+  /** What people call the container. */
   title: string;
   container: string;
 }
@@ -28,7 +28,7 @@ const wantedOf = ({ stack, generations }: Deployed): Wanted[] => [
   ),
 ];
 
-/** A sentence for each that does not run. */
+/** A sentence for each container that does not run. */
 async function whatDoesNotRun({ runtime }: Pick<Machine, 'runtime'>, deployed: Deployed): Promise<string[]> {
   const found = await Promise.all(
     wantedOf(deployed).map(async ({ title, container }) => {

@@ -13,7 +13,7 @@ type WithLogs = Pick<Machine, 'logs'>;
 
 export const stackLogs = ({ logs }: WithLogs, stack: Stack): string => logsOf(logs, clusterOf(stack));
 
-/** Makes the logs of all apps, also of those that only have files to serve: they have visitors, too. */
+/** Makes the logs of all apps, even of those that only have files to serve, because these have visitors, too. */
 export const ensureAppLogs = (machine: WithLogs, stack: Stack): Promise<void> =>
   ensureLogs(stackLogs(machine, stack), [
     ...Object.keys(stack.model.applications),
@@ -24,7 +24,7 @@ export const ensureAppLogs = (machine: WithLogs, stack: Stack): Promise<void> =>
 export const tellInLog = (machine: WithLogs, stack: Stack, app: string, name: LogName, sentence: string): Promise<void> =>
   addToLog(machine, stack, app, name, `[${new Date().toISOString()}] ${sentence}\n`);
 
-/** What is logged may be lost, when the disk is full or the environment is on its way out; what it is about goes on. */
+/** Errors at which a line is given up, because the disk is full or the environment is being removed; the work that the line is about goes on. */
 const bearable = new Set(['ENOSPC', 'EDQUOT', 'ENOENT']);
 
 export async function addToLog(machine: WithLogs, stack: Stack, app: string, name: LogName, text: string): Promise<void> {
@@ -39,7 +39,7 @@ export const removeEnvironmentLogs = ({ logs }: WithLogs, cluster: string): Prom
 
 const failedCharactersMax = 1024 * 1024;
 
-/** What a container said that never became ready, apart from what others of its app say. Answers where people find it. */
+/** Keeps the output of a container that never became ready, apart from the output of the app's other containers. Returns where people find it. */
 export async function keepFailedStart(
   machine: Pick<Machine, 'logs' | 'runtime'>,
   stack: Stack,

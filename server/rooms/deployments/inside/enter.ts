@@ -8,7 +8,7 @@ import type { Deployed } from '../queries.ts';
 import { relationshipsOf } from '../stack/relationships.ts';
 import { serviceAddresses } from '../deploy/services.ts';
 
-/** `runs`: an app, or `<app>--<worker>`. */
+/** The container of an instance. `runs`: an app, or `<app>--<worker>`. */
 export const instanceName = ({ stack, generations }: Deployed, runs: string, instance: number) =>
   instanceContainer(stack.id, runs, generations[runs] ?? stack.deployment.number, instance);
 
@@ -22,15 +22,15 @@ export const shellCommand = () => enter();
 export const typedCommand = (line: string) => enter(line);
 export const fileTransferCommand = () => enter(fileTransfer);
 
-/** Where a relationship's service can be connected to. */
+/** Where one can connect to the service or app of a relationship. */
 export interface Endpoint {
-  /** The names and addresses by which the app knows it. */
+  /** The names and addresses by which the app knows the service. */
   hosts: string[];
   port: number;
   address: string;
 }
 
-/** What an app's or worker's relationships lead to, and nothing else. Those of apps lead to the first of their instances. */
+/** What the relationships of an app or worker lead to, and nothing else. A relationship with an app leads to its first instance. */
 export async function endpointsFrom({ state }: Pick<Runtime, 'state'>, deployed: Deployed, runs: string): Promise<Endpoint[]> {
   const { stack } = deployed;
   const runnable = runnablesOf(stack).find(({ name }) => name === runs);

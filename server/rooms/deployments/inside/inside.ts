@@ -13,7 +13,7 @@ interface Bounds {
   env?: Readonly<Record<string, string>>;
 }
 
-/** `said`: the last of what it printed. */
+/** Runs a command to its end. `said`: the end of what the command printed. */
 export async function runInside(
   runtime: Runtime,
   container: string,
@@ -28,7 +28,7 @@ export async function runInside(
   return { code: await ended(execution, bounds), said: said.trim() };
 }
 
-/** `follow` is given both streams, and ends with them. */
+/** Runs a command to its end. `follow` is given both of its streams, and ends when they do. */
 export async function followInside(
   runtime: Runtime,
   container: string,
@@ -46,7 +46,7 @@ export async function followInside(
   }
 }
 
-/** Its exit code. Whoever aborts gets their reason thrown, once it has ended. */
+/** The exit code of the command. If the signal is aborted, its reason is thrown once the command has ended. */
 async function ended(execution: Execution, { secondsMax, signal }: Bounds): Promise<number> {
   let last: NodeJS.Timeout | undefined;
   const end = () => {

@@ -18,16 +18,16 @@ import { userCommand } from '../stack/containers.ts';
 import { runInside } from './inside.ts';
 
 export interface LastingCommand {
-  /** By this the command is found again; letters and digits. */
+  /** Letters and digits by which the command is found again. */
   id: string;
   container: string;
-  /** With the app's variables, those of `.environment` included. */
+  /** The command runs with the app's variables, those of `.environment` included. */
   argv: readonly [string, ...string[]];
-  /** Variables beside the container's own. */
+  /** Variables in addition to the container's own. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** A script of people's, with arguments that stay what they are. */
+/** A user's script, with arguments that the shell does not interpret. */
 export const shellScript = (script: string, ...args: string[]): [string, ...string[]] => ['dash', '-c', script, 'script', ...args];
 
 const script = readFileSync(join(import.meta.dirname, 'lasting-command.sh'), 'utf8');
@@ -48,15 +48,15 @@ const action = ({ id }: Pick<LastingCommand, 'id'>, name: string, ...args: strin
   ...args,
 ];
 
-/** Makes the folder where the command will be found. This is done, and known to be done, before the command begins, and never again after that. */
+/** Makes the folder where the command will be found. This has to be done, and recorded as done, before the command begins, and never again after that. */
 export async function prepareLasting(runtime: Runtime, command: Found): Promise<void> {
   const { code, said } = await act(runtime, command, 'prepare', script);
   if (code !== 0) throw new Problem('unavailable', `The command could not be begun: ${said}`);
 }
 
 /**
- * Begins it, unless that was done before, and follows it to its end: `hear` is given all that it has said from the beginning on, as it comes. Answers
- * its exit code; undefined: it ended with its container, or with the container's memory, and nobody knows how. Whoever aborts leaves it as it is.
+ * Starts the command, unless it was started before, and follows it to its end: `hear` is given all its output from the beginning on, as it comes. Returns
+ * the exit code; undefined: the command ended with its container, or for want of memory, and nobody knows how. Aborting leaves the command running.
  */
 export async function followLasting(
   runtime: Runtime,
@@ -85,14 +85,14 @@ export async function followLasting(
   }
 }
 
-/** Starts the command; following it tells whether it has begun. */
+/** Starts the command. Whether it has begun is found out by following it. */
 async function start(runtime: Runtime, command: LastingCommand) {
   await act(runtime, command, 'start', ...command.argv).catch(async (error: unknown) => {
     if (await isThere(runtime, command)) throw error;
   });
 }
 
-/** Whether the container is there. A frozen one counts, as it goes on with its processes. */
+/** Whether the container is there. A frozen one counts, because its processes go on once it is thawed. */
 const isThere = async ({ state }: Runtime, { container }: Found) => ['running', 'paused'].includes((await state(container)).status);
 
 async function followFrom(runtime: Runtime, command: LastingCommand, position: number, said: PassThrough, leave: AbortSignal) {
@@ -127,20 +127,20 @@ async function lastLine({ stderr }: Execution): Promise<string> {
   return text.trim().split('\n').at(-1) ?? '';
 }
 
-/** False where the container cannot be asked. */
+/** Whether the command has ended; false where the container cannot be asked. */
 export async function hasEnded(runtime: Runtime, command: Found): Promise<boolean> {
   const told = await act(runtime, command, 'ended').catch(() => undefined);
   return told?.code === 0;
 }
 
 export interface Stopping {
-  /** A script of people's that asks it to end; null: SIGTERM does. */
+  /** A user's script that asks the command to end; null: the command is sent SIGTERM. */
   script: string | null;
   /** How long the command may take to end before it is killed. */
   secondsMax: number;
 }
 
-/** Asks it to end, and kills it where it does not heed that; whoever follows it hears of its end. `ended`: nobody has to do anything any more. */
+/** Asks the command to end, and kills it if it does not. Whoever follows the command learns of its end. `ended` is aborted once the command has ended. */
 export async function stopLasting(runtime: Runtime, command: Found, { script, secondsMax }: Stopping, ended: AbortSignal): Promise<void> {
   const asking = script === null ? terminate(runtime, command) : askToEnd(runtime, command, { script, secondsMax }, ended);
   await sleep(secondsMax * 1000, undefined, { signal: ended }).catch(() => {});
@@ -154,7 +154,7 @@ export async function stopLasting(runtime: Runtime, command: Found, { script, se
 
 const terminate = async (runtime: Runtime, command: Found) => void (await act(runtime, command, 'stop', 'TERM').catch(() => {}));
 
-/** Where the script cannot be run, the signal has to do. */
+/** Runs the script; where it fails, the command is sent SIGTERM. */
 async function askToEnd(
   runtime: Runtime,
   command: Found,
@@ -167,7 +167,7 @@ async function askToEnd(
   if (!ended.aborted && asked?.code !== 0) await terminate(runtime, command);
 }
 
-/** Nothing is left of it in the container, however it ended. What it left running of its own accord goes on. */
+/** Removes the command's folder from the container, however the command ended. Processes that the command left in the background go on. */
 export async function forgetLasting(runtime: Runtime, command: Found): Promise<void> {
   if (!(await isThere(runtime, command))) return;
   await act(runtime, command, 'forget').catch(async (error: unknown) => {

@@ -40,20 +40,20 @@ export interface LastingRun extends Pick<LastingCommand, 'argv' | 'env'> {
   deployed: Deployed;
   /** An app, or a worker as `<app>--<worker>`. */
   app: string;
-  /** The name of the run among the activity's commands. */
+  /** The type of the run among the activity's commands. */
   type: string;
-  /** How long it may take, from its beginning. */
+  /** How long the command may take, from its beginning. */
   secondsMax: number;
   stop: Stopping;
-  /** Which of the app's logs gets its lines, too, under this heading. One run at a time. */
+  /** The log of the app that also gets the command's lines, under this heading. Only one run at a time may write to it. */
   log?: { name: LogName; heading: string };
 }
 
 type LastingWork = Pick<Work<unknown>, 'activity' | 'signal' | 'step' | 'log' | 'command'>;
 
 /**
- * Answers its exit code. One that was stopped because it took too long, or whose container is gone, fails the activity with a sentence. Its lines are
- * those of the activity's log that begin with four spaces: others that the activity writes must not.
+ * Returns the command's exit code. A command that took too long, or whose container is gone, fails the activity with a sentence. The command's lines are
+ * those of the activity's log that begin with four spaces: other lines of the activity must not begin so.
  */
 export async function runLasting(work: LastingWork, platform: Platform, run: LastingRun): Promise<number> {
   const machine = await platform.machine();
@@ -69,7 +69,7 @@ export async function runLasting(work: LastingWork, platform: Platform, run: Las
       'The command ended with its container, or for want of memory; how far it came is not known. It is not run again.',
     );
   });
-  // This was told already where a runner was killed afterwards.
+  // A runner that was killed after this line has already told the exit code.
   if (JSON.stringify(work.activity.commands) === '[]') work.command({ app: run.app, type: run.type, exit_code: code });
   await work.step('clean up after the command', forget);
   if (isLate) throw new CommandFailed(`The command took longer than ${run.secondsMax} s and was stopped.`);
@@ -84,7 +84,7 @@ const appOf = ({ deployed: { stack }, app }: Pick<LastingRun, 'deployed' | 'app'
 
 const hasInstances = ({ deployed: { stack }, app }: LastingRun) => runnablesOf(stack).some(({ name }) => name === app);
 
-/** A container that no deployment makes, so that whatever keeps stacks running leaves it alone. */
+/** The name of a container that waits for the command. No deployment makes one of this name, so the reconciler that keeps stacks running leaves it alone. */
 const waitingContainer = ({ deployed: { stack }, app }: LastingRun, id: string) => `${stack.id}-command-${labelOf(app)}-${id}`;
 
 const containerOf = (run: LastingRun, id: string) =>
@@ -108,7 +108,7 @@ const passing: ReadonlySet<ContainerStatus> = new Set(['starting', 'restarting',
 const looksMax = 20;
 const lookMilliseconds = 500;
 
-/** The container may be frozen for a moment, for a copy of its data, or may just be restarting. */
+/** Looks several times, because the container may be frozen for a moment while its data is copied, or may be restarting. */
 async function isRunningSoon({ runtime }: Machine, container: string): Promise<boolean> {
   for (let looks = 1; ; looks++) {
     const { status } = await runtime.state(container);
@@ -129,7 +129,7 @@ interface Begun {
   until: number;
 }
 
-/** Whoever cancels stops it; a runner that ends leaves it to the next. */
+/** Follows the command to its end. Cancelling the activity stops the command; a runner that ends leaves the command to the next runner. */
 async function toItsEnd({ activity, signal, log }: LastingWork, { db }: Platform, machine: Machine, { run, command, until }: Begun) {
   const [leaving, ended] = [new AbortController(), new AbortController()];
   let stopping: Promise<void> | undefined;
@@ -139,7 +139,7 @@ async function toItsEnd({ activity, signal, log }: LastingWork, { db }: Platform
     if (signal.reason instanceof Interrupted && signal.reason.why !== 'cancelled') leaving.abort(signal.reason);
     else void stop();
   };
-  /** The command may have ended in time while no runner was there to notice. */
+  /** Stops the command unless it ended in time while no runner was there to notice. */
   const stopLate = async () => {
     if (await hasEnded(machine.runtime, command)) return;
     if (ended.signal.aborted) return;
@@ -199,7 +199,7 @@ async function linesLogged(db: Db, id: string): Promise<number> {
   return rows[0]?.lines ?? 0;
 }
 
-/** How many of its lines are in the app's log. Where so much was said that its heading is not found any more, as many as in the activity's. */
+/** Counts the command's lines in the app's log. Where the log has grown so much that the heading is gone, the count is that of the activity's log. */
 async function openAppLog(
   machine: Machine,
   { deployed: { stack }, app }: LastingRun,

@@ -18,7 +18,7 @@ export interface TaskCommand {
   timezone: string;
 }
 
-/** How long it may take to end once it is told to, before it is killed. */
+/** How long a task may take to end once it is told to, before it is killed. */
 export const taskStopSeconds = 15;
 
 export async function containerForTask(machine: Machine, run: TaskRun, command: TaskCommand, signal: AbortSignal): Promise<Container> {
@@ -43,7 +43,7 @@ export async function containerForTask(machine: Machine, run: TaskRun, command: 
 const runningSecondsMax = 120;
 const lookAgainMilliseconds = 200;
 
-/** After a boot of the machine, services may still be starting. */
+/** Waits for the task's services, which may still be starting after a boot of the machine. */
 async function servicesRunning(
   { runtime }: Machine,
   stack: Stack,

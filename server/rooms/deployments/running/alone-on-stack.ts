@@ -9,7 +9,7 @@ import type { Machine } from '../../../machine.ts';
 
 interface Stacks {
   queues: OneAtATime;
-  /** By stack: of those who are at it, and of those who wait. */
+  /** By stack: what stops those who work on it, and those who wait for it. */
   stops: Map<string, Set<AbortController>>;
 }
 
@@ -29,7 +29,7 @@ export async function aloneOnStack<T>(machine: Machine, stackId: string, work: (
   }
 }
 
-/** For activities: stops those who are at it, and resolves when they have ended. */
+/** For activities: stops those who work on the stack, and resolves when they have ended. */
 export async function whenLeftAlone(machine: Machine, stackId: string): Promise<void> {
   const { queues, stops } = stacksOn(machine);
   for (const stop of stops.get(stackId) ?? []) stop.abort(new Error('An activity works on the stack from here on'));

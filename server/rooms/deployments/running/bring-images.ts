@@ -7,7 +7,7 @@ import type { Reconciler } from '../../../kernel/reconciler.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
 import type { Platform } from '../../../platform.ts';
 
-/** The bringing that is under way. It takes minutes, in which other reconcilers run. */
+/** The preparation that is under way. It takes minutes, and other reconcilers run meanwhile. */
 const bringingIn = stateOf<Platform, { bringing?: Promise<void> | undefined }>(() => ({}));
 
 /** Works without opening the machine: nothing runs on it yet, and perhaps nothing ever will. */

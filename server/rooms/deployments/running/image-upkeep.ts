@@ -11,13 +11,13 @@ import { hasDeployments } from './kept-stacks.ts';
 import type { Stack } from '../stack/stack.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
-/** What is kept of layers that nothing runs on. */
+/** How long, and up to which total size, layers that nothing runs on are kept. */
 export const imageLimits = { ageSecondsMax: 30 * 86_400, bytesMax: 20e9 };
 
-/** The update that is under way. It takes minutes, in which other reconcilers run. */
+/** The update that is under way. It takes minutes, and other reconcilers run meanwhile. */
 const updatingIn = stateOf<Platform, { updating?: Promise<void> | undefined }>(() => ({}));
 
-/** Asks for newer packages at most as often as the operator says. Environments get them when they are redeployed; nobody waits for it. */
+/** Asks for newer packages at most as often as the operator says. Environments get the newer images when they are redeployed; nobody waits for them. */
 export const updateImages: Reconciler = {
   name: 'update images',
   everySeconds: 3600,

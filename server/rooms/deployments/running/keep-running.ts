@@ -20,7 +20,7 @@ import { mayTryAgain, noteFailure, noteSuccess, startStack } from './start-stack
 import { isTold, keepEdgeTold, tellEdge } from '../deploy/traffic.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
-/** What the machine and the edge had when they were looked at. */
+/** What the machine and the edge had when the reconciler looked at them. */
 export interface Found {
   states: readonly ContainerState[];
   listed: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export async function keepRunning(platform: Platform, machine: Machine, kept: Ke
   const { stack_id } = kept;
   if (kept.is_busy || stack_id === null) return;
   const states = found.states.filter(({ network }) => network === stack_id);
-  // An environment that sleeps needs nothing, so the many that do cost nothing.
+  // A sleeping environment needs nothing done, so that many of them cost nothing.
   if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
   await aloneOnStack(machine, stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
 }
@@ -68,7 +68,7 @@ async function keepAsDeployed(
   if (!isSleeping && (now.is_waking || now.is_sleeping)) await markWoken(db, kept.project_id, kept.environment_id);
 }
 
-/** Finishes falling asleep where it was interrupted. As always, the edge holds visitors first. */
+/** Finishes sending an environment to sleep where that was interrupted. As always, the edge holds visitors first. */
 async function keepAsleep(machine: Machine, deployed: Deployed, states: readonly ContainerState[]) {
   if (states.length === 0) return;
   await tellEdge(machine, deployed, 'sleeping');
@@ -91,7 +91,7 @@ export async function keepReaching({ db, secrets, log }: Platform, machine: Mach
   }
 }
 
-/** False: not everything runs, and it is not time to try again. */
+/** Returns false where something does not run and it is not yet time to try again. */
 async function keepContainers(
   platform: Platform,
   machine: Machine,
@@ -129,7 +129,7 @@ async function thaw({ db, log }: Platform, machine: Machine, stackId: string, na
   if (thawed.length > 0) log.warn({ containers: thawed }, 'containers that were left frozen go on');
 }
 
-/** How often each container had been restarted when it was last looked at. */
+/** How often each container had been restarted at the last look. */
 const restartsSeenOn = stateOf<Machine, Map<string, number>>(() => new Map());
 
 /** Tells readers of the app's log that the app does not keep running, and since when. */

@@ -12,21 +12,21 @@ export interface KeptStack {
   machine_name: string;
   stack_id: string | null;
   status: Subject['status'];
-  /** Nothing is to run, until somebody asks for it. */
+  /** Whether nothing is to run until somebody asks for the environment. */
   is_sleeping: boolean;
-  /** What has become production does not sleep any more. */
+  /** Production does not sleep: an environment that becomes production while it sleeps is woken. */
   is_production: boolean;
-  /** It was asleep, was asked for, and is not there yet. */
+  /** Whether the environment was asleep, was asked for, and is not up yet. */
   is_waking: boolean;
-  /** It is written down that it could not be started. */
+  /** Whether it is written down that the environment could not be started. */
   has_failed: boolean;
-  /** An activity is at work on it, or about to be: nobody else touches it. */
+  /** Whether an activity works on the environment, or is about to: nobody else touches it then. */
   is_busy: boolean;
-  /** Whose it is, from the outside in. */
+  /** Whom the environment belongs to, from the outside in. */
   parties: string[];
 }
 
-/** Its containers should run now. */
+/** Whether the environment's containers should run now. */
 export const isToRun = ({ status, is_sleeping }: Pick<KeptStack, 'status' | 'is_sleeping'>) =>
   environmentLife.possible(status, 'serve') && !is_sleeping;
 
@@ -42,14 +42,14 @@ async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptSt
   return rows;
 }
 
-/** Organizations alternate: where many environments of one do not start, others do not wait for all of them. */
+/** All environments with something on the machine. Organizations alternate, so that nobody waits for the many environments of one organization that do not start. */
 export const keptStacks = (db: Db): Promise<KeptStack[]> => keptWhere(db, sql`stack_id is not null or ${isBusy}`);
 
 /** One environment as it is now; undefined: it is gone. */
 export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> =>
   (await keptWhere(db, sql`project_id = ${projectId} and id = ${environmentId}`))[0];
 
-/** Whether there was ever anything on the machine. */
+/** Whether anything was ever deployed. */
 export const hasDeployments = async (db: Db): Promise<boolean> => {
   const { rows } = await sql`select from deployments limit 1`.execute(db);
   return rows.length > 0;

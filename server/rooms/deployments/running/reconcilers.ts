@@ -10,7 +10,7 @@ import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './kept
 import { removeVolumes } from '../deploy/stack-volumes.ts';
 import { forgetAtEdge } from '../deploy/traffic.ts';
 
-/** Starting takes time, and an environment that does not start must not keep the others waiting. */
+/** Several environments are kept at once, because starting takes time and one that does not start must not keep the others waiting. */
 const atOnceMax = 4;
 
 export const keepStacksRunning: Reconciler = {
@@ -20,7 +20,7 @@ export const keepStacksRunning: Reconciler = {
   run: async (platform, signal) => {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
-    // The machine is looked at before the database: whatever an activity does in between is seen by the next look.
+    // The machine is looked at before the database: what an activity does in between is seen in the next pass.
     const found = { states: await machine.runtime.list(), listed: await machine.edge.list() };
     const kept = await keptStacks(platform.db);
     await forEachAtMost(atOnceMax, kept, (stack) => keepRunning(platform, machine, stack, found), signal);
@@ -41,7 +41,7 @@ export const keepDomainsReached: Reconciler = {
   },
 };
 
-/** The machine is listed before the database is asked: whatever is made later is claimed there by then. */
+/** The machine is listed before the database is asked, so that the database already knows whose everything in the list is. */
 export const collectStacks: Reconciler = {
   name: 'collect stacks',
   everySeconds: 60,
@@ -66,7 +66,7 @@ export const collectStacks: Reconciler = {
   },
 };
 
-/** Volumes that share data with clones are kept to their sizes by measuring them. */
+/** Keeps volumes that share data with clones to their sizes, by measuring them. */
 export const keepVolumeLimits: Reconciler = {
   name: 'keep limits of volumes',
   everySeconds: 5,
@@ -84,10 +84,10 @@ async function removeContainer({ log }: Platform, { runtime }: Machine, name: st
     .catch((error: unknown) => log.warn({ container: name, error }, 'a container could not be removed; it is tried again'));
 }
 
-/** Volumes that were reported already; each process reports one once. */
+/** Volumes that were already reported; each process reports a volume once. */
 const doubtfulOn = stateOf<Machine, Set<string>>(() => new Set());
 
-/** A volume is removed only where the database knows its stack, and that nobody has it any more. A stack that the database has never heard of may be the database's own mistake. */
+/** Removes a volume only where the database knows its stack and says that nobody has the stack any more. A stack that the database does not know may be the database's own mistake. */
 async function collectVolumes({ log }: Platform, machine: Machine, names: readonly string[], known: ReadonlyMap<string, KnownStack>) {
   const doubtful = doubtfulOn(machine);
   for (const name of names) {

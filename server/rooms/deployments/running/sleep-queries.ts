@@ -8,7 +8,7 @@ import { environmentLife } from '../../environments/life-cycle.ts';
 const isWorkedOn = sql<boolean>`exists (select from activity_lanes join activities on activities.id = activity_lanes.activity_id
   where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and started_at is not null)`;
 
-/** A session that was not seen for longer is gone. */
+/** An SSH session that was not seen for this long is gone. */
 const sessionSecondsMax = 60;
 
 /** Whether somebody is inside, over SSH. */
@@ -23,7 +23,7 @@ export interface AwakePreview {
   environment_id: string;
   machine_name: string;
   stack_id: string;
-  /** How long without a request. */
+  /** How long the preview has to be without a request before it sleeps. */
   sleep_after_seconds: number;
 }
 
@@ -39,7 +39,7 @@ export async function previewsThatMaySleep(db: Db, standardSeconds: number): Pro
   return rows;
 }
 
-/** False: the environment has changed since, or somebody has come for it. */
+/** Returns false where the environment has changed since, or somebody wants to use it. */
 export async function markAsleep(db: Db, { project_id, environment_id, stack_id }: AwakePreview): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = clock_timestamp(), start_failure = null
@@ -57,12 +57,12 @@ export const markRestoredAsleep = (tx: Tx, projectId: string, environmentId: str
     tx,
   );
 
-/** Whoever asks has it for themselves. */
+/** For callers that have the environment to themselves, so that nobody else can be waking it. */
 export const markWaking = (db: Db | Tx, projectId: string, environmentId: string) =>
   sql`update environments set sleeping_since = null, is_waking = true
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null`.execute(db);
 
-/** False: the environment does not sleep, or an activity works on it, and wakes it if need be. */
+/** Returns false where the environment does not sleep, or where an activity works on it, which wakes it if need be. */
 export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> {
   const { rows } = await sql`
     update environments set sleeping_since = null, is_waking = true

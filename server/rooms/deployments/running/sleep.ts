@@ -36,7 +36,7 @@ export const sendIdleToSleep: Reconciler = {
 const isIdle = ({ project_id, machine_name, sleep_after_seconds }: AwakePreview, { known_seconds, seconds_ago }: LastVisits) =>
   (seconds_ago[`${project_id}-${machine_name}`] ?? known_seconds) >= sleep_after_seconds;
 
-/** How long to wait for requests that came at the last moment; where one takes longer, the environment is opened again. */
+/** How long to wait for requests that came at the last moment; if one of them takes longer, the environment is opened again. */
 const lastVisitSecondsMax = 1;
 
 export const fallAsleep = (platform: Platform, machine: Machine, preview: AwakePreview): Promise<void> =>

@@ -21,7 +21,7 @@ export async function startStack(machine: Machine, deployed: Deployed, signal?: 
   await startInstances(machine, locations, deployed, { fresh: none, resized: none }, signal);
 }
 
-/** Stacks that could not be started: how often in a row, and when to try again, so that they are not tried all the time. */
+/** Stacks that could not be started: how often in a row, and when to try again, so that they are not started all the time. */
 const failuresOn = stateOf<Machine, Map<string, { count: number; until: number }>>(() => new Map());
 const backoffSeconds = (count: number) => Math.min(10 * 2 ** count, 600);
 

@@ -16,7 +16,7 @@ import { removeStackVolumes } from '../deploy/stack-volumes.ts';
 import { startStack } from './start-stack.ts';
 import { drainInstances, forgetAtEdge, tellEdge } from '../deploy/traffic.ts';
 
-/** Stops its containers and keeps its data; its status becomes `paused`. */
+/** Stops the environment's containers and keeps its data; its status becomes `paused`. */
 export async function pauseStack(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { db } = platform;
   const { project_id } = work.activity;
@@ -55,7 +55,7 @@ async function runAgain(machine: Machine, deployed: Deployed) {
   await tellEdge(machine, deployed, 'open');
 }
 
-/** Runs its current deployment again; its status becomes `active`. */
+/** Runs the environment's current deployment again; its status becomes `active`. */
 export async function resumeStack(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
   const { stack } = await foundDeployed(work, platform, environment);
   const { deployment, commit } = await work.step('choose deployment', async () => ({
@@ -73,17 +73,17 @@ export async function resumeStack(work: Work<unknown>, platform: Platform, envir
   });
 }
 
-/** Leaves nothing of what runs for it, and destroys its data. Its status becomes `inactive`, unless it is `deleting`. */
+/** Removes all that runs for the environment, and destroys its data. Its status becomes `inactive`, unless it is `deleting`. */
 export const removeStack = (work: Work<unknown>, platform: Platform, environment: string): Promise<void> =>
   removeStacks(work, platform, async () => [environment]);
 
-/** Leaves nothing of what runs for all environments of the project, and destroys their data. */
+/** Removes all that runs for the environments of the project, and destroys their data. */
 export const removeAllStacks = (work: Work<unknown>, platform: Platform): Promise<void> =>
   removeStacks(work, platform, (tx) => environmentsWithStacks(tx, work.activity.project_id));
 
 async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx: Tx) => Promise<string[]>) {
   const { project_id } = work.activity;
-  // From here on the stacks belong to nobody: what a failure leaves of them is collected.
+  // From here on the stacks belong to nobody, so a reconciler collects what a failure leaves of them.
   const forgotten = await work.record('forget stacks', async (tx) => {
     const all: Forgotten[] = [];
     for (const environment of await which(tx)) {

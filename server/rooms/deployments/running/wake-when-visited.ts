@@ -13,7 +13,7 @@ export const wakeWhenVisited: Listener = {
   name: 'wake previews that are visited',
   listen: async (platform, signal) => {
     const { edge } = await platform.machine();
-    /** By cluster. */
+    /** The wakings under way, by cluster. */
     const waking = new Map<string, Promise<void>>();
     const wake = (cluster: string | undefined) => {
       if (cluster === undefined || waking.has(cluster)) return;
@@ -30,7 +30,7 @@ export const wakeWhenVisited: Listener = {
 };
 
 /**
- * The edge asks only once, so waking is tried until the environment is no longer asleep. One that does not start is awake all the same: what keeps stacks
+ * The edge asks only once, so waking is tried until the environment is no longer asleep. An environment that does not start counts as awake: what keeps stacks
  * running tries it again.
  */
 async function wakeAnyway(platform: Platform, cluster: string, signal: AbortSignal) {

@@ -23,18 +23,18 @@ import { keptStackAt, markWaking, markWakingUnlessWorkedOn, markWoken, noteStart
 import { noteFailure, noteSuccess, startStack } from './start-stack.ts';
 import { tellEdge } from '../deploy/traffic.ts';
 
-/** Whoever visits all previews of a machine at once must not bring it down, and does not keep those of other organizations asleep. */
+/** A bound on wakings at once: somebody who visits all previews of a machine must not bring it down, nor keep those of other organizations asleep. */
 const wakesOfOneMax = 4;
 const wakesOn = stateOf<Machine, FairLimit>(() => fairLimit(withReserve(wakesOfOneMax)));
 const lookAgainMilliseconds = 100;
 const looksPerNotice = 10;
 const wakeSecondsMax = 120;
 const slowSeconds = 15;
-/** How long an activity waits for an environment to wake that it is about to replace anyway. */
+/** How long an activity waits for an environment to wake; it may be about to replace the environment anyway. */
 const wakeForWorkSecondsMax = 30;
 
 /**
- * For whoever needs what runs there, in any process: resolves when it does; throws a Problem where it cannot be started. What is awake, or is not to
+ * For any process that needs the environment to run: resolves when it does, and throws a Problem where it cannot be started. An environment that is awake, or is not to
  * run at all, is left as it is.
  */
 export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: string, environmentId: string): Promise<void> {
@@ -46,7 +46,7 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
     else if (kept.is_sleeping && kept.has_failed) break;
     if (performance.now() > deadline)
       throw new Problem('unavailable', `The environment ${environmentId} takes long to wake; try again in a minute.`);
-    // The process that has the machine may not listen yet, so it is told again.
+    // The process that has the machine may not be listening yet, so the notice is repeated.
     if (kept.is_sleeping && looks % looksPerNotice === 0) await notify(db, 'wake', clusterAt(kept));
     await sleep(lookAgainMilliseconds);
     kept = await keptStack(db, projectId, environmentId);
@@ -55,7 +55,7 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
   if (failure !== null) throw new Problem('unavailable', `The environment ${environmentId} could not be woken: ${failure}`);
 }
 
-/** Wakes an environment that was asked for, at the edge or by another process. */
+/** Wakes the environment that a visitor at the edge, or another process, asked for. */
 export const wakeAt = (platform: Platform, cluster: string, signal: AbortSignal): Promise<void> =>
   wakeFound(platform, () => keptStackAt(platform.db, cluster), signal);
 
@@ -75,7 +75,7 @@ async function wakeFound(platform: Platform, find: () => Promise<KeptStack | und
   }
 }
 
-/** False: an activity works on the environment. */
+/** Returns false where an activity works on the environment. */
 async function wakeNow(platform: Platform, { project_id, environment_id, stack_id }: KeptStack, signal: AbortSignal): Promise<boolean> {
   const machine = await platform.machine();
   return aloneOnStack(machine, stack_id ?? '', async (stop) => {
@@ -88,7 +88,7 @@ async function wakeNow(platform: Platform, { project_id, environment_id, stack_i
   });
 }
 
-/** Answers what `mark` answers. Where the environment would get more than there is, nothing is marked, and a Problem says why. */
+/** Returns what `mark` returns. Where there is no room for the environment, nothing is marked, and a Problem says why. */
 async function markWithRoom<T>(
   platform: Platform,
   machine: Machine,
@@ -119,7 +119,7 @@ async function turnAway(platform: Platform, machine: Machine, projectId: string,
 }
 
 /**
- * Before an activity works on environments: from here on they are awake, and nobody else touches them. One that does not start is no reason to give
+ * Called before an activity works on environments: from here on they are awake, and nobody else touches them. One that does not start is no reason to give
  * up: what is about to be deployed may be the cure.
  */
 export async function wakeForWork(work: Work<unknown>, platform: Platform, environments: readonly string[]): Promise<void> {

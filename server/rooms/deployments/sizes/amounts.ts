@@ -12,12 +12,12 @@ export const names: Record<Kind, string> = { cpu: 'processors', memory: 'memory'
 export const inWords = (kind: Kind, amount: number) => (kind === 'cpu' ? `${rounded(amount)} CPU` : `${Math.ceil(amount)} MB`);
 const rounded = (amount: number) => Math.round(amount * 100) / 100;
 
-/** What the tasks that run now have. */
+/** What running tasks of an environment have been given. */
 const ofTasks = (kind: 'cpu' | 'memory') => sql`coalesce((
   select sum(${sql.ref(`running_tasks.${kind}`)}) from running_tasks
   where (running_tasks.project_id, running_tasks.environment_id) = (each_deployment.project_id, each_deployment.environment_id)), 0)`;
 
-/** What each of the other environments is given: those that run, and those that are about to. What is paused or asleep has its disks. */
+/** What each of the other environments that run, or are about to, has been given. One that is paused or asleep has only its disks. */
 export const eachOther = (projectId: string, environmentId: string) => sql<Amounts & { project_id: string }>`
   select project_id, max(case when runs then cpu else 0 end) + ${ofTasks('cpu')} as cpu,
     max(case when runs then memory else 0 end) + ${ofTasks('memory')} as memory, max(disk) as disk

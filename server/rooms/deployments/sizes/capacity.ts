@@ -24,11 +24,11 @@ import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
 const megabyte = 2 ** 20;
-/** Logs of each app and worker, and of visits that led to none of them. */
+/** The size of the logs of each app and worker, and of visits that led to none of them. */
 const logsMegabytes = Math.ceil(appLogsBytesMax / megabyte);
 const logFoldersOfEdge = 1;
 
-/** All that a deployment of the model in these sizes is given. */
+/** The total that a deployment of the model in these sizes is given. */
 export function amountsOf(model: ProjectModel, sizes: Sizes): Amounts {
   const containers = [
     ...Object.values(model.services)
@@ -65,7 +65,7 @@ export async function amountsOfOthers(db: Db | Tx, projectId: string, environmen
   return rows[0] ?? { cpu: 0, memory: 0, disk: 0 };
 }
 
-/** What the environment's own deployment is given, and what of that it has now. One that is paused or asleep has its disks only. */
+/** What the environment's own deployment is given, and how much of that it has now: only the disks where the environment is paused or asleep. */
 async function amountsOfOwn(db: Db | Tx, { project_id, environment_id }: Address): Promise<{ given: Amounts; has: Amounts }> {
   const { rows } = await sql<Amounts & { runs: boolean }>`
     select cpu, memory, disk, ${environmentLife.sqlPossible('environments.status', 'serve')} and sleeping_since is null as runs
@@ -82,7 +82,7 @@ export const holdCapacity = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtex
 type Address = Pick<Subject, 'project_id' | 'environment_id'>;
 type Overcommit = Pick<Config, 'overcommit'>;
 
-/** A Problem says what is full, where the environment is to get more than it has and more than is left: of its quotas, or of the machine. */
+/** Throws a Problem that says what is full, where the environment is to get more than it has and more than its quotas or the machine have left. */
 export async function refuseOverCapacity(
   db: Db | Tx,
   { config, machine }: Pick<Platform, 'config' | 'machine'>,
@@ -98,7 +98,7 @@ export async function refuseOverCapacity(
   }
 }
 
-/** Like `refuseOverCapacity`, where what the machine has may not be known; what the quotas allow always is. */
+/** Like `refuseOverCapacity`, for processes that may not know what the machine has; what the quotas allow is always known. */
 export async function refuseMoreThanThereIs(
   db: Db | Tx,
   { overcommit }: Overcommit,
@@ -113,21 +113,21 @@ export async function refuseMoreThanThereIs(
   refuseWhatDoesNotFit({ wanted, before: has, others, there, overcommit });
 }
 
-/** For an environment that rests, and is to run again as it was deployed. */
+/** Like `refuseMoreThanThereIs`, for an environment that is paused or asleep and is to run again as it was deployed. */
 export async function refuseToRunAgain(db: Db | Tx, config: Overcommit, subject: Subject, there: Amounts | undefined): Promise<void> {
   await refuseMoreThanThereIs(db, config, subject, (await amountsOfOwn(db, subject)).given, there);
 }
 
 export interface Balance {
   wanted: Amounts;
-  /** What the environment itself had until now: what does not grow is never refused. */
+  /** What the environment itself had until now: a change that needs no more than that is never refused. */
   before: Amounts;
   others: Amounts;
   there: Amounts;
   overcommit: Config['overcommit'];
 }
 
-/** A Problem that names what is full, and what can be done. */
+/** Throws a Problem that says what is full, and what can be done. */
 export function refuseWhatDoesNotFit({ wanted, before, others, there, overcommit }: Balance): void {
   const full = kinds.filter((kind) => wanted[kind] > before[kind] && others[kind] + wanted[kind] > there[kind] * overcommit[kind]);
   if (full.length === 0) return;

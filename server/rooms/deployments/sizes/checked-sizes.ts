@@ -22,7 +22,7 @@ const changes = Type.Optional(
   Type.Unsafe<Record<string, ContainerChange>>({ type: 'object', additionalProperties: ContainerChange, maxProperties: containersMax }),
 );
 
-/** What is not named stays as it is. */
+/** A change of sizes; containers and fields that it does not name stay as they are. */
 export const ResourcesChange = closed({ webapps: changes, services: changes, workers: changes, tasks: changes });
 export type ResourcesChange = Static<typeof ResourcesChange>;
 

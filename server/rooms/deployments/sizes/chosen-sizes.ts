@@ -13,7 +13,7 @@ export const sizeGroups = ['services', 'webapps', 'workers', 'tasks'] as const s
 
 export interface Chosen {
   sizes: ChosenSizes;
-  /** What is new waits for somebody to choose. */
+  /** Whether new containers wait for somebody to choose their sizes. */
   byHand: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function chooseSizes(tx: Tx, projectId: string, environmentId: stri
   await keep(tx, projectId, environmentId, together(await heldSizes(tx, projectId, environmentId), change));
 }
 
-/** Until the transaction ends nobody else chooses, or settles what was chosen. */
+/** Reads the chosen sizes and locks them: until the transaction ends, nobody else chooses sizes, or settles chosen ones. */
 async function heldSizes(tx: Tx, projectId: string, environmentId: string): Promise<ChosenSizes> {
   const { rows } = await sql<{ chosen_sizes: ChosenSizes }>`
     select chosen_sizes from environments where project_id = ${projectId} and id = ${environmentId} for update`.execute(tx);
@@ -69,6 +69,6 @@ const keep = (tx: Tx, projectId: string, environmentId: string, sizes: ChosenSiz
     tx,
   );
 
-/** From now on, until something is deployed, what is new waits for a size; or it does no longer. */
+/** Notes whether new containers wait for somebody to choose their sizes, from now on until something is deployed. */
 export const noteSizesByHand = (db: Db | Tx, projectId: string, environmentId: string, byHand: boolean) =>
   sql`update environments set sizes_by_hand = ${byHand} where project_id = ${projectId} and id = ${environmentId}`.execute(db);

@@ -31,13 +31,13 @@ const noteAmounts = (db: Db, { cpu, memory, disk }: Amounts, freeBytes: number) 
     on conflict (is_only) do update set cpu = excluded.cpu, memory = excluded.memory, disk = excluded.disk, disk_free = excluded.disk_free,
       noted_at = clock_timestamp()`.execute(db);
 
-/** Undefined: nothing was ever deployed, or whoever has the machine has yet to look. */
+/** Undefined: nothing was ever deployed, or the process that has the machine has yet to look. */
 export async function notedAmounts(db: Db | Tx): Promise<Amounts | undefined> {
   const { rows } = await sql<Amounts>`select cpu, memory, disk from machine_amounts`.execute(db);
   return rows[0];
 }
 
-/** What is free changes all the time: older than that, it says nothing. */
+/** How long a note of free bytes counts: free space changes all the time, and an older note says nothing. */
 const freshMinutes = 2;
 
 /** The free bytes of the pool. Undefined: nobody has looked lately. */
@@ -48,7 +48,7 @@ export async function notedFreeBytes(db: Db | Tx): Promise<number | undefined> {
   return rows[0]?.bytes;
 }
 
-/** Whether deployments were counted anew in this database, for what an older version wrote; once for each process is enough. */
+/** Whether this process has counted the deployments in this database again, because an older version may have counted differently; once is enough. */
 const counts = stateOf<Db, { isDone: boolean }>(() => ({ isDone: false }));
 
 async function countAgain(db: Db) {

@@ -34,7 +34,7 @@ export interface VolumeOwner {
   isUnneeded: boolean;
 }
 
-/** Tells of each volume, by its name, what it is. */
+/** Returns a function that tells, by the name of a volume, what it is and whose. */
 export async function volumeOwners(db: Db): Promise<(name: string) => VolumeOwner> {
   const [stacks, slugs] = [await knownStacks(db), await unneededSlugVolumes(db)];
   return (name) => {

@@ -25,7 +25,7 @@ export interface QuotaOwner {
 
 const limitColumns = ['projects', 'environments', 'cpu', 'memory', 'disk', 'builds', 'activities'] as const satisfies (keyof Limits)[];
 
-/** What an organization may have that has no quota of its own. */
+/** The quota of organizations that have none of their own. */
 export const defaultQuota = async (db: Db | Tx): Promise<Limits> => {
   const found = await db
     .selectFrom('quotas')
@@ -36,7 +36,7 @@ export const defaultQuota = async (db: Db | Tx): Promise<Limits> => {
   return found ?? { projects: null, environments: null, builds: null, activities: null, cpu: null, memory: null, disk: null };
 };
 
-/** Only what is named changes. An organization's first quota begins as a copy of the default, which says nothing to it from then on. */
+/** Changes only the limits that are named. An organization's first quota begins as a copy of the default, which does not apply to it from then on. */
 export async function setQuota(db: Db, { organization_id, project_id }: QuotaOwner, limits: Partial<Limits>): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const before = organization_id === null ? {} : await defaultQuota(tx);
@@ -115,7 +115,7 @@ export const allQuotas = (db: Db) =>
 const quotasOn = (db: Db | Tx, subject: Subject) =>
   quotasWhere(db, sql`quotas.project_id = ${subject.project_id} or quotas.organization_id = ${subject.organization_id}`, subject);
 
-/** A Problem names the limit, whose it is, and what can be done. What does not grow is never refused. */
+/** Throws a Problem that names the limit, whose it is, and what can be done. An environment that does not grow is never refused. */
 export async function refuseOverQuota(db: Db | Tx, subject: Subject, wanted: Amounts, before: Amounts) {
   for (const quota of await quotasOn(db, subject)) {
     const over = kinds.filter((kind) => wanted[kind] > before[kind] && quota.used[kind] + wanted[kind] > (quota[kind] ?? Infinity));
@@ -148,7 +148,7 @@ export async function noFurtherProject(db: Db | Tx, organizationId: string): Pro
   return `The organization ${quota.name} has no more than its quota. ${what}. Delete what nobody needs, or ask the operator for more.`;
 }
 
-/** Until the transaction ends, no other project of the organization is made. */
+/** Throws a Problem where the organization can have no further project. Until the transaction ends, no other project of the organization is made. */
 export async function refuseFurtherProject(tx: Tx, organizationId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`projects of ${organizationId}`}, 0))`.execute(tx);
   const reason = await noFurtherProject(tx, organizationId);

@@ -19,7 +19,7 @@ interface Address {
   id: string;
 }
 
-/** The model that would be deployed now. Reads the repository, so it is called before the transaction. Undefined: it cannot be told. */
+/** The model that would be deployed now; undefined where it cannot be told. This reads the repository, so call it before the transaction. */
 export async function modelIfReadable(platform: Platform, { project_id, id }: Address): Promise<ProjectModel | undefined> {
   const { db, secrets } = platform;
   const subject = await subjectOf(db, project_id, id);
@@ -29,7 +29,7 @@ export async function modelIfReadable(platform: Platform, { project_id, id }: Ad
   return hindrance ? undefined : model;
 }
 
-/** A Problem where a deployment of it would get more than there is. `given` is what somebody said of the sizes of what is new. */
+/** Throws a Problem where a deployment of the model would get more than there is. `given` is what somebody said about the sizes of new containers. */
 export async function refuseEarly(
   tx: Tx,
   platform: Pick<Platform, 'config'>,
@@ -44,13 +44,13 @@ export async function refuseEarly(
   await refuseMoreThanThereIs(tx, platform.config, subject, amountsOf(model, sizes), await notedAmounts(tx));
 }
 
-/** A Problem where an environment that is to run again as it was deployed would get more than there is. */
+/** Throws a Problem where an environment that is to run again as it was deployed would get more than there is. */
 export async function refuseResumeEarly(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
   const subject = await subjectOf(tx, address.project_id, address.id);
   if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
 }
 
-/** The same for a backup, also where the pool has no room for it, and where its data means nothing to what would run. `model` is what would, where only the data is wanted and nothing runs yet. */
+/** Throws a Problem where a restored backup would get more than there is, where the pool has no room for it, or where its data could not be read by what would run. `model` is what would run where only the data is wanted and nothing runs yet. */
 export async function refuseRestoreEarly(
   tx: Tx,
   { config, secrets }: Pick<Platform, 'config' | 'secrets'>,

@@ -20,7 +20,7 @@ export interface TaskRun {
   task: Task;
 }
 
-/** From here on it has its share, until `releaseTask`. A Problem says what is full: of the quotas, or of the machine. */
+/** Gives the task its share of the machine until `releaseTask`. Throws a Problem that says which quota, or what of the machine, is full. */
 export async function reserveForTask(tx: Tx, { overcommit }: Pick<Config, 'overcommit'>, run: TaskRun, there: Amounts): Promise<void> {
   const { project, environment } = run.stack;
   const { cpu, memoryBytes } = taskLimits(run.task, sizeOfTask(run.stack, run.task));
@@ -42,7 +42,7 @@ export async function reserveForTask(tx: Tx, { overcommit }: Pick<Config, 'overc
 export const releaseTask = (db: Db | Tx, activityId: string) =>
   sql`delete from running_tasks where activity_id = ${activityId}`.execute(db);
 
-/** It was deployed before tasks were built, if it has none. */
+/** A task that has no size or slug was deployed before tasks were built. */
 export function sizeOfTask({ sizes, slugs }: Stack, { name }: Task) {
   const size = Object.hasOwn(sizes.tasks, name) ? sizes.tasks[name] : undefined;
   if (!size || !Object.hasOwn(slugs, name))
@@ -50,7 +50,7 @@ export function sizeOfTask({ sizes, slugs }: Stack, { name }: Task) {
   return size;
 }
 
-/** Of the environment: what is deployed, and what its other tasks have that run. */
+/** What the environment has: its deployment's amounts, and those of its other running tasks. */
 async function amountsWithTasks(tx: Tx, activityId: string, projectId: string, environmentId: string): Promise<Amounts> {
   const { rows } = await sql<Amounts>`
     select deployments.cpu + coalesce(tasks.cpu, 0) as cpu, deployments.memory + coalesce(tasks.memory, 0) as memory, deployments.disk

@@ -27,7 +27,7 @@ const steps = [
 const profile = (column: 1 | 2 | 3 | 4): Profile =>
   Object.fromEntries(steps.map((step) => [step[0], { cpu: Number(step[0]), memory: step[column], cpu_type: 'shared' }]));
 
-/** As the deployment document has them: profile, then size. */
+/** The container profiles as the deployment document has them: by profile, then by size. */
 export const containerProfiles: Record<ContainerProfile, Profile> = {
   HIGH_CPU: profile(1),
   BALANCED: profile(2),
@@ -35,7 +35,7 @@ export const containerProfiles: Record<ContainerProfile, Profile> = {
   HIGHER_MEMORY: profile(4),
 };
 
-/** What a container of the type has: what its configuration says, or what is usual. Types that are not offered any more have what most have. */
+/** The profile of a container: the one in its configuration, or the usual one of its type. Types that are not offered any more get the most common one. */
 export const profileOf = (type: string, container_profile: ContainerProfile | null): ContainerProfile =>
   container_profile ?? usualProfileOf(type) ?? 'HIGH_MEMORY';
 
@@ -57,41 +57,41 @@ const temporaryPerMemory = 4;
 const temporaryBytes = { min: 2 ** 30, max: 8 * 2 ** 30 };
 
 /**
- * Of /tmp and all else that goes with a container. It has nothing to do with its disk, which is paid for and backed up, but it is on the same pool: so it
+ * The size of /tmp and all else that is removed with a container. It is apart from the container's disk, which is paid for and backed up, but is on the same pool, so it
  * grows with the container.
  */
 export const temporaryBytesOf = (memoryBytes: number): number =>
   Math.min(Math.max(memoryBytes * temporaryPerMemory, temporaryBytes.min), temporaryBytes.max);
 
-/** Undefined where it has no disk. */
+/** The size of a container's disk; undefined where the container has none. */
 export const diskBytes = ({ disk }: Pick<Size, 'disk'>): number | undefined => (disk === null ? undefined : disk * bytesPerMegabyte);
 
 /** Where new containers get their size from. */
 export type SizesInit = 'default' | 'minimum' | 'parent' | 'manual' | 'child' | 'backup';
 
-/** Unless somebody says otherwise. `parent` is the default where there is none. */
+/** Where new containers get their sizes from unless somebody says otherwise. `parent` means `default` where there is no parent. */
 export const usualInit = (
   { developmentSizes }: Pick<Config, 'developmentSizes'>,
   { type, sizes_by_hand }: { type: string; sizes_by_hand: boolean },
 ): Exclude<SizesInit, 'backup'> => (sizes_by_hand ? 'manual' : type === 'development' ? developmentSizes : 'parent');
 
 export interface SizesFrom {
-  /** What people chose since the last deployment: it goes before everything else. */
+  /** The sizes that people chose since the last deployment; they take precedence over all others. */
   chosen?: ChosenSizes | undefined;
-  /** Of this environment until now: what is in it keeps its size. */
+  /** The sizes of this environment until now: containers that it has keep theirs. */
   previous?: Sizes | undefined;
-  /** Of the environment whose data it gets: its disks are the least that the data needs. */
+  /** The sizes of the environment whose data this one gets: disks are at least as large as there. */
   parent?: Sizes | undefined;
-  /** Of the environment that was merged into this one. */
+  /** The sizes of the environment that was merged into this one. */
   child?: Sizes | undefined;
-  /** Of the backup whose data it gets, which needs disks of that size. */
+  /** The sizes of the backup whose data this environment gets: disks are at least as large as there. */
   backup?: Sizes | undefined;
   init: SizesInit;
 }
 
 /**
- * A size for everything in the model, and for nothing else. A Problem names what has none where sizes are set by hand.
- * `parent`, `child` and `backup` fall back to the default for what is not there.
+ * Sizes for everything in the model, and for nothing else. Throws a Problem that names what has no size where sizes are set by hand.
+ * `parent`, `child` and `backup` fall back to the default for containers that they do not have.
  */
 export function sizesFor(model: ProjectModel, from: SizesFrom): Sizes {
   const { sizes, unsized } = sizesAsFarAs(model, from);
@@ -102,7 +102,7 @@ export function sizesFor(model: ProjectModel, from: SizesFrom): Sizes {
   );
 }
 
-/** The same as far as sizes are known: what has none is in no group, and named. */
+/** Sizes for everything in the model whose size is known; the names of all others are in `unsized`. */
 export function sizesAsFarAs(model: ProjectModel, from: SizesFrom): { sizes: Sizes; unsized: string[] } {
   const containers = containersIn(model);
   const unsized: string[] = [];
@@ -130,7 +130,7 @@ export function containersIn(model: ProjectModel): Record<SizeGroup, Sized[]> {
   };
 }
 
-/** Whoever chose a size has configured the container; the rest of it is as usual. */
+/** A container for which somebody chose a size counts as configured; what they did not choose is as usual. */
 function chosenSize(group: SizeGroup, container: Sized, from: SizesFrom): Size | undefined {
   const chosen = own(from.chosen?.[group], container.name);
   const given = own(from.previous?.[group], container.name) ?? freshSize(group, container, from);
@@ -146,9 +146,9 @@ export interface Sized {
   name: string;
   type: string;
   container_profile: ContainerProfile | null;
-  /** Required: it keeps data. Optional: it has one when it is given one. */
+  /** Whether the container has a disk. Required: always, because it keeps data. Optional: where it is given one. */
   keeps: 'required' | 'optional' | 'nothing';
-  /** Of the legacy files. */
+  /** The size and disk that legacy files say. */
   size: App['size'];
   disk: number | null;
 }
@@ -158,14 +158,14 @@ const diskUsual = 512;
 
 const diskMinOf = (type: string) => Math.max(diskMin, serviceOfType(type)?.diskMin ?? 0);
 
-/** `disk` in MB: 0 where it may have one, null where it cannot. */
+/** The smallest size. `disk` is in MB: 0 where the container may have a disk, null where it cannot. */
 export const minimum = ({ type, keeps }: Sized): Size => ({
   profile_size: '0.1',
   instance_count: 1,
   disk: keeps === 'nothing' ? null : keeps === 'optional' ? 0 : diskMinOf(type),
 });
 
-/** As `minimum`, for those who do not say. */
+/** The size of containers for which nobody says one. `disk` is as in `minimum`. */
 export const usual = ({ type, keeps }: Sized): Size => ({
   profile_size: '0.5',
   instance_count: 1,
@@ -203,7 +203,7 @@ function freshSize(group: SizeGroup, container: Sized, { init, parent, child, ba
   }
 }
 
-/** Data that comes from the parent, or from a backup, must fit; what needs a disk has one; what is optional and empty is none. */
+/** A disk has room for data that comes from the parent or from a backup. A required disk is never missing; an optional one of 0 MB counts as none. */
 function withDisk(size: Size, container: Sized, donorDisk: number): Size {
   if (container.keeps === 'nothing') return { ...size, disk: null };
   const least = container.keeps === 'required' && !size.disk ? (usual(container).disk ?? 0) : 0;
@@ -232,7 +232,7 @@ export const sizedApp = ({ name, type, container_profile, size, disk }: App | Wo
 /** Clients take tasks to be of this profile, unless they are told otherwise. */
 export const profileOfTask = ({ container_profile }: Pick<Task, 'container_profile'>): ContainerProfile => container_profile ?? 'BALANCED';
 
-/** A disk it has only for mounts of its own, and always as usual: nobody chooses it. */
+/** A task has a disk only where it has mounts of its own, and always of the usual size: nobody chooses it. */
 export const sizedTask = (task: Task, owners: ReadonlySet<string>): Sized => ({
   name: task.name,
   type: task.type,
@@ -242,7 +242,7 @@ export const sizedTask = (task: Task, owners: ReadonlySet<string>): Sized => ({
   disk: null,
 });
 
-/** Its own way to divide memory goes before that of its profile. */
+/** The limits of a task. The memory that its own `resources` say takes precedence over that of its profile. */
 export function taskLimits(task: Task, size: Pick<Size, 'profile_size'>) {
   const { resources } = task;
   const { cpu, memoryBytes } = limitsOf(profileOfTask(task), size);
@@ -250,7 +250,7 @@ export function taskLimits(task: Task, size: Pick<Size, 'profile_size'>) {
   return { cpu, memoryBytes: Math.floor(resources.base_memory + resources.memory_ratio * cpu) * bytesPerMegabyte };
 }
 
-/** Apps, workers and tasks that have a volume for their mounts: their own mounts are on it, or others'. */
+/** Apps, workers and tasks that have a volume for mounts, whether their own or others'. */
 export function storageOwners(model: ProjectModel): Set<string> {
   const containers = [...Object.values(model.applications), ...Object.values(workersIn(model)), ...Object.values(model.tasks)];
   return new Set(

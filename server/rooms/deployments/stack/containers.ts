@@ -46,23 +46,23 @@ export interface WantedVolume {
 export type Runnable = App | WorkerDocument;
 
 const logsFolder = '/var/log';
-/** The environment's, among the places of volumes; no volume is called so. */
+/** Stands for the environment's logs among the names of volumes; no volume has this name. */
 export const logsVolume = 'logs';
 const processesMax = 1000;
-/** Of a volume that the sizes say nothing of. */
+/** The limit of a volume for which the sizes say none. */
 const volumeBytesUsual = 512 * 2 ** 20;
 const stop = { signal: 'SIGTERM', secondsMax: 15 } as const;
 
 const runScript = readFileSync(join(import.meta.dirname, 'run-command.sh'), 'utf8');
 
-/** A command of the user's, for `Runtime.exec`. */
+/** A user's command, for `Runtime.exec`. */
 export const userCommand = (command: string): [string, ...string[]] => ['dash', '-c', runScript, 'run', command];
 
-/** Without a start command there is what its runtime answers with, or nothing to run: the edge serves the files. */
+/** Whether an app has something to run. Without a start command, its runtime may answer over FastCGI; otherwise the edge only serves its files. */
 const runs = ({ type, web }: App) =>
   web.commands.start !== null || (runtimeOfType(type)?.fastcgi !== undefined && web.upstream.protocol === 'fastcgi');
 
-/** Apps first, then workers. */
+/** All apps that run, then all workers. */
 export const runnablesOf = ({ model }: Pick<Stack, 'model'>): Runnable[] => [
   ...Object.values(model.applications).filter(runs),
   ...Object.values(workersIn(model)),
@@ -75,7 +75,7 @@ const sizeOf = (stack: Stack, runnable: Runnable): Size | undefined =>
 
 export const instanceCountOf = (stack: Stack, runnable: Runnable) => sizeOf(stack, runnable)?.instance_count ?? 1;
 
-/** Those of one app or worker, as they are called and told with these generations and addresses. */
+/** The instances of one app or worker, with the names and variables that follow from these generations and addresses. */
 export function instancesOf(stack: Stack, generations: Generations, runnable: Runnable, addresses: Addresses): WantedContainer[] {
   const generation = generations[runnable.name] ?? stack.deployment.number;
   return Array.from({ length: instanceCountOf(stack, runnable) }, (_, index) => ({
@@ -89,7 +89,7 @@ export function allInstancesOf(stack: Stack, generations: Generations, addresses
   return runnablesOf(stack).flatMap((runnable) => instancesOf(stack, generations, runnable, addresses));
 }
 
-/** What makes an instance another one when it changes: everything but how many there are, how large they are, and files, which say the same. */
+/** What an instance has to be replaced for when it changes: everything but the number of instances, their limits, and files, which repeat what the variables say. */
 export function essenceOf(stack: Stack, runnable: Runnable): string {
   const { limits: _, files: __, ...rest } = appContainer(stack, runnable, {});
   return JSON.stringify(rest);
@@ -110,7 +110,7 @@ function appContainer(stack: Stack, runnable: Runnable, addresses: Addresses): W
   };
 }
 
-/** The same surroundings without the app itself, for commands: it only waits. */
+/** A container with the surroundings of the app but without the app itself: it only waits for commands to be run in it. */
 export function onceContainerOf(stack: Stack, app: App, addresses: Addresses): WantedContainer {
   return {
     ...appSurroundings(stack, app, addresses),
@@ -164,7 +164,7 @@ function storageMount(stack: Stack, owner: string, path: string, mount: Mount): 
   return volume === undefined ? [] : [{ volume, ...below, at: `${appRoot}${path}`, writable: true }];
 }
 
-/** What stays of an app or worker, or of a service for all; undefined: it goes with the container. */
+/** The volume of a mount: that of an app or worker, or that of a service. Undefined: the mount's files go with the container. */
 export function volumeOfMount({ id, model }: Stack, owner: string, { source, service }: Mount): string | undefined {
   if (isTemporary(source)) return undefined;
   if (source === 'storage') return storageVolume(id, service ?? owner);
@@ -179,7 +179,7 @@ function limitsFor(stack: Stack, runnable: Runnable): Limits {
   return withinBounds(limitsOf(profileOf(runnable.type, runnable.container_profile), size));
 }
 
-/** What no size says is the same for all. */
+/** Adds the limits that no size says: they are the same for all containers, or follow from the memory. */
 export const withinBounds = ({ cpu, memoryBytes }: Pick<Limits, 'cpu' | 'memoryBytes'>): Limits => ({
   cpu,
   memoryBytes,
@@ -187,7 +187,7 @@ export const withinBounds = ({ cpu, memoryBytes }: Pick<Limits, 'cpu' | 'memoryB
   diskBytes: temporaryBytesOf(memoryBytes),
 });
 
-/** Of one argument or variable with its name: more the kernel passes to no program. */
+/** The most that the kernel passes to a program in one argument, or in one variable with its name. */
 const toldBytesMax = 128 * 1024 - 1;
 
 export function checkLengths(owner: string, told: Readonly<Record<string, string>>) {
@@ -204,13 +204,13 @@ export interface WantedService {
   type: string;
   service: Service;
   container: WantedContainer;
-  /** Only for its `initialise` commands. */
+  /** The container in which only the `initialise` commands of the service run. */
   setup: WantedContainer;
-  /** Undefined: it keeps nothing. */
+  /** Undefined: the service keeps nothing. */
   volume: string | undefined;
 }
 
-/** Those that run. */
+/** The services that run, as opposed to those that only hold files. */
 export const servicesOf = (stack: Stack): WantedService[] =>
   Object.values(stack.model.services).flatMap(({ name, type }) => (isStorage(type) ? [] : serviceOf(stack, name)));
 
@@ -252,7 +252,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
   };
 }
 
-/** All that are there for the stack itself; slugs belong to builds. */
+/** The volumes of the stack itself; slugs belong to builds. */
 export function volumesOf(stack: Stack): WantedVolume[] {
   const sizes = { ...stack.sizes.webapps, ...stack.sizes.workers, ...stack.sizes.tasks };
   return [

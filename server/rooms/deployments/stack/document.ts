@@ -31,9 +31,9 @@ import { deploymentLife } from '../life-cycle.ts';
 
 export type Deployment = ReturnType<typeof deploymentDocument>;
 
-/** What a stack does not hold. */
+/** What the document says beside what the stack holds. */
 export interface Circumstances {
-  /** `current`, or its own. */
+  /** `current`, or the deployment's own id. */
   id: string;
   updated_at: string;
   status: EnvironmentState;
@@ -46,7 +46,7 @@ export interface Circumstances {
 export function deploymentDocument(stack: Stack, { id, updated_at, status, access, namespace, settings, subscription }: Circumstances) {
   const { project, environment, deployment, model, routes } = stack;
   return {
-    /** Where it lives, and whose it is; not told. */
+    /** Where the deployment belongs, and to whom; not part of replies. */
     project_id: project.id,
     environment_id: environment.id,
     organization_id: project.organization_id,
@@ -125,14 +125,14 @@ function webappDocument(stack: Stack, app: App) {
 function workerDocument(stack: Stack, worker: WorkerDocument) {
   return {
     ...worker,
-    // They are run in the app. A released client that is not told where takes the last container that lists one.
+    // Operations run in the app. A released client that is not told where to run one takes the last container that lists it.
     operations: {},
     ...containerDocument(stack, worker, worker.app),
     ...sizeDocument(sizedApp(worker, storageOwners(stack.model)), stack.sizes.workers[worker.name], worker.resources),
   };
 }
 
-/** Its profile is an extension: clients that know it show the right memory. */
+/** The profile of a task is an extension of the published API: clients that know it show the right memory. */
 function taskDocument({ sizes }: Stack, task: Task) {
   const size = sizes.tasks[task.name];
   return { resources: size ? { profile_size: size.profile_size } : null, container_profile: profileOfTask(task) };
@@ -183,7 +183,7 @@ export async function loadDeployment(
   return deploymentDocument(deployed.stack, { ...circumstances, id, updated_at: found.updated_at, status: found.status });
 }
 
-/** Of the project, and of all its environments of the type. */
+/** The circumstances that all environments of one type have in common. */
 export async function circumstancesOf(
   { db, config }: Pick<Platform, 'db' | 'config'>,
   project: Project,
@@ -194,7 +194,7 @@ export async function circumstancesOf(
   return { access, namespace: project.namespace, settings, subscription: subscriptionOf(project, config) };
 }
 
-/** What has run, or does: not what is being prepared, nor what never came to run. */
+/** A deployment that runs or has run, as opposed to one that is being prepared or never came to run. */
 async function keptDeployment(db: Db | Tx, projectId: string, environmentId: string, id: string) {
   const { rows } = await sql<{ id: string; updated_at: string; status: EnvironmentState }>`
     select deployments.id, deployments.updated_at, environments.status from deployments
@@ -205,7 +205,7 @@ async function keptDeployment(db: Db | Tx, projectId: string, environmentId: str
   return rows[0];
 }
 
-/** Who was let in by name, with the strongest that they hold for the type of environment. */
+/** The users with access of their own to the project, each with their strongest role for the type of environment. */
 async function accessTo(db: Db | Tx, projectId: string, type: EnvironmentType): Promise<Circumstances['access']> {
   const { rows } = await sql<{ user_id: string; permissions: string[] }>`
     select user_id, permissions from user_access where project_id = ${projectId} order by user_id`.execute(db);

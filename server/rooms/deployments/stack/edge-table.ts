@@ -19,16 +19,16 @@ import type { Stack } from './stack.ts';
 import { appRoot } from './runtime-variables.ts';
 
 export interface EdgeSituation {
-  /** Higher than the last that was sent. */
+  /** A number higher than that of the last table that was sent. */
   version: number;
   state: EnvironmentState;
-  /** By app; none while it does not run. */
+  /** The instances of each app; an app that does not run has none. */
   instances: Record<string, readonly Instance[]>;
-  /** By app: its slug at `/app`, and the mounts that files are served from. */
+  /** The files of each app: its slug at `/app`, and the mounts that files are served from. */
   files: Record<string, readonly FilesAt[]>;
   /** Off: routes of `https` are answered over plain HTTP. */
   tls: boolean;
-  /** Those that the environment has. */
+  /** The hosts that the environment has claimed. */
   hosts: Claims;
 }
 
@@ -58,7 +58,7 @@ interface Address {
   path: string;
 }
 
-/** Undefined where the environment has not got the host. */
+/** Undefined where the environment does not have the host. */
 function addressOf(url: string, hosts: Claims): Address | undefined {
   const host = hostOf(url) ?? '';
   const claim = claimOf(hosts, host);

@@ -13,7 +13,7 @@ export interface WantedHost {
   route: string;
 }
 
-/** As the edge compares it: lower case, ASCII, without port and without the dot at the end. Undefined where the address has no such host. */
+/** The host of an address as the edge compares it: lower case, ASCII, without port and without the dot at the end. Undefined where the address has none. */
 export function hostOf(url: string): string | undefined {
   const host = URL.parse(url)?.hostname.replace(/\.$/, '');
   return host === undefined || host === '' ? undefined : host;
@@ -33,12 +33,12 @@ const domainOf = (host: string) => host.replace(/^\*\./, '');
 const isWildcard = (host: string) => host.startsWith('*.');
 const isIn = (domain: string, host: string) => domainOf(host) === domain || domainOf(host).endsWith(`.${domain}`);
 
-/** As `names_of` has it in the database: a wildcard stands for its domain, too. Whoever has one is who the names belong to, all of them. */
+/** Whether a claim includes the host, as `names_of` in the database says: a wildcard includes its domain itself, and all names below it. */
 export const covers = (claim: string, host: string): boolean => claim === host || (isWildcard(claim) && isIn(domainOf(claim), host));
 
 export const haveNamesInCommon = (one: string, other: string): boolean => covers(one, other) || covers(other, one);
 
-/** What is left when a wildcard takes the place of all that it stands for. */
+/** The hosts without those that a wildcard among them covers. */
 export const withoutCovered = (hosts: readonly string[]): string[] => {
   const all = [...new Set(hosts)];
   const wildcards = all.filter(isWildcard);
@@ -64,7 +64,7 @@ const hostCharactersMax = 253;
 const labels = /^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const addressOf = (host: string) => host.replace(/^\[|\]$/g, '');
 
-/** From the first that applies on, the answer is clear; null: the environment may have it. */
+/** The first rule that applies decides. Its reason says why the host is refused; null: the environment may have the host. */
 const rules: { applies(question: Question): boolean; reason: ((question: Question) => string) | null }[] = [
   { applies: ({ host }) => host === '', reason: () => 'has no host that could be anybody’s.' },
   { applies: ({ host }) => isIP(addressOf(host)) !== 0, reason: ({ host }) => `is at ${host}, an address; give it a name.` },
@@ -84,11 +84,11 @@ const rules: { applies(question: Question): boolean; reason: ((question: Questio
   },
 ];
 
-/** Also where a wildcard would stand for one of them. */
+/** Whether the host is a name of the platform, or a wildcard that covers one. */
 const isPlatforms = (host: string, { domain, url, host: listensAt }: HostConfig) =>
   isIn(domain, host) || covers(host, domain) || [hostOf(url) ?? '', listensAt.toLowerCase()].some((name) => haveNamesInCommon(host, name));
 
-/** Why the environment may not have the host; the rest of a sentence that begins with its route. */
+/** Why the environment may not have the host: the rest of a sentence that begins with the route. */
 export function refusalOf(question: Question): string | undefined {
   return rules.find(({ applies }) => applies(question))?.reason?.(question);
 }

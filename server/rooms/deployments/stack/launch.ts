@@ -34,7 +34,7 @@ export function launchOf(runnable: App | WorkerDocument, limits: Limits): [strin
 
 const phpUsual = { request_memory: 45, reserved_memory: 70, requestSeconds: 300, childrenMin: 2 };
 
-/** As many at once as fit into the memory; its own limits follow from its size, so a new size is a new container. */
+/** PHP handles as many requests at once as fit into the memory. It is told so when it starts, so a new size needs a new container. */
 function phpSizing(runtime: PhpRuntime | Record<string, never>, { memoryBytes }: Limits) {
   const { request_memory, reserved_memory } = 'sizing_hints' in runtime ? runtime.sizing_hints : phpUsual;
   const seconds = 'request_terminate_timeout' in runtime ? runtime.request_terminate_timeout : null;

@@ -8,7 +8,7 @@ import { stateOf } from '../../../kernel/state-of.ts';
 import type { FirewallRule, ProjectModel } from '../../builds/public.ts';
 import { workersIn } from './workers.ts';
 
-/** By domain; empty where it has none, or where nobody could be asked. */
+/** Addresses by domain; empty where the domain has none, or where no resolver answered. */
 export type DomainAddresses = ReadonlyMap<string, readonly string[]>;
 
 const lookupMillisecondsMax = 2000;
@@ -16,10 +16,10 @@ const triesMax = 2;
 const rememberedMilliseconds = 60 * 60 * 1000;
 const addressesMax = 500;
 
-/** By domain and address: when it was last found. Only so that a rule does not forget what apps may still remember. */
+/** When each address of a domain was last found, so that a rule does not forget addresses that apps may still remember. */
 const foundOn = stateOf<object, Map<string, Map<string, number>>>(() => new Map());
 
-/** Containers ask the same resolvers, and have IPv4 only. */
+/** Looks a domain up as containers do: they ask the same resolvers, and have IPv4 only. */
 const lookUp = (domain: string) => new Resolver({ timeout: lookupMillisecondsMax, tries: triesMax }).resolve4(domain);
 
 export const domainsOf = (model: ProjectModel): string[] => {
@@ -31,7 +31,7 @@ export async function addressesOf(machine: object, domains: readonly string[], l
   const found = foundOn(machine);
   const now = Date.now();
   const each = domains.map(async (domain) => {
-    // A domain that is unknown, or cannot be asked for, has the addresses of before.
+    // A domain that is unknown, or cannot be looked up, keeps the addresses that were found before.
     const addresses = await lookUpDomain(domain).catch(() => []);
     const known = found.get(domain) ?? new Map<string, number>();
     for (const address of addresses) known.set(address, now);

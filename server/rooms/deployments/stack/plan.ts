@@ -20,7 +20,7 @@ import type { Stack } from './stack.ts';
 export type Action = 'start' | 'replace' | 'keep' | 'remove';
 
 export interface Change {
-  /** Of the service, the app, or the worker (`<app>--<worker>`). */
+  /** The name of the service, the app, or the worker (`<app>--<worker>`). */
   name: string;
   action: Action;
 }
@@ -29,29 +29,29 @@ export interface Plan {
   services: Change[];
   /** Apps and workers that run. */
   instances: Change[];
-  /** What instances are called: those that stay keep the number of the deployment that started them. */
+  /** The numbers in the names of instances: those that stay keep the number of the deployment that started them. */
   generations: Generations;
   containers: {
     /** Instances that are not there yet, and instances that are no longer wanted. */
     start: string[];
     stop: string[];
-    /** Instances and services that stay, with other limits; a service that is replaced gets them anyway. */
+    /** Instances and services that stay but get other limits; a service that is replaced gets its new limits anyway. */
     resize: string[];
-    /** Of services that are gone; only once the deployment is current. */
+    /** Containers of services that are gone; they are removed only once the deployment is current. */
     drop: string[];
   };
   volumes: {
     make: WantedVolume[];
-    /** They stay, with another limit. */
+    /** Volumes that stay but get another limit. */
     resize: WantedVolume[];
-    /** With all that is in them; only once the deployment is current. */
+    /** Volumes that are removed with all their data, only once the deployment is current. */
     drop: string[];
   };
-  /** Something is not as it was, beside being started again: deploy hooks run. */
+  /** Whether something changes, as opposed to only being restarted: then deploy hooks run. */
   isChange: boolean;
-  /** Something is away for a while, or is being changed by hooks. Old and new code do not run side by side, workers included. */
+  /** Whether something is away for a while, or is being changed by hooks. Old and new code, workers included, do not run side by side then. */
   interrupts: boolean;
-  /** New instances cannot stand beside the old ones: a service goes away meanwhile. */
+  /** Whether new instances cannot stand beside the old ones, because a service is away for a while. */
   forbidsRolling: boolean;
 }
 
@@ -83,11 +83,11 @@ export function planDeployment(wanted: Stack, current: Deployed | undefined, { r
   };
 }
 
-/** Those that are started by it, for the first time or anew. */
+/** The services that the plan starts, for the first time or again. */
 export const changedServices = ({ services }: Plan): Set<string> =>
   new Set(services.filter(({ action }) => action === 'start' || action === 'replace').map(({ name }) => name));
 
-/** Of those that run; what is only files comes and goes with the volumes. */
+/** The names of services that run; services that only hold files come and go with their volumes. */
 const serviceNames = (stack: Stack) => servicesOf(stack).map(({ name }) => name);
 
 function changesOf(wanted: readonly string[], before: readonly string[], isSame: (name: string) => boolean): Change[] {
@@ -104,15 +104,15 @@ function instanceChanges(wanted: Stack, before: Stack | undefined, restart: bool
   return changesOf([...now.keys()], [...then.keys()], (name) => !restart && now.get(name) === then.get(name));
 }
 
-/** Limits change in place; but most services divide their memory when they start, and are then started otherwise. */
+/** What a service has to be replaced for when it changes. Limits change in place; but most services divide their memory when they start, so their command differs with it. */
 function serviceEssence(stack: Stack, name: string): string {
   const { limits: _, ...rest } = serviceOf(stack, name).container;
   return JSON.stringify(rest);
 }
 
 /**
- * What hooks may have to do with, as opposed to when, by what name and how large it runs. Tasks are no part of what runs, and who may visit, and
- * whether robots may, only the edge has to know.
+ * The parts of a stack that hooks may depend on, as opposed to when, under what name and how large it runs. Tasks are left out, because they are no part
+ * of what runs. Who may visit, and whether robots may, is left out, because only the edge has to know.
  */
 function partsOf({ model: { tasks, ...model }, slugs, routes, settings: { enable_smtp }, secrets }: Stack): string {
   const ofApps = Object.entries(slugs).filter(([name]) => !Object.hasOwn(tasks, name));
@@ -160,7 +160,7 @@ function volumeChanges(wanted: Stack, before: Stack | undefined): Plan['volumes'
   };
 }
 
-/** Files that one major version wrote mean nothing to another. */
+/** Refuses to change the major version of a service that keeps data: one major version cannot read the files of another. */
 export function checkVersions(wanted: Stack, before: Stack) {
   for (const [name, { type }] of Object.entries(wanted.model.services)) {
     const was = Object.hasOwn(before.model.services, name) ? before.model.services[name]?.type : undefined;

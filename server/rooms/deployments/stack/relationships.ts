@@ -14,12 +14,12 @@ import { workersIn } from './workers.ts';
 /** Containers may not listen on ports below 1024, so apps are reached where they listen themselves, also by other apps. */
 export const appPort = 8888;
 
-/** As in PLATFORM_RELATIONSHIPS. */
+/** One endpoint of a relationship, as in PLATFORM_RELATIONSHIPS. */
 export interface Endpoint {
   username?: string | null;
   password?: string | null;
   scheme: string;
-  /** Of the service or the app. */
+  /** The name of the service or the app. */
   service: string;
   fragment: string | null;
   ip: string | null;
@@ -28,9 +28,9 @@ export interface Endpoint {
   port: number;
   cluster: string;
   host: string;
-  /** The endpoint. */
+  /** The name of the endpoint. */
   rel: string;
-  /** The database; null: none is the default. */
+  /** The database; null: the endpoint has no default database. */
   path?: string | null;
   query?: Readonly<Record<string, unknown>>;
   type: string;
@@ -41,10 +41,10 @@ export interface Endpoint {
 
 export type Endpoints = Record<string, [Endpoint, ...Endpoint[]]>;
 
-/** By service, app or worker: the addresses of its containers. */
+/** The addresses of the containers of each service, app and worker. */
 export type Addresses = Record<string, readonly string[]>;
 
-/** `<project>-<machine name>`: also how the edge and the deployment document call it. */
+/** The name of the environment at the edge and in the deployment document: `<project>-<machine name>`. */
 export const clusterOf = ({ project, environment }: Pick<Stack, 'project' | 'environment'>) => `${project.id}-${environment.machine_name}`;
 
 export function relationshipsOf(stack: Stack, container: Pick<App, 'relationships'>, addresses: Addresses): Endpoints {
@@ -74,7 +74,7 @@ function endpointOf(stack: Stack, relationship: string, target: Relationship, ad
   };
 }
 
-/** What comes from its type and its accounts. */
+/** What follows from the type of the service and from its accounts. */
 function descriptionOf({ model, secrets }: Stack, { service: name, endpoint }: Relationship) {
   const service = Object.hasOwn(model.services, name) ? model.services[name] : undefined;
   const shape = service && serviceOfType(service.type)?.relationship;
@@ -109,13 +109,13 @@ function isUnambiguous(stack: Stack, relationship: string, service: string): boo
   return !isOthersName && !isSharedWithOthers && isUsed(stack, relationship, service);
 }
 
-/** Tasks bring no names along: what runs does not change with them. They use those that are there. */
+/** Whether an app or worker has such a relationship. Tasks do not count, because what runs must not change with them; they use the names that are there. */
 const isUsed = (stack: Stack, relationship: string, service: string) =>
   consumersOf(stack).some(
     ({ relationships }) => Object.hasOwn(relationships, relationship) && relationships[relationship]?.service === service,
   );
 
-/** All that the containers of a service or an app answer to in their network. */
+/** All names that the containers of a service or an app answer to in their network. */
 export function internalNamesOf(stack: Stack, service: string): string[] {
   const hosts = consumersOf(stack).flatMap(({ relationships }) =>
     Object.entries(relationships)

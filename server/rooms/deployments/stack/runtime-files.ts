@@ -50,7 +50,7 @@ const settingsOfExtension = ({ name, configuration }: { name: string; configurat
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
 
-/** Plain words, numbers and sums of constants as they are; all else as text in which nothing has a meaning. */
+/** Plain words, numbers and sums of constants are written as they are; all else as quoted text in which no character is special. */
 function iniValue(value: string): string {
   if (/^[\w.:/,+-]*$/.test(value) || /^[A-Z0-9_ |&~^()]+$/.test(value)) return value;
   const line = value.replaceAll(/[\r\n\0]+/g, ' ');

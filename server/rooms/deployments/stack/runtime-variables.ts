@@ -15,7 +15,7 @@ export const appSocket = '/run/app.sock';
 
 type Told = Record<string, string>;
 
-/** Whoever is told. */
+/** What gets the variables. */
 export type Recipient = App | WorkerDocument | Task;
 
 export function runtimeVariables(stack: Stack, container: Recipient, relationships: Endpoints): Told {
@@ -30,7 +30,7 @@ export function runtimeVariables(stack: Stack, container: Recipient, relationshi
   return told;
 }
 
-/** The kernel's own limit, less the NUL at the end: a program that is told more cannot be started, and nobody would know why. */
+/** The kernel's own limit, less the NUL at the end: a program with a longer variable cannot be started, and nobody would know why. */
 const variableBytesMax = 128 * 1024 - 1;
 
 function refuseTooLong(told: Told, container: string) {
@@ -42,7 +42,7 @@ function refuseTooLong(told: Told, container: string) {
   );
 }
 
-/** Variables whose names begin so, by what follows. */
+/** The variables whose names begin with the prefix, by the rest of their names. */
 export const variablesNamed = (prefix: string, stack: Stack, container: Recipient): Told =>
   Object.fromEntries(
     [...chosenVariables(stack, container)].flatMap(([name, value]) =>
@@ -50,17 +50,17 @@ export const variablesNamed = (prefix: string, stack: Stack, container: Recipien
     ),
   );
 
-/** As PLATFORM_VARIABLES has them. */
+/** The content of PLATFORM_VARIABLES. */
 export const toldVariables = (stack: Stack, container: Recipient) => otherVariables(chosenVariables(stack, container));
 
-/** As PLATFORM_APPLICATION has it. */
+/** The content of PLATFORM_APPLICATION. */
 export const appDocument = ({ slugs }: Stack, container: Recipient) => ({
   ...container,
   tree_id: slugs[appNameOf(container)]?.tree_id ?? '',
   app_dir: appRoot,
 });
 
-/** As PLATFORM_ROUTES has them. */
+/** The content of PLATFORM_ROUTES. */
 export const toldRoutes = ({ routes }: Stack) => Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]));
 
 const appNameOf = (container: Recipient) => ('app' in container ? container.app : container.name);
@@ -105,8 +105,10 @@ function webVariables({ web }: App): Told {
   };
 }
 
-/** As apps are told of it: without `redirects`, and with the app's name alone. */
-/** Without what only the edge follows: it changes while apps run, and they would have to be started anew to be told. */
+/**
+ * A route as apps see it: with the app's name alone as its upstream, and without what only the edge follows, such as `redirects`. The latter can change
+ * while apps run, and apps would have to be restarted to see the change.
+ */
 function toldRoute(route: ResolvedRoute) {
   const {
     redirects: _,
@@ -117,7 +119,7 @@ function toldRoute(route: ResolvedRoute) {
   return told.type === 'upstream' ? { ...told, upstream: told.upstream.split(':', 1)[0] } : told;
 }
 
-/** By name with its prefix (`env:DEBUG`, `theme`, `php:memory_limit`), the stronger in place of the weaker. */
+/** Variables by name with prefix (`env:DEBUG`, `theme`, `php:memory_limit`); stronger ones replace weaker ones. */
 function chosenVariables({ secrets }: Stack, container: Recipient): Map<string, Json> {
   const names = 'app' in container ? [container.app, container.name] : [container.name];
   const isFor = ({ visible_runtime, application_scope }: EffectiveVariable) =>
@@ -139,7 +141,7 @@ const environmentPrefix = 'env:';
 const sameCase = (name: string) =>
   name.startsWith(environmentPrefix) ? environmentPrefix + name.slice(environmentPrefix.length).toUpperCase() : name;
 
-/** What claims to be JSON was checked when it was stored; should it not be, it is text. */
+/** A value that claims to be JSON was checked when it was stored; if it is not JSON after all, it is taken as text. */
 function valueOf({ value, is_json }: EffectiveVariable): Json {
   if (!is_json) return value;
   try {
@@ -159,12 +161,12 @@ const environmentVariables = (chosen: Map<string, Json>): Told =>
 const otherVariables = (chosen: Map<string, Json>) =>
   Object.fromEntries([...chosen].filter(([name]) => !name.startsWith(environmentPrefix)));
 
-/** A NUL would end the value, and the rest with it. */
+/** NULs are left out, because the first would end the value. */
 const asText = (value: Json) => (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll('\0', '');
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');
 
-/** `DATABASE_HOST` and the like: of each relationship the properties of its first endpoint. */
+/** `DATABASE_HOST` and the like: the properties of each relationship's first endpoint. */
 function serviceVariables(relationships: Endpoints): Told {
   const told: Told = {};
   for (const [relationship, [endpoint]] of Object.entries(relationships)) {
@@ -188,7 +190,7 @@ function rendered(value: Endpoint[keyof Endpoint]): string {
   return typeof value === 'object' ? pythonOf(value) : String(value);
 }
 
-/** Nested values are written as Python would; scripts out there read them so. */
+/** Nested values are written as Python would write them, because existing scripts expect that. */
 function pythonOf(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -207,10 +209,10 @@ function pythonText(text: string): string {
   return quote + escaped.replaceAll(quote, `\\${quote}`) + quote;
 }
 
-/** Shorter ones are found in half of all texts; hiding them would hide the text and not the secret. */
+/** Shorter values occur in half of all texts; hiding them would hide the text and not the secret. */
 const hiddenCharactersMin = 4;
 
-/** What must not be seen in logs: passwords and sensitive values, their lines and the texts in them. The longest first, so that none hides a part. */
+/** What must not be seen in logs: passwords and sensitive values, their lines and the texts in them. The longest come first, so that hiding a shorter one does not leave a part of a longer one. */
 export function sensitiveValues({ secrets, settings, project }: Stack): string[] {
   const values: Json[] = [
     project.entropy,

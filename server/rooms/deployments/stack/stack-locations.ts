@@ -11,7 +11,7 @@ import type { StackLocations } from './located.ts';
 import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 
-/** Of all that runs, or may be asked to. */
+/** The types of all that runs, or may be asked to run. */
 export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack, 'model'>): string[] => {
   const types = [applications, tasks, services].flatMap((group) => Object.values(group).map(({ type }) => type));
   return [...new Set(types.filter((type) => !isStorage(type)))];
@@ -19,17 +19,17 @@ export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack
 
 const progressPercent = 20;
 
-/** Images that one organization has built at once; those of apps are built with the app. */
+/** How many images are built at once for one organization; images of apps are built with the app. */
 const imagesOfOneMax = 2;
 const withinImageLimit = projectLimit(imagesOfOneMax);
 
-/** Of services alone: those of apps and tasks are prepared by whoever builds them. */
+/** The types of services alone: images of apps and tasks are prepared when these are built. */
 export function serviceTypesOf({ model }: Pick<Stack, 'model'>): string[] {
   const built = new Set(typesOf({ model: { ...model, services: {} } }));
   return typesOf({ model }).filter((type) => !built.has(type));
 }
 
-/** Images that are missing are built, which takes a while and is told. */
+/** Builds images that are missing. This takes a while, so the log tells of it. */
 export const prepareImages = (
   work: ImageWork,
   db: Db,
@@ -65,7 +65,7 @@ async function prepareImage(images: Images, type: string, log: (line: string) =>
   await images.ensure(type, onProgress, signal);
 }
 
-/** What is not there is not in it, and is missed by whoever needs it. */
+/** Images and volumes that do not exist are left out; whoever needs one of them fails then. */
 export async function locationsOf(machine: Machine, stack: Stack): Promise<StackLocations> {
   const { images, volumes } = machine;
   const names = [...Object.values(stack.slugs).map(({ volume }) => volume), ...volumesOf(stack).map(({ name }) => name)];

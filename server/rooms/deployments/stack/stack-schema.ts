@@ -51,14 +51,14 @@ const StackSchema = Type.Object({
   secrets: Type.Object({ variables: Type.Array(Variable), accounts: mapOf(mapOf(Account)) }),
 });
 
-/** What is wrong is said in words that name the field. */
+/** The flaw is a sentence that names the field. */
 export function parseStack(value: unknown): { stack: Stack } | { flaw: string } {
   if (!Value.Check(StackSchema, value)) return { flaw: flawOf(StackSchema, value) };
   const flaw = misfitIn(value);
   return flaw === undefined ? { stack: value } : { flaw };
 }
 
-/** What each part says may be right, and yet not fit the others. */
+/** A misfit between parts of the stack, each of which may be right by itself. */
 function misfitIn(stack: Stack): string | undefined {
   const { model, slugs, sizes } = stack;
   const apps = Object.values(model.applications);

@@ -12,20 +12,20 @@ import type { Account } from '../../../catalogue/service.ts';
 import type { HttpAccess } from '../../../../edge/routing/table.ts';
 
 export interface Stack {
-  /** Names everything on the machine; new with each activation. */
+  /** Part of the name of everything on the machine; new with each activation. */
   id: string;
   deployment: { id: string; number: number; created_at: string };
   project: StackProject;
   environment: StackEnvironment;
   commit_id: string;
   model: ProjectModel;
-  /** By application and task. */
+  /** Slugs by application and task. */
   slugs: Record<string, Slug>;
   sizes: Sizes;
-  /** As resolved: by address, `https://www.example.org/`. */
+  /** Resolved routes by address, such as `https://www.example.org/`. */
   routes: ResolvedRoutes;
   settings: { http_access: HttpAccess; enable_smtp: boolean; restrict_robots: boolean };
-  /** In the clear: never logged. */
+  /** Secrets in clear text: never logged. */
   secrets: StackSecrets;
 }
 
@@ -51,10 +51,10 @@ export interface Slug {
 }
 
 export interface Size {
-  /** Of the container profile: `0.5`. */
+  /** A size of the container profile, such as `0.5`. */
   profile_size: string;
   instance_count: number;
-  /** MB; null where it has none. */
+  /** MB; null where the container has no disk. */
   disk: number | null;
 }
 
@@ -63,7 +63,7 @@ export type SizeGroup = 'services' | 'webapps' | 'workers' | 'tasks';
 
 export interface StackSecrets {
   variables: EffectiveVariable[];
-  /** By service and endpoint. */
+  /** Accounts by service and endpoint. */
   accounts: Record<string, Record<string, Account>>;
 }
 

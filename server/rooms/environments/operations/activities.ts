@@ -26,7 +26,7 @@ export const listEnvironmentsActivities = operation({
     listActivities(db, { id: project_id, organization_id, environment: id }, query, caller),
 });
 
-/** The same thing, found through one of its environments; through another it is not there. */
+/** Finds an activity through one of its environments; through any other environment it is not found. */
 async function findThroughEnvironment(
   { projectId, environmentId, activityId }: Params<'/projects/{projectId}/environments/{environmentId}/activities/{activityId}'>,
   platform: Platform,

@@ -19,7 +19,7 @@ export const branchEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#branch',
   permission: 'environment:branch',
-  // Also while something happens there: it is branched when that has ended.
+  // An environment can be branched while an activity runs in it; the branching waits until that has ended.
   allowedWhen: ({ has_code, status }) => has_code && environmentLife.possible(status, 'branch'),
   otherwise: ({ status }) => environmentLife.otherwise(status, 'branch'),
   body: closed({
@@ -34,15 +34,15 @@ export const branchEnvironment = operation({
   handle: ({ target, body, caller }, platform) => startBranch(platform, target, body, caller),
 });
 
-/** What is brought in becomes readable to everybody who sees the child. */
+/** Synchronizing needs access to the parent, because everybody who sees the child can read what is brought in. */
 const maySeeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
   parent_type !== null &&
   caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: parent_type });
 
-/** There is code on both sides, and nothing is happening here. */
+/** Whether both environments have code, and no activity is open in the child. */
 const canTakeIn = ({ has_code, parent_head, is_dirty }: Environment) => has_code && parent_head !== null && !is_dirty;
 
-/** Merging changes the parent, so it takes the right to change that, too. */
+/** Merging changes the parent, so the caller needs the right to change the parent, too. */
 const mayChangeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
   parent_type !== null &&
   caller.can('environment:admin', { project: project_id, organization: organization_id, environmentType: parent_type });

@@ -32,7 +32,7 @@ export const updateProjectSettings = operation({
   },
 });
 
-/** Fills the environment of the default branch, as long as it has no code. What names no repository is only remembered. */
+/** Fills the environment of the default branch, as long as it has no code. A value of `initialize` that names no repository is only stored. */
 async function initialized(platform: Platform, { project }: ProjectSettings, wanted: unknown, caller: Caller) {
   const { profile, repository, config } = (wanted ?? {}) as Record<string, unknown>;
   if (typeof repository !== 'string') return undefined;

@@ -6,7 +6,7 @@ import { sleepSecondsMax } from '../../../config.ts';
 import { changeSettings } from '../change-settings.ts';
 import { environmentById, type Environment } from '../queries.ts';
 
-/** Beside the published settings. Off unless somebody wants it: a preview that sleeps does no work of its own, such as that of its workers. */
+/** An extension of the published settings. Sleep is off unless somebody wants it, because a sleeping preview does no work of its own, such as that of its workers. */
 const SleepAfterSeconds = nullable(
   Type.Integer({
     minimum: 0,

@@ -114,7 +114,7 @@ export const build = object({
   caches: optional(mapOf(buildCache, 'a map of caches by name'), {}),
 });
 
-/** Always with one slash in front. */
+/** A path with exactly one slash in front. */
 export const rootPath: Shape<string> = refined(innerPath, (path) => `/${path}`);
 
 const sourceOf = (root: string) =>
@@ -173,7 +173,7 @@ const noWeb: Read<ReturnType<typeof web>> = {
   resources: undefined,
 };
 
-/** What would answer every request with an error. */
+/** Warns of an app that would answer every request with an error, because nothing runs that could answer. */
 function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typeof written>>, { path, report }: ReportAt, node: Node) {
   if (!own || own.commands.start !== null || runtimeIn(context, type)?.fastcgi) return;
   const passing = Object.entries(own.locations).find(([, { passthru, rules }]) =>

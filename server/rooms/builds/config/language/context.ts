@@ -10,30 +10,30 @@ export interface Context {
   images: readonly Image[];
   /** Whether locations run scripts unless they say otherwise: `locations_script_default` of the project. */
   scriptsByDefault: boolean;
-  /** Between two runs of a cron, whatever its schedule says: `cron_minimum_interval` of the project. */
+  /** The least time between two runs of a cron, whatever its schedule says: `cron_minimum_interval` of the project. */
   cronMinutesMin: number;
   isLegacy: boolean;
-  /** What relationships and routes may name. */
+  /** The services and apps that relationships and routes may name. */
   targets: ReadonlyMap<string, Target>;
-  /** What mounts may share the volume of: apps and `<app>--<worker>`. */
+  /** The apps and workers (`<app>--<worker>`) whose volumes mounts may share. */
   volumes: ReadonlySet<string>;
 }
 
 export interface Target {
   kind: 'application' | 'service';
-  /** Undefined: it is wrong itself, so nothing is held against those who name it. */
+  /** Undefined: the target itself has mistakes, so no mistakes are reported for those who name it. */
   endpoints: readonly string[] | undefined;
-  /** For those who name none; undefined where that is not possible. */
+  /** The endpoint for relationships that name none; undefined: they have to name one. */
   defaultEndpoint: string | undefined;
-  /** It has files that can be mounted. */
+  /** Whether the target has files that can be mounted. */
   isStorage?: boolean;
 }
 
-/** Undefined: it is no type of app. */
+/** Undefined: the type is not one of apps. */
 export const runtimeIn = ({ images }: Pick<Context, 'images'>, type: string): Runtime | undefined =>
   images.find((image) => image.type === type)?.runtime;
 
-/** A type of the catalogue: for apps, or for services. */
+/** A type in the catalogue, of apps or of services. */
 export const imageType = ({ images }: Context, use: 'app' | 'service'): Shape<string> =>
   refined(label(`a type such as ${exampleOf(images, use)}`), (type, { path, report }, node) => {
     const offered = images.filter(isFor(use));

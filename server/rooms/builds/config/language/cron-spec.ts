@@ -8,12 +8,12 @@ export interface CronTimes {
   months: number[];
   /** 0 is Sunday. */
   weekdays: number[];
-  /** Where both days and weekdays are said, either will do; where one is `*`, the other counts. */
+  /** Whether a day matches if either its date or its weekday does: so where both are given. Where one is `*`, only the other counts. */
   anyDay: boolean;
   anyWeekday: boolean;
 }
 
-/** Chooses for `H` out of these, first and last included; always the same for the same cron. */
+/** Chooses the value of `H` from first to last, both included; always the same one for the same cron. */
 export type Slot = (first: number, last: number) => number;
 
 const fields = [
@@ -28,7 +28,7 @@ type Part = (typeof fields)[number];
 const specCharactersMax = 200;
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** A sentence about what is wrong where it is none. */
+/** Returns a sentence that says what is wrong where the schedule cannot be read. */
 export function parseCron(spec: string, slot: Slot = (first) => first): CronTimes | string {
   const parts = spec.trim().split(/\s+/);
   if (parts.length !== fields.length || spec.length > specCharactersMax) {
@@ -65,7 +65,7 @@ function fieldValues(text: string, field: Part, slot: Slot): number[] | string {
 function elementValues(match: RegExpExecArray | null, field: Part, slot: Slot): number[] | undefined {
   if (!match) return undefined;
   const [, any, hashed, hashedFrom, hashedTo, from, to, every] = match;
-  // A week has one Sunday when slots are chosen.
+  // Sunday is both 0 and 7, but counts only once when a slot is chosen.
   const lastSlot = field.name === 'day of the week' ? 6 : field.name === 'day' ? 28 : field.last;
   const isRange = any !== undefined || hashed !== undefined || to !== undefined || every !== undefined;
   const first = hashed ? Number(hashedFrom ?? field.first) : any ? field.first : valueOf(from ?? '', field);

@@ -26,7 +26,7 @@ const instanceShapes = (context: Context) => ({
   resources: hint(context, resources),
 });
 
-/** With their defaults. */
+/** The keys of a container, with their defaults. */
 export const containerFields = (context: Context) => {
   const shapes = containerShapes(context);
   return {
@@ -50,7 +50,7 @@ export const instanceFields = (context: Context) => {
   };
 };
 
-/** Undefined where they are left to the app. */
+/** The keys of an app that its web and its workers may override; undefined where they leave a key to the app. */
 export const overrideFields = (context: Context) => {
   const shapes = instanceShapes(context);
   return {
@@ -88,7 +88,7 @@ export const resources = object({
   memory_ratio: optional(integer(128, 1024, 'MB'), 128),
 });
 
-/** What only legacy files decide; everywhere else it is set for each environment. */
+/** A value that counts only in legacy files; everywhere else it is ignored with a warning, because it is set for each environment. */
 export const hint = <T>({ isLegacy }: Context, shape: Shape<T>): Shape<T> =>
   isLegacy
     ? shape

@@ -10,7 +10,7 @@ import { innerPath, pathInside } from './values.ts';
 
 type Written = Omit<Mount, 'source_path'> & { source_path: string | undefined };
 
-/** `local` of the legacy files is kept and cloned like `storage`, so that is what it is. */
+/** `local` of the legacy files is kept and cloned like `storage`, so it is read as `storage`. */
 const sources: Readonly<Record<string, MountSource>> = {
   storage: 'storage',
   local: 'storage',
@@ -20,7 +20,7 @@ const sources: Readonly<Record<string, MountSource>> = {
   service: 'service',
 };
 
-/** `shared:files/uploads` */
+/** The short form of a mount: `shared:files/uploads`. */
 const short: Shape<Written> = scalar('a map with source', ({ value }) => {
   const path = typeof value === 'string' ? /^shared:files(?:\/(.*))?$/s.exec(value)?.[1] : undefined;
   const inner = pathInside(path ?? '');
@@ -61,7 +61,7 @@ export const mounts = (context: Context): Shape<Record<string, Mount>> =>
 
 const isOneInTheOther = (a: string, b: string) => a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 
-/** Whether what it shares exists, if it shares anything. */
+/** Whether the volume that a mount shares exists, if it shares one. */
 function mayBeMounted(
   context: Context,
   { source, service }: Omit<Written, 'source_path'>,
@@ -86,7 +86,7 @@ function mayBeMounted(
   return true;
 }
 
-/** What is wrong with itself is said there. */
+/** What is wrong with the service of a mount. Mistakes of the service itself are reported where the service is. */
 function wrongStorage({ images, targets }: Context, service: string | null): string | undefined {
   const target = service === null ? undefined : targets.get(service);
   if (target?.kind === 'service' && (target.isStorage || !target.endpoints)) return undefined;

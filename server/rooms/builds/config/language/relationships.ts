@@ -34,7 +34,7 @@ export const relationships = (context: Context): Shape<Record<string, Relationsh
     return Object.fromEntries(resolved.flatMap(([name, found]) => (found ? [[name, found]] : [])));
   });
 
-/** Also for routes. */
+/** The endpoint that a relationship or a route names. */
 export function endpointOf(
   targets: ReadonlyMap<string, Target>,
   service: string,

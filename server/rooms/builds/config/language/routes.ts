@@ -26,7 +26,7 @@ import { endpointOf } from './relationships.ts';
 import { duration, regularExpression } from './values.ts';
 
 const redirectsMax = 50_000;
-/** Without its redirects. */
+/** The limit of a route without its redirects. */
 const routeBytesMax = 128 * 1024;
 const defaultTtlSecondsMax = 365 * 86_400;
 
@@ -133,7 +133,7 @@ function noTls(): Tls {
   };
 }
 
-/** What each type has beside what all have; the first is what it cannot be without. */
+/** The keys that each type has beside those of all routes; the first one is required. */
 const keysOfType = {
   upstream: ['upstream', 'cache', 'ssi', 'sticky', 'redirects'],
   redirect: ['to', 'redirects'],
@@ -172,7 +172,7 @@ function upstreamRoute(context: Context, found: Written, shared: Shared, reportA
   const here = { ...reportAt, path: `${reportAt.path}.upstream` };
   const at = childOf(node, 'upstream');
   if (found.upstream === undefined) {
-    // A wrong one is reported already.
+    // An upstream that is there and wrong has already been reported.
     if (!isSaid(node, 'upstream')) reportAt.report.error(node.at, here.path, 'Found nothing, expected the upstream, such as app:http.');
     return undefined;
   }
@@ -213,7 +213,7 @@ function otherRoute(
   return type === 'proxy' ? { ...shared, type, to } : { ...shared, type, to, redirects: own ?? noRedirects() };
 }
 
-/** To which one app is reached where no routes are given. */
+/** The route by which a single app is reached where no routes are given. */
 export const defaultRoute = (app: string): Route => ({
   id: null,
   primary: null,
@@ -228,7 +228,7 @@ const urlShape =
   /^(https?):\/\/((?:\*\.)?(?:[a-z0-9_-]+\.)*(?:\{default\}|\{all\}|[a-z0-9-]+)(?:\.[a-z0-9-]+)*\.?)(?::(\d+))?(\/[^\s?#]*)?$/i;
 const urlCharactersMax = 1000;
 
-/** With a slash at its end and without the port that its scheme has anyway; undefined where it is none. */
+/** The URL with a slash at its end and without the usual port of its scheme; undefined where it is not a valid URL of a route. */
 export function routeUrl(url: string): string | undefined {
   const match = url.length <= urlCharactersMax ? urlShape.exec(url) : null;
   if (!match) return undefined;

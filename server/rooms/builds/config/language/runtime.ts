@@ -26,7 +26,7 @@ import { type Context, runtimeIn } from './context.ts';
 
 const languages = ['php', 'python', 'python2', 'python3', 'ruby', 'nodejs'];
 
-/** A constraint as written, or for PHP the sections of a composer file. */
+/** A version constraint as written or, for PHP, a section of a composer file. */
 const constraint: Shape<Json> = {
   ...shorthand<Json>(
     scalar('a version', ({ value, text: written }) => (value === null ? '*' : written)),
@@ -66,7 +66,7 @@ export const phpRuntime = object(
   { ignored: { xdebug: 'this platform does not offer it' } },
 );
 
-/** Only PHP has something to set up. */
+/** The settings of the runtime; only PHP has any. */
 export function runtimeOf(
   type: string,
   context: Context,

@@ -21,10 +21,10 @@ import {
   text,
 } from '../shape.ts';
 
-/** What comes out. */
+/** The part of a service that follows from its `configuration`. */
 type Access = Pick<Service, 'databases' | 'endpoints' | 'extensions'>;
 
-/** They end up in statements: what services take, and nothing else. */
+/** Names of accounts and databases become part of statements, so only characters that services accept are allowed. */
 const accountShape = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,47}$/;
 const nothing = /^$/;
 
@@ -81,7 +81,7 @@ function settingShape(setting: ServiceSetting): Shape<unknown> {
   }
 }
 
-/** Undefined: what is written cannot be read, which is reported. */
+/** Undefined where the configuration has mistakes, which are reported. */
 export function accessOf(image: Image, node: Node | undefined, reportAt: ReportAt): Access | undefined {
   const configuration = image.service?.configuration;
   if (!configuration) {
@@ -118,13 +118,13 @@ function refuseAll({ type }: Image, node: Node | undefined, { path, report }: Re
   }
 }
 
-/** Without accounts: its own endpoint lets everybody in. */
+/** The access to a service without accounts: its only endpoint lets everybody in. */
 const openTo = ({ service }: Image): Offer => ({
   databases: [],
   endpoints: service ? { [service.relationship.rel]: { default_database: null, privileges: {} } } : {},
 });
 
-/** What endpoints mention is among the databases. */
+/** Refuses endpoints that mention a database that is not declared. */
 function refuseUndeclared({ databases, endpoints }: Offer, key: string, node: Node | undefined, { path, report }: ReportAt) {
   for (const [name, { default_database, privileges: wanted }] of Object.entries(endpoints)) {
     const unknown = [...Object.keys(wanted), ...(default_database === null ? [] : [default_database])].find(

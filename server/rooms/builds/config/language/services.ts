@@ -23,7 +23,7 @@ import { hint } from './instance.ts';
 import { accessOf } from './service-access.ts';
 import { wrongName } from './values.ts';
 
-/** As it is, with where it stands; its type decides how it is read. */
+/** The configuration of a service, not yet read, with its place: the type of the service decides how to read it. */
 const anyConfiguration: Shape<{ node: Node; reportAt: ReportAt }> = { expected: 'a map', read: (node, reportAt) => ({ node, reportAt }) };
 
 const keysOf = (context: Context) =>

@@ -4,7 +4,7 @@ import { follow } from '../source-tree.ts';
 import { label, scalar, type Shape, text } from '../shape.ts';
 
 export const nameCharactersMax = 63;
-/** Of apps, services, workers, tasks and relationships: they become host names and environment variables. Two dashes divide an app from its worker. */
+/** Names of apps, services, workers, tasks and relationships become host names and environment variables. Two dashes separate an app from its worker. */
 const nameShape = /^[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/;
 
 export const wrongName = (name: string): string | undefined =>
@@ -13,21 +13,21 @@ export const wrongName = (name: string): string | undefined =>
     : `lower-case letters, digits, single - and _, ${nameCharactersMax} characters at most`;
 
 const freeNameCharactersMax = 100;
-/** Of crons and operations. */
+/** What is wrong with the name of a cron or an operation. */
 export const wrongFreeName = (name: string): string | undefined =>
   /^[\w][\w .:/-]*$/.test(name) && name.length <= freeNameCharactersMax
     ? undefined
     : `letters, digits, spaces and _ . : / -, ${freeNameCharactersMax} characters at most`;
 
 export const command = text('a command', (value) => value.trim() !== '');
-/** Nothing in it is nothing to do. */
+/** A script; an empty one does nothing. */
 export const script: Shape<string> = scalar('a script', ({ value }) =>
   typeof value === 'string' && !value.includes('\0') ? value : undefined,
 );
 
 const units = 'ms, s, m, h, d, w, M, y';
 
-/** As documents have it: `-1s`, `5m`. */
+/** A duration as the deployment document has it: `-1s`, `5m`. */
 export const duration: Shape<string> = scalar(`a number with one of ${units}`, ({ value, text: written }) => {
   const match = value === null ? null : /^(-1|\d{1,9})(ms|[smhdwMy])?$/.exec(written.trim());
   return match ? `${match[1]}${match[2] ?? 's'}` : undefined;
@@ -35,12 +35,12 @@ export const duration: Shape<string> = scalar(`a number with one of ${units}`, (
 
 export const byteSize: Shape<string> = label('a number of bytes with k, m or g', (value) => /^\d{1,9}[kmg]?$/i.test(value));
 
-/** Inside the app or the volume, without slashes around it. */
+/** A path inside the app or the volume, without slashes around it. */
 export const innerPath: Shape<string> = scalar('a path that stays inside', ({ value }) =>
   typeof value === 'string' && !value.includes('\0') ? pathInside(value) : undefined,
 );
 
-/** Undefined where it leads out, if only on its way. */
+/** Undefined where the path leads outside, even if it comes back in. */
 export const pathInside = (path: string): string | undefined => follow('', path);
 
 export const timezone: Shape<string> = text('the name of a time zone such as Europe/Paris', (value) => {
@@ -68,7 +68,7 @@ export const addressRange: Shape<string> = scalar('a range of addresses such as 
 
 const patternCharactersMax = 1000;
 
-/** As JavaScript writes it; undefined where it does not understand it. Other dialects begin with `(?i)` to ignore case. */
+/** A regular expression in the syntax of JavaScript; undefined where JavaScript does not understand it. Other dialects begin with `(?i)` to ignore case. */
 export function regularExpression(pattern: string): string | undefined {
   const ours = pattern.replace(/^(\^?)\(\?i\)(.*)$/s, '(?i:$1$2)');
   if (ours.length > patternCharactersMax) return undefined;

@@ -103,7 +103,7 @@ export const web = (context: Context) =>
     },
   );
 
-/** With the defaults of its type. */
+/** The web part of an app, completed with the defaults of the app's type. */
 export const webOf = (type: string, context: Context, { commands, upstream, locations }: Read<ReturnType<typeof web>>): Web => {
   const fastcgi = runtimeIn(context, type)?.fastcgi;
   const all: Location = {
