@@ -10,6 +10,7 @@ const example = join(repository, 'examples', 'guestbook');
 const configFile = '.upsun/config.yaml';
 /** Visitors leave the machine time for other things. */
 const pauseMilliseconds = 300;
+const lingerSecondsMax = 3600;
 
 const everything = (version: string) => `<?php
 require __DIR__ . '/../database.php';
@@ -21,14 +22,17 @@ echo json_encode(['version' => '${version}', 'words' => $words]);
 /** What the deploy hook says when its work is done. */
 export const hookIsDone = 'The guestbook is ready';
 
-export const writeGuestbook = (project: Project, version: string) => writeLingeringGuestbook(project, version, 0);
+export const writeGuestbook = (project: Project, version: string) => writeWithHook(project, version, '');
 
-/** Its deploy hook lingers when its work is done: so long a deployment is in its middle. */
-export async function writeLingeringGuestbook(project: Project, version: string, lingerSeconds: number) {
+/** Its deploy hook lingers when its work is done, until the machine is booted anew: so long the deployment is in its middle. */
+export const writeLingeringGuestbook = (project: Project, version: string, bootId: string) =>
+  writeWithHook(project, version, `; if grep -q ${bootId} /proc/sys/kernel/random/boot_id; then sleep ${lingerSecondsMax}; fi`);
+
+async function writeWithHook(project: Project, version: string, afterwards: string) {
   const config = await readFile(join(example, configFile), 'utf8');
-  const lingering = config.replace('deploy: php prepare.php', `deploy: php prepare.php && sleep ${lingerSeconds}`);
   await project.copyFrom(example, `The guestbook for ${version}`);
-  await project.write({ 'web/everything.php': everything(version), [configFile]: lingering }, `Version ${version}`);
+  const hooked = config.replace('deploy: php prepare.php', `$&${afterwards}`);
+  await project.write({ 'web/everything.php': everything(version), [configFile]: hooked }, `Version ${version}`);
 }
 
 export async function everythingIn(address: string): Promise<{ version: string; words: string[] }> {

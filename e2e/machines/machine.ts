@@ -2,7 +2,8 @@
  * A computer of one's own, as far as anything in it can tell: it boots, it can be told what to do, and its power can be cut.
  *
  * A cut is as bad as a real one. Each boot writes on a new layer, and where on the layer something lies is known only to the emulator until the machine has its
- * disk flush: whatever was not flushed goes with the emulator, in no particular order, and what was flushed is on the disk of this computer.
+ * disk flush: what was not flushed goes with the emulator, unless it was written over something that was. So what was flushed is there, and of the rest some is
+ * and some is not, in no particular order.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -20,8 +21,9 @@ import { type SystemDisk, systemDisk } from './system-disk.ts';
 
 /** Everything takes ten times as long where it is emulated, and longer beside other work. */
 const bootSecondsMax = 900;
-const commandSecondsMax = 600;
+const commandSecondsMax = 1800;
 const endSecondsMax = 60;
+const lookSecondsMax = 60;
 const memoryMegabytes = 4096;
 const processors = 2;
 const consoleCharactersShown = 5000;
@@ -73,11 +75,27 @@ export class Machine {
     // Whatever becomes of the tests: nothing is left running.
     const args = ['--pdeathsig', 'SIGKILL', architecture().emulator, ...this.emulatorArguments()];
     this.emulator = spawn('setpriv', args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    await this.untilBooted('');
+  }
+
+  /** In order, as its operator does it; until it lets somebody in again. */
+  async reboot(): Promise<void> {
+    const before = await this.bootId();
+    await this.attempt('systemctl reboot', lookSecondsMax);
+    await this.untilBooted(before);
+  }
+
+  private async untilBooted(before: string) {
     const isUp = async () => {
       if (this.emulator?.exitCode !== null) throw new Error(`The emulator has ended.\n${this.consoleText}`);
-      return (await this.attempt('true', 30)).code === 0;
+      return ![before, ''].includes(await this.bootId());
     };
     await patiently('the machine lets somebody in', isUp, bootSecondsMax, () => this.consoleText);
+  }
+
+  /** Another one after each boot; empty while it lets nobody in. */
+  async bootId(): Promise<string> {
+    return (await this.attempt('cat /proc/sys/kernel/random/boot_id', lookSecondsMax)).stdout.trim();
   }
 
   /** From one moment to the next, whatever it is doing. */

@@ -1,4 +1,4 @@
-/** The platform on a machine: the program of this checkout, run by systemd as anybody would have it, and reached from here. */
+/** The platform on a machine: the program of this checkout, installed as a service as anybody would do it, and reached from here. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import type { Machine } from './machine.ts';
 import { patiently } from './patiently.ts';
 import { imagesAt, programAt } from './supplies-disk.ts';
 
-const readySecondsMax = 900;
+const readySecondsMax = 1200;
 const programBytesMax = 2 ** 28;
 const journalLines = 200;
 
@@ -18,6 +18,7 @@ export interface MachinePlatform extends Person {
   untilReady(): Promise<void>;
 }
 
+/** `./offshoot install`, in a checkout. */
 export async function installPlatform(machine: Machine): Promise<MachinePlatform> {
   const { api, edge, ssh } = machine.ports;
   const url = `http://127.0.0.1:${api}`;
@@ -29,32 +30,16 @@ export async function installPlatform(machine: Machine): Promise<MachinePlatform
     OFFSHOOT_HTTP_PORT: edge,
     OFFSHOOT_SSH_PORT: ssh,
     OFFSHOOT_URL: url,
-    OFFSHOOT_DATA: '/var/lib/offshoot',
     OFFSHOOT_IMAGES: imagesAt,
+    OFFSHOOT_IMAGES_AHEAD: 'none',
     OFFSHOOT_IMAGE_UPDATE_DAYS: 0,
     OFFSHOOT_ADMIN_API_TOKEN: apiToken,
   };
-  await machine.run(
-    'cat >/etc/offshoot.env',
-    Object.entries(settings)
-      .map(([name, value]) => `${name}=${value}\n`)
-      .join(''),
-  );
-  await machine.run('cat >/etc/systemd/system/offshoot.service', unit);
-  await machine.run('systemctl enable --now offshoot');
+  const given = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  await machine.run(`${given.join(' ')} ${programAt}/offshoot install`);
   await untilReady(url, apiToken);
   return { ...personWith(url, apiToken), untilReady: () => untilReady(url, apiToken) };
 }
-
-const unit = `[Unit]
-After=network.target
-[Service]
-EnvironmentFile=/etc/offshoot.env
-ExecStart=${programAt}/offshoot start
-Restart=on-failure
-[Install]
-WantedBy=multi-user.target
-`;
 
 /** What is or could be committed, as it lies there. */
 async function checkout(): Promise<Buffer> {

@@ -44,6 +44,7 @@ export async function suppliesDisk(): Promise<string> {
 /** With owners and all else that there is to a file, but without caches. */
 async function copy(from: string, to: string) {
   mkdirSync(to, { recursive: true });
-  const script = 'tar -C "$1" --exclude=./.cache --xattrs --xattrs-include="*" -cf - . | tar -C "$2" --xattrs --xattrs-include="*" -xpf -';
+  const script =
+    'tar -C "$1" --exclude=./.cache --exclude=./.vitest-cache --xattrs --xattrs-include="*" -cf - . | tar -C "$2" --xattrs --xattrs-include="*" -xpf -';
   await run('bash', ['-euo', 'pipefail', '-c', script, 'copy', from, to], { timeout: copyMillisecondsMax });
 }

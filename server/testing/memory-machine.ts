@@ -127,6 +127,7 @@ function openMemoryVolumes(folder: string): Volumes {
     keepLimits: async () => {},
     capacity: async () => ({ bytes: poolBytes, freeBytes: poolBytes }),
     removeLeftovers: async () => [],
+    settle: async () => {},
     removeInterrupted: async () => [],
     folder,
     kind: 'copy',

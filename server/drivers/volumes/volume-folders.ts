@@ -6,8 +6,7 @@
  *     <root>/scratch/<process>-<n>        one that is being made or removed
  *
  * A volume is made in scratch and appears by a rename; it is moved to scratch before it is removed; a restore makes two trade places. So it is
- * whole or absent whenever the process dies, and no lock is needed, in one process or several: the file system decides who was first. What is answered is on
- * the disk: whoever writes down that a volume is there may rely on it after a power failure.
+ * whole or absent whenever the process dies, and no lock is needed, in one process or several: the file system decides who was first.
  */
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -100,7 +99,6 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
       await rename(place, folder).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOTEMPTY' && errorCode(error) !== 'EEXIST') throw error;
       });
-      await copying.settle();
       return needed(name);
     });
   };
@@ -160,10 +158,10 @@ export async function openVolumeFolders(root: string, copying: Copying): Promise
           await needed(name);
           throw error;
         });
-        await copying.settle();
         return needed(name);
       });
     },
+    settle: async () => void (await copying.settle()),
     remove: async (name) => {
       await ready();
       await inScratch((place) => rename(folderOf(name), place).catch(ignoreAbsent));

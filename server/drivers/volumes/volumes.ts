@@ -22,6 +22,8 @@ export interface Volumes {
    */
   restore(name: string, snapshot: string): Promise<Volume>;
   remove(name: string): Promise<void>;
+  /** Resolves when all that was done to volumes so far outlasts a power failure. Before somebody writes down that it is done. */
+  settle(): Promise<void>;
   /** Undefined: there is none. */
   volume(name: string): Promise<Volume | undefined>;
   list(): Promise<Volume[]>;

@@ -30,6 +30,7 @@ export const adoptSlug = (
         await fill(path);
         await volumes.remove(slug.volume);
         await volumes.snapshot(name, slug.volume);
+        await volumes.settle();
         const { bytes } = await volumes.usage(slug.volume);
         const { slug_id, tree_id, config_id, volume } = slug;
         await insertSlug(db, { id: slug_id, project_id: projectId, app, tree_id, config_id, volume, bytes: String(bytes) });

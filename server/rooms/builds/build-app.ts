@@ -75,6 +75,7 @@ export async function buildApp(
     signal.throwIfAborted();
     await volumes.remove(slug.volume);
     await volumes.snapshot(name, slug.volume);
+    await volumes.settle();
     const { bytes } = await volumes.usage(slug.volume);
     await insertSlug(db, { id: slug.slug_id, project_id: projectId, app: app.name, ...slugColumns(slug), bytes: String(bytes) });
     output.step(`Storing the ${kindOf(app)} (${megabytes(bytes)} MB).`);

@@ -70,6 +70,7 @@ export function openMemoryVolumes(folder: string): Volumes {
       return volumeOf(name);
     },
     remove,
+    settle: async () => {},
     volume: async (name) => (isMounted(name) ? volumeOf(name) : undefined),
     list: async () => names().map(volumeOf),
     usage: async (name) => {

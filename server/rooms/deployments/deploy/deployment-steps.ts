@@ -50,7 +50,10 @@ export async function fetchData({ work, machine, request, clonings }: OngoingDep
   if (!restoring || clonings.length === 0) return;
   await work.step(
     'fetch data',
-    (signal) => fetchFor(machine, restoring, clonings, work.log, signal),
+    async (signal) => {
+      await fetchFor(machine, restoring, clonings, work.log, signal);
+      await machine.volumes.settle();
+    },
     () => removeFetched(machine, clonings),
   );
 }
@@ -66,6 +69,7 @@ export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>
       if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
       await makeVolumes(machine, plan.volumes.make);
       await resizeVolumes(machine, [...plan.volumes.make.filter(({ name }) => kept.has(name)), ...plan.volumes.resize]);
+      if (plan.volumes.make.length > 0) await machine.volumes.settle();
     },
     unlessSettled(deploying, async () => {
       const { machine, plan, current } = deploying;
@@ -115,11 +119,13 @@ export async function replaceData(deploying: OngoingDeployment): Promise<void> {
     await work.step('keep data', async () => {
       await removeStackContainers(machine, wanted.stack.id);
       await keepBefore(machine, clonings);
+      await machine.volumes.settle();
     });
   await work.step('replace data', async () => {
     work.log(`  Replacing data with that of ${source?.stack.environment.id ?? restoring?.title}`);
     if (source) await overwriteVolumes(platform, machine, source, clonings);
     else await takeIn(machine, clonings);
+    await machine.volumes.settle();
   });
 }
 
