@@ -168,5 +168,5 @@ async function expectUsed(page: Page, link: string) {
   const reply = await page.goto(link);
   expect(reply?.status()).toBe(410);
   await page.getByRole('heading', { name: 'This invitation does not work' }).waitFor();
-  expect(await page.getByRole('alert').innerText()).toBe('This invitation was used, cancelled or has expired.');
+  expect(await page.getByRole('alert').innerText()).toBe('This invitation was already used, was cancelled, or has expired.');
 }

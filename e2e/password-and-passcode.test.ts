@@ -94,7 +94,7 @@ async function askForNewPassword(page: Page, from: string, email: string) {
   expect(await focused(page)).toBe('E-mail address');
   await page.keyboard.type(email);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Look at your mail' }).waitFor();
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
   expect(await page.getByRole('main').innerText()).toContain('If an account has that e-mail address');
 }
 
@@ -105,7 +105,7 @@ async function signInWith(url: string, page: Page, [wrong, right]: [string, stri
   await signIn(page, grace, first);
   await typePasscode(page, wrong);
   await page.getByRole('alert').waitFor();
-  expect(await page.getByRole('alert').innerText()).toMatch(/passcode is wrong, or was used already/);
+  expect(await page.getByRole('alert').innerText()).toMatch(/passcode is wrong or was already used/);
   await typePasscode(page, right);
   await page.getByRole('button', { name: 'Allow' }).click();
   const { status, json } = await client.redeem((await client.untilReturned()).get('code') ?? '');

@@ -6,11 +6,11 @@ import { loginFiles } from './login-files.ts';
 import { services } from './services.ts';
 
 const clients: readonly Clients[] = Object.values(services).flatMap((entry) => ('clients' in entry && entry.clients) || []);
-/** Types that are made from the same programs have the same clients. Sorted, so that the order of types makes no other layer. */
+/** Types that share clients list them more than once, so duplicates are removed. Sorting keeps the order of types from changing the layer. */
 const clientPackages = [...new Set(clients.flatMap((each) => each.packages))].toSorted();
 const clientRecipes = [...new Set(clients.flatMap((each) => each.recipes ?? []))];
 
-/** Tools that hooks of apps call, whatever language the app is in, and that `upsun db:dump` and the like call inside of it. */
+/** Tools that hooks of apps call, whatever language the app is written in, and that commands such as `upsun db:dump` run inside an app. */
 export const appTools: DebianPackages = packages(
   ...(['git', 'openssh-client', 'curl', 'wget', 'unzip', 'zip', 'xz-utils', 'bzip2', 'patch', 'rsync', 'jq', 'less', 'procps'] as const),
   'vim-tiny',
@@ -18,7 +18,7 @@ export const appTools: DebianPackages = packages(
   'sqlite3',
 );
 
-/** What people who come over SSH need beside the tools; layers that all runtimes share, above whatever they have. */
+/** What people who come over SSH need beside the tools: the topmost layers of every runtime, which all of them share. */
 export const sshTools: readonly Recipe[] = [
   ...clientRecipes,
   { kind: 'debian-packages', packages: ['openssh-sftp-server'], only: ['/usr/lib/openssh/sftp-server'] },

@@ -24,7 +24,7 @@ const entryNamed = (type: string): CatalogueEntry | undefined => {
   return Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
 };
 
-/** Each of a type such as `nodejs:24`, whatever the version; undefined where it is none of that, or not of the catalogue any more. */
+/** These answer for a type such as `nodejs:24`, whatever its version; undefined when the type is of another kind, or no longer in the catalogue. */
 export const runtimeOfType = (type: string): Runtime | undefined => entryNamed(type)?.runtime;
 export const serviceOfType = (type: string): Service | undefined => entryNamed(type)?.service;
 export const usualProfileOf = (type: string): ContainerProfile | undefined => entryNamed(type)?.profile;

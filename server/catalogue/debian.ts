@@ -1,4 +1,4 @@
-/** Releases of Debian, as what versions of types are made from: each row of a type's versions is one release's. */
+/** Releases of Debian, from which the versions of types are made: each version is made from one release. */
 import { type DebianBase, type DebianPackages, debianSuite, type Recipe } from '../drivers/images/recipe.ts';
 import type { Version } from './entry.ts';
 
@@ -7,9 +7,9 @@ export const packages = (first: string, ...others: string[]): DebianPackages => 
 const release = (suite: string, revision: string) => {
   const base: DebianBase = { kind: 'debian-base', suite, revision };
   return {
-    /** A row of a type's versions: what is on top of the release, lowest first. */
+    /** One version of a type: its recipes lie on top of the release, the lowest first. */
     version: (version: string, ...recipes: readonly Recipe[]): Version => ({ version, recipes: [base, ...recipes] }),
-    /** Newer packages than the release came out with, from Debian as well. */
+    /** Packages from Debian's backports, which are newer than those of the release. */
     backports: (first: string, ...others: string[]) =>
       packages(`${first}/${suite}-backports`, ...others.map((name) => `${name}/${suite}-backports`)),
   };

@@ -8,14 +8,14 @@ export const containerProfiles = ['HIGH_CPU', 'BALANCED', 'HIGH_MEMORY', 'HIGHER
 export type ContainerProfile = (typeof containerProfiles)[number];
 
 export interface Version extends ImageVersion {
-  /** Offered to those who have it, and proposed to nobody. */
+  /** A deprecated version still works for apps that use it, but is not proposed to anybody. */
   isDeprecated?: true;
 }
 
 export interface Entry {
-  /** Newest first. */
+  /** The versions of the type, the newest first. */
   versions: readonly Version[];
-  /** How much memory comes with how much of a CPU, unless its configuration says otherwise. */
+  /** How much memory comes with how much CPU, unless the configuration of the app or service says otherwise. */
   profile: ContainerProfile;
 }
 
@@ -33,10 +33,10 @@ export interface StorageEntry extends Entry {
   isStorage: true;
 }
 
-/** What speaks with the service, in the images of all runtimes. Whatever is added here makes every one of them another image. */
+/** Programs that talk to the service, in the images of all runtimes. Adding one changes the image of every runtime. */
 export interface Clients {
-  /** Of the Debian that images of runtimes are made from. */
+  /** Packages from the Debian release that the images of runtimes are made from. */
   packages: readonly string[];
-  /** From elsewhere; above all packages. */
+  /** Layers from other sources, which lie above all packages. */
   recipes?: readonly Recipe[];
 }

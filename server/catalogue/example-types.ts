@@ -1,14 +1,14 @@
-/** Which types are brought ahead: what the examples are made of unless the operator says otherwise. */
+/** Which types have their images fetched in advance: those that the examples use, unless the operator says otherwise. */
 import { catalogue, typesOf } from './catalogue.ts';
 
-/** In the order in which people try them. */
+/** The types of the examples, in the order in which people try them. */
 export const exampleTypes: readonly string[] = ['php:8.2', 'postgresql:17', 'nodejs:24', 'redis-persistent:7.0', 'static:1'];
 const typesByWord: Readonly<Record<string, readonly string[]>> = { none: [], examples: exampleTypes };
 
-/** In words, for whoever names others. */
+/** What an operator may write, in words, for the message about a wrong value. */
 export const typesExpected = 'none, examples, or types separated by commas, such as nodejs:24,mariadb:10.11';
 
-/** `none`, `examples`, or types separated by commas. Undefined where there is no such type. */
+/** Reads `none`, `examples`, or types separated by commas. Undefined when one of the types does not exist. */
 export function namedTypes(words: string): readonly string[] | undefined {
   const types = typesByWord[words] ?? words.split(',').map((type) => type.trim());
   const known = new Set(typesOf(catalogue));

@@ -3,12 +3,12 @@ import type { NpmPackage } from '../drivers/images/recipe.ts';
 
 export interface Tarballs {
   version: string;
-  /** SHA-512, in base64. */
+  /** The SHA-512 hashes of the tarballs, in base64, by architecture. */
   x64: string;
   arm64: string;
 }
 
-/** `name` is that of the packages without the architecture. */
+/** The package for this machine. `name` is the name of the packages without the architecture at its end. */
 export function tarballFor(name: string, { version, ...hashes }: Tarballs): Pick<NpmPackage, 'name' | 'version' | 'integrity'> {
   const hash: string | undefined = new Map(Object.entries(hashes)).get(process.arch);
   return { name: `${name}-${process.arch}`, version, integrity: hash === undefined ? '' : `sha512-${hash}` };

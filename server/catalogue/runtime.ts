@@ -1,6 +1,6 @@
 /** What the catalogue says of a runtime beside its image: what is done for apps that are written in it, unless they say otherwise. */
 export interface Runtime {
-  /** Variables of every container of the type. */
+  /** Environment variables that every container of the type has. */
   env?: Readonly<Record<string, string>>;
   flavor?: Flavor;
   fastcgi?: FastCgi;
@@ -8,11 +8,11 @@ export interface Runtime {
   settings?: SettingsFile;
 }
 
-/** Installs what an app needs to be built. */
+/** The usual way to install the dependencies of an app, before its build hook. */
 export interface Flavor {
-  /** What the configuration calls it. */
+  /** The name of the flavor in the configuration of an app. */
   name: 'composer' | 'default';
-  /** Without this file there is nothing to install. */
+  /** The file that lists the dependencies; without it there is nothing to install. */
   file: string;
   script: string;
 }
@@ -20,19 +20,19 @@ export interface Flavor {
 /** What answers requests where an app has no command to start. */
 export interface FastCgi {
   program: (version: string) => string;
-  /** Gets what is no file, where an app has no locations. */
+  /** The script that answers requests for which there is no file, when an app has no locations. */
   script: string;
 }
 
-/** What can be loaded into the runtime. */
+/** The extensions that a runtime has. */
 export interface Extensions {
-  /** In the program itself: always there. */
+  /** Extensions that are compiled into the runtime, and always there. */
   builtIn: readonly string[];
-  /** Loaded unless the app disables them. */
+  /** Extensions that are loaded unless the app disables them. */
   usual: readonly string[];
-  /** Loaded when the app asks for them. */
+  /** Extensions that are loaded when the app asks for them. */
   others: readonly string[];
-  /** By which the runtime is told. */
+  /** The environment variables that tell the runtime which extensions to load. */
   env: (chosen: ChosenExtensions) => Readonly<Record<string, string>>;
 }
 
@@ -44,6 +44,6 @@ export interface ChosenExtensions {
 /** A file in which the runtime finds its settings. */
 export interface SettingsFile {
   path: string;
-  /** Variables whose names begin so are settings. */
+  /** Variables whose names begin with this prefix are written to the file as settings. */
   prefix: string;
 }

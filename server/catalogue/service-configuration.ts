@@ -1,16 +1,16 @@
-/** What people may write at `configuration` of a service, as plain data, and what the service lets apps do then. */
+/** What people may write under `configuration` of a service, as plain data, and what the service then offers to apps. */
 import type { Privilege } from './service.ts';
 
 export interface ServiceConfiguration {
-  /** The key of a list of names: the databases there are to be. */
+  /** `key` is the key of a list with the names of the databases; `reserved` matches names that are refused. */
   databases?: { key: string; reserved?: RegExp };
-  /** `endpoints`: a map of names, each with the database that it leads to at first, under this key, and privileges by database. */
+  /** `endpoints` is a map by name. Each endpoint has its default database, under `defaultKey`, and its privileges by database. */
   endpoints?: { defaultKey: string; reserved: RegExp };
-  /** `extensions`: a list of names; `offered`: those there are, where that is known. */
+  /** `extensions` is a list of names; `offered` are the extensions that the service has, where that is known. */
   extensions?: { offered?: readonly string[] };
   /** Keys that change how the service itself works. */
   settings?: Readonly<Record<string, ServiceSetting>>;
-  /** From what was said; undefined is what was not. Without it the service has no accounts, and its own endpoint lets everybody in. */
+  /** Makes the offer from what people wrote, where undefined means not written. A service without `offer` has no accounts, and its endpoint lets everybody in. */
   offer?: (said: SaidOfService) => Offer;
 }
 
@@ -23,17 +23,17 @@ export interface SaidOfService {
 
 export interface Offer {
   databases: string[];
-  /** What relationships may name. */
+  /** The endpoints that relationships may name. */
   endpoints: Record<string, ServiceEndpoint>;
 }
 
 export interface ServiceEndpoint {
-  /** The `path` of a relationship. */
+  /** The database that apps are told as the `path` of a relationship. */
   default_database: string | null;
   privileges: Record<string, Privilege>;
 }
 
-/** May do everything in all of them, and comes to the first. */
+/** An endpoint that may do everything in all of these databases; the first one is its default. */
 export const adminEndpoint = (databases: readonly string[]): ServiceEndpoint => ({
   default_database: databases[0] ?? null,
   privileges: Object.fromEntries(databases.map((database) => [database, 'admin' as const])),

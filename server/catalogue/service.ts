@@ -16,28 +16,28 @@ export const dataFolder = '/mnt';
 
 export interface Service {
   ports: readonly [number, ...number[]];
-  /** Whether it has a volume; what it keeps is gone with the container otherwise. */
+  /** Whether the service has a volume; without one, its data is lost with the container. */
   keepsData: boolean;
-  /** MB of the smallest volume it can start with, where that is more than what is usual. */
+  /** The smallest volume that the service can start with, in MB, where that is more than usual. */
   diskMin?: number;
-  /** Folders for what is gone with the container. */
+  /** Folders that the service may write to; their content is lost with the container. */
   writable: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** Commands that run before the first start, one after the other, each in a container with the volume, as long as `initialised` is no file of the volume. */
+  /** Commands that run before the first start, one after the other, each in a container with the volume, until the volume has the file `initialised`. */
   initialise: readonly ServiceCommand[];
-  /** A file of the volume that is there once it is set up; undefined where there is nothing to set up. */
+  /** A file that the volume has once it is set up; undefined when there is nothing to set up. */
   initialised?: string;
   start: (settings: ServiceSettings) => readonly [string, ...string[]];
   probe: Probe;
-  /** Commands that let in exactly these accounts and keep exactly these databases: others are removed. Undefined: the service has no accounts. */
+  /** Commands that let in exactly these accounts and keep exactly these databases: others are removed. Undefined when the service has no accounts. */
   access?: (access: Access) => readonly ServiceCommand[];
-  /** Commands right before a snapshot of the volume, so that a clone starts quickly and misses nothing that was acknowledged. */
+  /** Commands that run right before a snapshot of the volume, so that a clone starts quickly and misses nothing that was acknowledged. */
   quiesce: readonly ServiceCommand[];
-  /** Commands right after the snapshot. */
+  /** Commands that run right after the snapshot. */
   resume: readonly ServiceCommand[];
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };
   relationship: RelationshipShape;
-  /** Undefined: there is nothing to configure. */
+  /** What people may configure; undefined when there is nothing to configure. */
   configuration?: ServiceConfiguration;
 }
 
@@ -47,9 +47,9 @@ export interface ServiceCommand {
 }
 
 export interface ServiceSettings {
-  /** What the service divides its memory by. */
+  /** The limits of the container, by which the service divides its memory. */
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
-  /** As people wrote it. Values are checked where they are used. */
+  /** The configuration as people wrote it. Values are checked where they are used. */
   configuration: Readonly<Record<string, unknown>>;
 }
 
@@ -59,7 +59,7 @@ export interface Access {
   /** Databases, schemas or virtual hosts: whatever the type calls them. */
   databases: readonly string[];
   accounts: readonly Account[];
-  /** In every database. */
+  /** The extensions that every database gets. */
   extensions?: readonly string[];
 }
 
@@ -72,29 +72,29 @@ export interface Account {
 
 /** The parts of a relationship's document that come from the type; host, ip and the like come from where it runs. */
 export interface RelationshipShape {
-  /** Also the name of the default endpoint. */
+  /** The `rel` of the relationship, which is also the name of the default endpoint. */
   rel: string;
   scheme: string;
   port: number;
-  /** What the default endpoint gets; undefined where there are no accounts. */
+  /** The account of the default endpoint; undefined when the service has no accounts. */
   defaultAccount?: { name: string; database: string };
-  /** Names of its own, which no account gets. */
+  /** Names that the service needs for itself, and that no account may have. */
   reservedAccounts?: RegExp;
-  /** Undefined: there is nothing to sign in to and nothing to choose, so that apps are told its address alone. */
+  /** Undefined when there is nothing to sign in to and nothing to choose, so that apps are told the address alone. */
   query?: Readonly<Record<string, unknown>>;
 }
 
-/** `path`: the database of the endpoint, null where it has none. */
+/** What apps are told of a service. `path` is the database of the endpoint, null when it has none. */
 export function relationshipOf(shape: RelationshipShape, account?: Pick<Account, 'name' | 'password'>, path: string | null = null) {
   const { rel, scheme, port, query } = shape;
   if (!query) return { rel, scheme, port, fragment: null };
   return { rel, username: account?.name ?? null, password: account?.password ?? null, scheme, port, path, query, fragment: null };
 }
 
-/** `/` is the first virtual host of a message broker. */
+/** A name may also be `/`, which is the first virtual host of a message broker. */
 const nameShape = /^(?:[A-Za-z0-9_][A-Za-z0-9_-]{0,47}|\/)$/;
 
-/** Names come from people's files; they end up in statements. */
+/** Names are checked here, because they come from people's files and become part of statements. */
 export function checkNames({ databases, accounts, extensions = [] }: Access) {
   const names = [...databases, ...extensions, ...accounts.flatMap(({ name, privileges }) => [name, ...Object.keys(privileges)])];
   const bad = names.find((name) => !nameShape.test(name));

@@ -56,7 +56,7 @@ const corepack: NpmPackage = {
 };
 // cspell:enable
 
-/** The headers of Node stay, for packages with native parts, except those of OpenSSL, which are most of them and hardly used. */
+/** Node's headers stay, for packages with native parts, except the headers of OpenSSL, which take most of the room and are hardly used. */
 const program = (tarballs: Tarballs): Recipe => ({
   kind: 'npm-packages',
   packages: [
@@ -84,7 +84,7 @@ export const nodejs: RuntimeEntry = {
   versions: programs.map(({ version, tarballs }) => bookworm.version(version, appTools, compilers, program(tarballs), npm, ...sshTools)),
   profile: 'HIGH_CPU',
   runtime: {
-    // Native packages are built with the headers that are here, not with downloaded ones.
+    // Native packages are built with the headers in the image, not with downloaded ones.
     env: { npm_package_config_node_gyp_nodedir: '/usr/local' },
     flavor: { name: 'default', file: 'package.json', script: 'npm prune --userconfig .npmrc && npm install --userconfig .npmrc' },
   },

@@ -1,11 +1,11 @@
 /**
- * Extensions of PHP: those that are in it, those that are loaded unless somebody says otherwise, and those that are there for who asks. Each has a
- * folder with the setting that loads it, and PHP is told the folders to look in: what an app has is a variable, in builds, at work and in hooks.
+ * Extensions of PHP: those that are built in, those that are loaded unless an app disables them, and those that are loaded when an app asks. Each has a
+ * folder with the setting that loads it, and PHP is told the folders to look in: a variable decides what an app has, in builds, at run time and in hooks.
  */
 import type { DebianPackages, Files } from '../../drivers/images/recipe.ts';
 import type { ChosenExtensions } from '../runtime.ts';
 
-/** In the program itself: always there. */
+/** Extensions that are compiled into PHP, and always there. */
 const builtIn = 'date filter hash json libxml openssl pcntl pcre random session sodium spl standard zlib'.split(' ');
 
 /** The usual extensions by package; each comes after those that it needs. */
@@ -31,7 +31,7 @@ const usual = {
 /** Other extensions, each in a package of its name. */
 const others = 'amqp bz2 gmp imagick imap ldap mailparse msgpack memcached mongodb ssh2 tidy uuid xdebug yaml'.split(' ');
 
-/** Extensions that some need to be loaded before them. */
+/** For some extensions, those that must be loaded before them. */
 const needs: Readonly<Record<string, readonly string[]>> = {
   mailparse: ['mbstring'],
   memcached: ['igbinary', 'msgpack'],
@@ -46,7 +46,7 @@ const needs: Readonly<Record<string, readonly string[]>> = {
 };
 
 const usualNames: readonly string[] = Object.values(usual).flat();
-/** All extensions that can be loaded, in the order in which they are. */
+/** All extensions that can be loaded, in the order in which PHP loads them. */
 const loadable = [...usualNames, ...others];
 
 export const phpExtensions = { builtIn, usual: usualNames, others };

@@ -4,7 +4,7 @@ import { bookworm, packages } from '../debian.ts';
 import type { RuntimeEntry } from '../entry.ts';
 import { phpExtensions, phpLayers, phpScanPath, usualPackages } from './php-extensions.ts';
 
-/** For settings that only a container has. */
+/** The folder for settings that are written when a container starts, beside those of the image. */
 const settingsFolder = '/run';
 
 const version = (number: string) =>

@@ -5,7 +5,7 @@
 import type { ServiceConfiguration } from '../service-configuration.ts';
 import { dataFolder, mebibytes, type Service, type ServiceCommand, type ServiceSettings } from '../service.ts';
 
-/** What is forgotten first where memory is full. */
+/** The policies that decide which keys are evicted when memory is full. */
 const policies = [
   'allkeys-lru',
   'allkeys-lfu',

@@ -27,7 +27,7 @@ const sql = (statements: string): ServiceCommand => ({
   stdin: statements,
 });
 
-/** Settings of `configuration.properties` that people may choose. */
+/** The settings that people may choose in `configuration.properties`. */
 const properties = new Set([
   'max_allowed_packet',
   'default_charset',
@@ -43,7 +43,7 @@ const properties = new Set([
   'log_bin',
 ]);
 
-/** Either key does away with all defaults. */
+/** Once `schemas` or `endpoints` is given, none of the defaults apply. */
 const configuration: ServiceConfiguration = {
   databases: { key: 'schemas', reserved: /^(?:mysql|information_schema|performance_schema|sys|root)$/i },
   endpoints: { defaultKey: 'default_schema', reserved: /^root$/i },
@@ -98,7 +98,7 @@ const service: Service = {
     checkNames(access);
     return [sql(accessStatements(access))];
   },
-  // InnoDB recovers by itself; the other engines have nothing but what is in their files.
+  // InnoDB recovers by itself from a snapshot; the other engines need everything written to their files first.
   quiesce: [sql('flush local tables; flush engine logs;\n')],
   resume: [],
   stop: { signal: 'SIGTERM', secondsMax: 60 },
@@ -163,7 +163,7 @@ function accountStatements({ name, password, privileges }: Account, databases: r
     `revoke all privileges, grant option from ${account};`,
     ...Object.entries(privileges)
       .filter(([database]) => databases.includes(database))
-      // In a grant, _ and % of a name are patterns.
+      // In a grant, _ and % in the name of a database are wildcards.
       .map(
         ([database, privilege]) => `grant ${privilegesOf[privilege]} on ${identifier(database.replaceAll('_', '\\_'))}.* to ${account};`,
       ),

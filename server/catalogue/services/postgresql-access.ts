@@ -9,16 +9,16 @@ const escapedLiteral = (text: string) => `E${literal(text)}`;
 const identifier = (name: string) => `"${name}"`;
 const list = (names: readonly string[]) => (names.length === 0 ? `('')` : `(${names.map(literal).join(', ')})`);
 
-/** Names of roles are 63 characters at most; those of databases 48. */
+/** The name fits: PostgreSQL allows 63 characters for a role, and names of databases have at most 48. */
 const roleOf = (database: string, privilege: Privilege) => `${privilege}:${database}`;
 const privileges: readonly Privilege[] = ['admin', 'rw', 'ro'];
 
-/** For psql, as the administrator. */
+/** The statements for psql, to be run as the administrator. */
 export function accessStatements({ databases, accounts, extensions = [] }: Access): string {
   const groups = databases.flatMap((database) => privileges.map((privilege) => roleOf(database, privilege)));
   const names = accounts.map(({ name }) => name);
   return [
-    // A statement that fails is logged, and it may hold a password.
+    // Logging of statements is off, because a failed statement would be logged, and may hold a password.
     `set log_min_error_statement = panic; set log_statement = 'none'; set client_min_messages = warning;`,
     ...[...groups.map((name) => [name, 'nologin']), ...names.map((name) => [name, 'login'])].map(([name = '', login]) =>
       createRole(name, login),
@@ -42,7 +42,7 @@ const createDatabase = (database: string) =>
   `select ${literal(`create database ${identifier(database)} owner ${identifier(roleOf(database, 'admin'))} template template0`)}
      where not exists (select from pg_database where datname = ${literal(database)}) \\gexec`;
 
-/** Whatever accounts that are to be removed still own is handed to the database's own role, so that they can be removed. */
+/** Whatever is still owned by accounts that are to be removed is handed to the database's own role, because PostgreSQL does not drop owners. */
 function grantsOf(database: string, extensions: readonly string[], names: readonly string[]): string[] {
   const [admin, rw, ro] = privileges.map((privilege) => identifier(roleOf(database, privilege))) as [string, string, string];
   const kinds = [
@@ -81,7 +81,7 @@ function accountStatements({ name, password, privileges: wanted }: Account, data
     ...databases.map((database) => `alter role ${role} in database ${identifier(database)} reset role;`),
     ...memberships.flatMap(({ database, privilege, group }) => [
       `grant ${identifier(group)} to ${role};`,
-      // What the account makes belongs to the database, not to the account.
+      // What the account creates belongs to the database's role, not to the account.
       ...(privilege === 'admin' ? [`alter role ${role} in database ${identifier(database)} set role = ${identifier(group)};`] : []),
     ]),
   ];

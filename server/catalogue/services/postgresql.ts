@@ -1,4 +1,4 @@
-/** PostgreSQL, of npm, since Debian has one version of it; with its data it survives a full disk and being cloned while it writes. */
+/** PostgreSQL comes from npm packages, because Debian has only one version of it. It survives a full disk, and being cloned while it writes. */
 import type { NpmPackages, Recipe } from '../../drivers/images/recipe.ts';
 import { bookworm, packages } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';
@@ -9,25 +9,25 @@ import { accessStatements } from './postgresql-access.ts';
 
 const cluster = `${dataFolder}/cluster`;
 const bin = '/usr/local/postgresql/bin';
-/** Debian's own client: that of PostgreSQL 15 talks to all versions of the server. */
+/** Debian's own client, of PostgreSQL 15, which can talk to all versions of the server. */
 const clientBin = '/usr/lib/postgresql/15/bin';
 const socketFolder = '/run';
 
-/** Only the platform gets at the socket, through the container; everybody else shows a password. */
+/** Only the platform can reach the socket, from inside the container; everybody else needs a password. */
 const files = {
   '/etc/postgresql/pg_hba.conf':
     'local all postgres trust\nlocal all all scram-sha-256\nhost all postgres all reject\nhost all all all scram-sha-256\n',
 };
 
 /**
- * A clone, or what a kill left, names the process that had the data before; inside another container some other process has that number, and
- * PostgreSQL would take it for the owner. Nobody else has the volume: one container at a time does.
+ * In a clone, or after a kill, this file names the process that used the data before. In a new container another process has that number, and
+ * PostgreSQL would take it for the owner of the data. Removing the file is safe, because only one container at a time has the volume.
  */
 const forgetOwner = `rm -f -- ${cluster}/postmaster.pid`;
 
 /**
- * A file that only takes room. PostgreSQL does not start on a full disk, since even to find out how it ended it writes: then this goes, and what is there can
- * be read and dumped, but not added to, until there is room for it again. Then PostgreSQL ends, and is started as usual.
+ * A file that only reserves room. PostgreSQL does not start on a full disk, because even its recovery writes. Then this file is removed, and the data can be
+ * read and dumped, but not changed, until there is room for the file again. Then PostgreSQL is stopped, and started as usual.
  */
 const reserve = `${dataFolder}/reserve`;
 const [reserveSize, roomSize, lookSeconds] = ['32MiB', '16MiB', 5];
@@ -40,7 +40,7 @@ has_room() {
 }
 ${forgetOwner} || exit
 if has_room; then exec "$@"; fi
-echo 'The disk is full: the data can be read and dumped, not changed. Give it more disk; it can be changed again by itself then.' >&2
+echo 'The disk is full: the data can be read and dumped, but not changed. Give the service a larger disk; the data can then be changed again.' >&2
 rm -f -- ${reserve}
 sync --file-system ${dataFolder}
 ( ( until has_room; do rm -f -- ${reserve}; sleep ${lookSeconds}; done; kill -INT $$ ) & )
@@ -62,7 +62,7 @@ const psql = (sql: string): ServiceCommand => ({
 
 const ownNames = /^(?:postgres|template[01]|pg_.*)$/i;
 
-/** Databases alone get one endpoint for all of them; endpoints alone get the database `main`. */
+/** If only databases are given, one endpoint leads to all of them; if only endpoints are given, there is the database `main`. */
 const configuration: ServiceConfiguration = {
   databases: { key: 'databases', reserved: ownNames },
   endpoints: { defaultKey: 'default_database', reserved: ownNames },
@@ -105,11 +105,11 @@ const service: Service = {
       shared_buffers: `${Math.max(16, Math.floor(memory / 4))}MB`,
       effective_cache_size: `${Math.max(32, Math.floor(memory / 2))}MB`,
       max_connections: String(Math.min(200, Math.max(20, Math.floor(memory / 8)))),
-      // Shared memory is in /dev/shm, not among the data: queries need it even where the disk is full.
+      // Shared memory is in /dev/shm, not on the data volume, because queries need it even when the disk is full.
       dynamic_shared_memory_type: 'posix',
-      // After a crash the container starts again, and with it what is done about a full disk; PostgreSQL by itself would try for ever.
+      // After a crash the container starts again, and with it the script that handles a full disk; PostgreSQL by itself would retry for ever.
       restart_after_crash: 'off',
-      // Volumes are copy-on-write: writing into old segments saves nothing, and all that is kept for it would be in every backup.
+      // Volumes are copy-on-write: overwriting old segments saves nothing, and segments that are kept for it would be in every backup.
       wal_recycle: 'off',
       wal_init_zero: 'off',
       log_destination: 'stderr',
@@ -189,7 +189,7 @@ const program = (tarballs: Tarballs): NpmPackages => ({
 
 const clientPackage = 'postgresql-client-15';
 
-/** `pg_dump` refuses servers that are newer than itself: these are as new as the newest server, of the first Debian that has them. */
+/** `pg_dump` refuses servers that are newer than itself, so these clients are as new as the newest server, from the first Debian release that has them. */
 const newestClient: Recipe = {
   kind: 'debian-apart',
   suite: 'forky',

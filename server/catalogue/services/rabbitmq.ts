@@ -28,7 +28,7 @@ const permissionsOf: Record<Privilege, string> = {
   admin: '{<<".*">>, <<".*">>, <<".*">>}',
 };
 
-/** It has always been there. */
+/** RabbitMQ has this virtual host from the start, so it is offered even when the configuration names only others. */
 const firstHost = '/';
 
 const configuration: ServiceConfiguration = {
@@ -63,7 +63,7 @@ const service: Service = {
     checkNames(access);
     return [{ argv: ['/usr/lib/rabbitmq/bin/rabbitmqctl', '--quiet', 'eval'], stdin: accessExpression(access) }];
   },
-  // What was confirmed to a publisher is already on disk.
+  // Messages that were confirmed to a publisher are already on disk.
   quiesce: [],
   resume: [],
   stop: { signal: 'SIGTERM', secondsMax: 60 },
@@ -82,7 +82,7 @@ const list = (items: readonly string[]) => `[${items.join(', ')}]`;
 const us = '<<"offshoot">>';
 const internal = 'rabbit_auth_backend_internal';
 
-/** One expression for all: each call of rabbitmqctl starts an Erlang of its own. */
+/** One expression sets up everything, because each call of rabbitmqctl starts an Erlang virtual machine. */
 function accessExpression({ databases, accounts }: Access): string {
   const users = accounts.map(({ name, password, privileges }) => {
     const granted = Object.entries(privileges).filter(([vhost]) => databases.includes(vhost));

@@ -18,7 +18,7 @@ interface AccessDocument {
   complete: boolean;
 }
 
-/** What a person may do where, in one piece, for programs that decide by it. Its id is the person's. */
+/** All that a person may do, in one document, for programs that decide by it. Its id is the person's. */
 export const AccessDocumentEntity = entity({
   name: 'access document',
   path: '/access/{access_id}',

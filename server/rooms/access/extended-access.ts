@@ -3,7 +3,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Time, Ulid, Uuid } from '../../kernel/schema.ts';
 import type { ExtendedAccess } from './queries.ts';
 
-/** What a person may do in one project or organization, whatever it comes from. It is found only in its list, which is its address. */
+/** What a person may do in one project or organization, wherever that comes from. It has no address of its own, only that of its list. */
 export const ExtendedAccessEntity = entity({
   name: 'extended access',
   path: '/users/{user_id}/extended-access',

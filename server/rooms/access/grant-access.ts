@@ -22,7 +22,7 @@ export interface TeamGrant {
   team_id: string;
 }
 
-/** What the request calls the things that differ from grant to grant, and the words for one that cannot be. */
+/** The field of the request that differs from grant to grant, and the sentence for a grant that is impossible. */
 export interface Words {
   field: string;
   outsider: string;
@@ -49,7 +49,7 @@ export const grantUsers = (db: Db, grants: readonly UserGrant[], words: Words): 
     throw refusal(grants.map(key), made.map(key), present.map(key), words);
   });
 
-/** Whoever makes a project administers it. An operator from outside the organization needs no access. */
+/** The person who creates a project administers it, unless they are an operator from outside the organization, who needs no access. */
 export const grantMaker = (tx: Tx, project: { id: string; organization_id: string }, userId: string) =>
   sql`insert into user_access (project_id, user_id, organization_id, permissions)
     select ${project.id}, user_id, organization_id, array['admin'] from organization_members
@@ -61,7 +61,7 @@ const wantedUsers = (grants: readonly UserGrant[]) => {
     as wanted (project_id text, user_id uuid, permissions text[])`;
 };
 
-/** Whoever joins a project becomes a member of its organization, without permissions there. */
+/** People who are let in with `auto_add_member` become members of the project's organization, without permissions there. */
 async function addMembers(tx: Tx, grants: readonly UserGrant[]) {
   const asked = grants.filter(({ auto_add_member }) => auto_add_member);
   if (asked.length === 0) return;
@@ -95,12 +95,12 @@ export const grantTeams = (db: Db, grants: readonly TeamGrant[], words: Words): 
     throw refusal(grants.map(key), made.map(key), present.map(key), words);
   });
 
-/** Those who cannot be let in at all are named first (400); then those who are in already (409). */
+/** Grants that are impossible are refused first (400), then those that exist already (409). */
 function refusal(asked: string[], made: string[], present: string[], { field, outsider }: Words): Problem {
   const outside = asked.flatMap((key, n) => (present.includes(key) ? [] : [`${n}.${field}`]));
   if (outside.length > 0) return problemOf('invalid-request', outside, outsider);
   const already = asked.flatMap((key, n) => (made.includes(key) ? [] : [`${n}.${field}`]));
-  return problemOf('conflict', already, 'has access already; change that instead');
+  return problemOf('conflict', already, 'already has access; change that access instead');
 }
 
 const problemOf = (kind: 'invalid-request' | 'conflict' | 'forbidden', names: string[], message: string) =>
@@ -108,7 +108,7 @@ const problemOf = (kind: 'invalid-request' | 'conflict' | 'forbidden', names: st
     fields: Object.fromEntries(names.map((name) => [name, message])),
   });
 
-/** The same thing twice in one request. */
+/** Refuses a request that names the same thing twice. */
 export function refuseRepeated(ids: readonly string[], field: string) {
   const repeated = ids.flatMap((id, n) => (ids.indexOf(id) < n ? [`${n}.${field}`] : []));
   if (repeated.length > 0) throw problemOf('invalid-request', repeated, 'is named twice');
@@ -118,5 +118,5 @@ export const refuseProjects = (indices: readonly number[]) =>
   problemOf(
     'forbidden',
     indices.map((n) => `${n}.project_id`),
-    'is no project, or not one whose access you manage',
+    'is not a project whose access you manage',
   );

@@ -5,7 +5,7 @@ import type { Caller } from '../../platform.ts';
 import { effectivePermissions } from '../projects/public.ts';
 import { refuseProjects } from './grant-access.ts';
 
-/** Absent, invisible and not theirs to manage are answered alike. */
+/** The answer is the same for projects that do not exist, that the caller cannot see, and whose access the caller does not manage. */
 export async function mustManageAll(db: Db, caller: Caller, projectIds: readonly string[]) {
   const projects = await effectivePermissions(db, caller.id, projectIds);
   caller.learn(projects);

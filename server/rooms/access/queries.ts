@@ -34,7 +34,7 @@ export interface PersonInProject {
 
 const peopleMax = 1000;
 
-/** Who was let in by name, the longest there first. */
+/** The people who were let into a project by name, those with the oldest access first. */
 export const peopleIn = async (db: Db | Tx, projectId: string): Promise<PersonInProject[]> => {
   const { rows } = await sql<PersonInProject>`
     select users.id, users.email, users.username, coalesce(nullif(trim(users.first_name || ' ' || users.last_name), ''), users.username) as display_name,
@@ -44,7 +44,7 @@ export const peopleIn = async (db: Db | Tx, projectId: string): Promise<PersonIn
   return rows;
 };
 
-/** Undefined when it is gone. */
+/** Returns undefined when the access has ended meanwhile. */
 export const updateUserAccess = (db: Db | Tx, projectId: string, userId: string, permissions: string[]) =>
   db
     .updateTable('user_access')
@@ -54,7 +54,7 @@ export const updateUserAccess = (db: Db | Tx, projectId: string, userId: string,
     .returning('user_id')
     .executeTakeFirst();
 
-/** With it go invitations to the project that wait for the person, by which they would walk back in. */
+/** Ends the access, and revokes the person's pending invitations to the project, because they could come back by one. */
 export const deleteUserAccess = (db: Db, projectId: string, userId: string) =>
   db.transaction().execute(async (tx) => {
     await tx.deleteFrom('user_access').where('project_id', '=', projectId).where('user_id', '=', userId).execute();
@@ -81,7 +81,7 @@ export const teamsInProject = (db: Db | Tx, projectId: string, list: ListRequest
 export const projectsOfTeam = (db: Db | Tx, teamId: string, list: ListRequest): Promise<Page<TeamAccess>> =>
   paged(db.selectFrom(teamAccess(db).where('team_access.team_id', '=', teamId).as('access')).selectAll(), list, 'project_id');
 
-/** Only the projects that the person is in, too. */
+/** The projects of a team, as far as the person is in them, too. */
 export const projectsOfTeamShownTo = (db: Db | Tx, userId: string, teamId: string, list: ListRequest): Promise<Page<TeamAccess>> =>
   paged(
     db
@@ -152,7 +152,7 @@ const extendedAccess = (db: Db | Tx, userId: string) =>
 export const extendedAccessOf = (db: Db | Tx, userId: string, list: ListRequest): Promise<Page<ExtendedAccess>> =>
   paged(extendedAccess(db, userId), list, 'resource_id');
 
-/** The newest first, should there be more. */
+/** The ids of a person's projects; if there are more than `rowsMax`, those with the newest access. */
 export const projectIdsOf = async (db: Db | Tx, userId: string, rowsMax: number): Promise<string[]> => {
   const rows = await extendedAccess(db, userId)
     .where('resource_type', '=', 'project')
@@ -163,6 +163,6 @@ export const projectIdsOf = async (db: Db | Tx, userId: string, rowsMax: number)
   return rows.map(({ resource_id }) => resource_id);
 };
 
-/** The newest first, should there be more. */
+/** A person's access, the newest first, at most `rowsMax` rows. */
 export const newestAccessOf = (db: Db | Tx, userId: string, rowsMax: number): Promise<ExtendedAccess[]> =>
   extendedAccess(db, userId).orderBy('granted_at', 'desc').orderBy('resource_id').limit(rowsMax).execute();

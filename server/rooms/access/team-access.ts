@@ -1,4 +1,4 @@
-/** One team's access to one project, which is found from both ends. What the team may do there is the team's. */
+/** One team's access to one project, which is found from both ends. The permissions belong to the team, and are the same in all its projects. */
 import { Type } from 'typebox';
 import { entity } from '../../kernel/operation.ts';
 import { Time, Ulid } from '../../kernel/schema.ts';
@@ -19,7 +19,7 @@ const schema = Type.Object({
 const address = ({ project_id, team_id }: TeamAccess) => ({ project_id, team_id });
 const scope = ({ project_id, organization_id }: TeamAccess) => ({ project: project_id, organization: organization_id });
 
-/** From the project. */
+/** The access as found from the project. */
 export const TeamAccessEntity = entity({
   name: 'team access',
   path: '/projects/{project_id}/team-access/{team_id}',
@@ -32,7 +32,7 @@ export const TeamAccessEntity = entity({
   load: ({ project_id, team_id }, { db }) => teamAccessOf(db, project_id, team_id),
 });
 
-/** From the team. */
+/** The access as found from the team. */
 export const TeamProjectAccessEntity = entity({
   name: 'team project access',
   path: '/teams/{team_id}/project-access/{project_id}',

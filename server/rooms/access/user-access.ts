@@ -24,7 +24,7 @@ const scope = ({ project_id, organization_id, user_id }: UserAccess) => ({
   user: user_id,
 });
 
-/** From the project. */
+/** The access as found from the project. */
 export const UserAccessEntity = entity({
   name: 'user access',
   path: '/projects/{project_id}/user-access/{user_id}',
@@ -37,7 +37,7 @@ export const UserAccessEntity = entity({
   load: ({ project_id, user_id }, { db }) => userAccessOf(db, project_id, user_id),
 });
 
-/** From the person. */
+/** The access as found from the person. */
 export const ProjectAccessEntity = entity({
   name: 'project access',
   path: '/users/{user_id}/project-access/{project_id}',

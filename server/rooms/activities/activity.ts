@@ -60,7 +60,7 @@ export const ActivityEntity = entity({
   },
 });
 
-/** Of several environments the most guarded counts: who may not see it may not see what happens to it. */
+/** An activity on several environments has the scope of the most guarded one: a caller who may not see that environment may not see the activity. */
 function scopeOf({ project_id, organization_id, environment_types }: ListedActivity) {
   const whole = { project: project_id, organization: organization_id };
   const guarded = (['production', 'staging', 'development'] as const satisfies EnvironmentType[]).find((type) =>
@@ -69,6 +69,6 @@ function scopeOf({ project_id, organization_id, environment_types }: ListedActiv
   return guarded ? { ...whole, environmentType: guarded } : whole;
 }
 
-/** A thing as it is now, and the activities that make the rest of it so. */
+/** The reply about a thing as it is now, with the activities that carry out the rest of the change. */
 export const changed = <Row extends object>(row: Row, organizationId: string, ...activities: readonly Activity[]): Changed<Row> =>
   new Changed(row, { of: ActivityEntity, rows: activities.map((activity) => listed({ ...activity, organization_id: organizationId })) });

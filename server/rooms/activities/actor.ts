@@ -1,4 +1,4 @@
-/** Who an activity is told to come from. */
+/** Who an activity is said to come from. */
 import type { Selectable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
@@ -20,7 +20,7 @@ export const actorOf = (
   display_name: displayName(user),
 });
 
-/** The platform itself. */
+/** The platform itself, which stands in where an activity has no user, or the user is gone. */
 const bot: Actor = {
   id: 'admin',
   created_at: '2026-01-01T00:00:00.000000+00:00',

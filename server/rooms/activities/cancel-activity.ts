@@ -7,10 +7,10 @@ import type { Db } from '../../kernel/sql.ts';
 import { changed } from './activity.ts';
 import { listed, type ListedActivity } from './listed-activity.ts';
 
-/** With 400: clients look for it. */
+/** The status is 400, because clients look for it. */
 export const cannotBeCancelled = new Problem('invalid-request', activityLife.otherwise('complete', 'cancel'));
 
-/** One that has begun also has to let itself be cancelled, and not to be ending already. */
+/** An activity that has begun can be cancelled only if its type allows it and it is not already ending. */
 export const isCancellable = ({ state, is_cancellable, is_undoing, cancel_requested_at }: ListedActivity) =>
   activityLife.possible(state, 'cancel') &&
   (activityLife.possible(state, 'wait') || (is_cancellable && !is_undoing && cancel_requested_at === null));

@@ -21,7 +21,7 @@ export const ActivityQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       default: countDefault,
-      description: `At most ${countMax} are told at once; ask for older ones with starts_at.`,
+      description: `At most ${countMax} are listed at once; ask for older ones with starts_at.`,
     }),
   ),
   type: Several(),
@@ -36,7 +36,7 @@ export interface ActivitiesOf {
   environment?: string;
 }
 
-/** Of the whole project, those that concern environments which the caller may not see are left out. */
+/** Lists activities of a project or an environment, without those that concern environments which the caller may not see. */
 export const listActivities = (
   db: Db,
   { id, organization_id, environment }: ActivitiesOf,
@@ -59,7 +59,7 @@ export const listActivities = (
 
 const momentPattern = /^(?<date>\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4]):?[0-5]\d)$/;
 
-/** Clients send the offset's plus sign unescaped, which makes a space of it. */
+/** Clients send the plus sign of the offset unescaped, so it arrives as a space. */
 function momentOf(text: string): string {
   const moment = text.replace(' ', '+');
   const date = momentPattern.exec(moment)?.groups?.['date'];
@@ -67,7 +67,7 @@ function momentOf(text: string): string {
   return moment;
 }
 
-/** Whether the calendar has it, far enough from its ends that no offset leads out of what PostgreSQL can tell. JavaScript takes February 30 for March 2. */
+/** Whether the calendar has this date (JavaScript reads February 30 as March 2), and no time offset moves it out of the range of PostgreSQL. */
 function isDate(date: string) {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date) && date >= '1970' && date < '9999';

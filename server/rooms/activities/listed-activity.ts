@@ -5,7 +5,7 @@ export interface ListedActivity extends Omit<Activity, 'integration'> {
   organization_id: string;
   project: string;
   integration?: string;
-  /** Only in the reply about one activity; lists would be megabytes. */
+  /** The log is filled in only for a single activity; with it, lists would have megabytes. */
   log: string;
 }
 

@@ -5,7 +5,7 @@ import { closed } from '../../kernel/schema.ts';
 
 export const logType = 'application/x-ndjson';
 
-/** What clients send; the log is always told from its beginning. */
+/** The parameters that clients send. They have no effect: the log is always sent from its beginning. */
 export const LogQuery = closed({
   start_at: Type.Optional(Type.Integer({ minimum: 0 })),
   max_items: Type.Optional(Type.Integer({ minimum: 0 })),

@@ -16,21 +16,21 @@ export async function activityById(db: Db | Tx, projectId: string, id: string): 
 export interface ActivityFilters {
   project_id: string;
   organization_id: string;
-  /** Absent: of the whole project. */
+  /** When absent, the activities of the whole project are meant. */
   environment?: string;
-  /** Of the types of environments that the caller may see. */
+  /** The types of environments that the caller may see; activities that concern others are left out. */
   visible: readonly string[];
   types: readonly string[] | undefined;
   states: readonly string[] | undefined;
   results: readonly string[] | undefined;
-  /** Created at that moment or before. */
+  /** Only activities that were created at this moment or before it. */
   until: string | undefined;
   count: number;
 }
 
 /**
- * Newest first: one range of one index, in the project's or the environment's order. Whoever asks an environment for what is staged means what is
- * staged there: a merge is its child's, too, but waits in the parent.
+ * Activities, the newest first: one range of one index, either of the project or of the environment. A list of an environment that asks for staged
+ * activities gets only those that wait in that environment: a merge belongs to the child, too, but waits in the parent.
  */
 export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<ListedActivity[]> {
   const { project_id, environment, visible, types, states, results, until, count } = filters;
@@ -56,7 +56,7 @@ export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<
 
 const asksForStaged = (states: ActivityFilters['states']) => activityLife.statesThat('release').some((state) => states?.includes(state));
 
-/** Expired ones vanish, except the last hundred of each project that somebody may still ask about. */
+/** Deletes expired activities. The newest `keptPerProject` of each project are kept, crons and backups aside, which nobody asks about later. */
 export const deleteExpired = (db: Db, keptPerProject: number, most: number) =>
   sql`with expired as (
       select id, type, row_number() over (partition by project_id, type in ('environment.cron', 'environment.backup') order by created_at desc) as age

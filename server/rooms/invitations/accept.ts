@@ -36,7 +36,7 @@ export const acceptInvitation = (
   });
 
 const mayNoLongerInvite = () =>
-  new Problem('forbidden', 'Whoever sent this invitation may no longer invite you; ask somebody else there for a new one.');
+  new Problem('forbidden', 'The person who sent this invitation may no longer invite you; ask somebody else there for a new one.');
 
 async function mayStillInvite(tx: Tx, invitation: Invitation): Promise<boolean> {
   const { owner_id, organization_id, project_id, permissions } = invitation;

@@ -19,7 +19,7 @@ const common = {
   finished_at: nullable(Time),
 };
 
-/** To become a member of an organization, with permissions. */
+/** An invitation to become a member of an organization, with permissions. */
 export const OrganizationInvitationEntity = entity({
   name: 'organization invitation',
   path: '/organizations/{organization_id}/invitations/{invitation_id}',
@@ -51,7 +51,7 @@ export const detailed = (invitation: ProjectInvitation) => ({
 
 const titleOf = (type: string) => `${type.charAt(0).toUpperCase()}${type.slice(1)}`;
 
-/** To be let into a project, and into its organization on the way. */
+/** An invitation to a project, which makes the person a member of its organization, too. */
 export const ProjectInvitationEntity = entity({
   name: 'project invitation',
   path: '/projects/{project_id}/invitations/{invitation_id}',

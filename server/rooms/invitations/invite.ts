@@ -72,9 +72,9 @@ async function makeInvitation(
 }
 
 async function refuseThoseInside(tx: Tx, member: { id: string; owner: boolean }, projectId: string | null) {
-  if (projectId === null) throw new Problem('conflict', 'This person is a member already; change their permissions instead.');
-  if (member.owner) throw new Problem('conflict', 'This person owns the organization, and administers all its projects.');
+  if (projectId === null) throw new Problem('conflict', 'This person is already a member; change their permissions instead.');
+  if (member.owner) throw new Problem('conflict', 'This person owns the organization and so already administers all its projects.');
   if (await hasAccess(tx, projectId, member.id)) {
-    throw new Problem('conflict', 'This person has access to the project already; change that instead.');
+    throw new Problem('conflict', 'This person already has access to the project; change that access instead.');
   }
 }

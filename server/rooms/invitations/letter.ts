@@ -34,7 +34,7 @@ Offshoot
 
 const namedCharactersMax = 80;
 
-/** What people call themselves and their organizations, without what would break out of a header, and not at any length. */
+/** A name that people chose, made safe for a mail header: without control characters and line breaks, and cut to a bounded length. */
 export const oneLine = (text: string) =>
   text
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -1,10 +1,10 @@
 /**
- * The life of an invitation, to an organization or to a project. One that nobody accepted in time has failed from that moment on, though nothing is written
- * down then: `expire` is what everybody reads in it, and what is written where another takes its place.
+ * The life of an invitation, to an organization or to a project. An invitation that nobody accepted in time has failed from that moment on, although its row
+ * does not change then: every reader applies `expire` to it, and the row is only written when another invitation takes its place.
  */
 import { lifeCycle, type StateOf } from '../../kernel/life-cycle.ts';
 
-/** `processing` is published, and nothing here takes that long. */
+/** The published API has the state `processing`; nothing here takes long enough to need it. */
 export const invitationLife = lifeCycle(['pending', 'processing', 'accepted', 'cancelled', 'error'], {
   /* What people do. */
   accept: {
@@ -13,14 +13,14 @@ export const invitationLife = lifeCycle(['pending', 'processing', 'accepted', 'c
     accepted: null,
     cancelled: null,
     error: null,
-    otherwise: 'This invitation was used, cancelled or has expired.',
+    otherwise: 'This invitation was already used, was cancelled, or has expired.',
   },
-  /** Also what has failed can be cleared away. Whoever would cancel another one is told that there is none. */
+  /** A failed invitation can be cancelled, too, to clear it away. Cancelling any other one is answered as if there were none. */
   cancel: { pending: 'cancelled', processing: null, accepted: null, cancelled: null, error: 'cancelled' },
-  /** By inviting the same address with `force`, or by removing whom it would bring back. */
+  /** An invitation is revoked by inviting the same address with `force`, or by removing the person whom it would bring back. */
   revoke: { pending: 'cancelled', processing: null, accepted: null, cancelled: null, error: null },
 
-  /* What happens to it: it cannot be mailed, or its time is over. */
+  /* What happens to an invitation: it cannot be mailed, or its time is over. */
   fail: { pending: 'error', processing: null, accepted: null, cancelled: null, error: null },
   expire: { pending: 'error', processing: null, accepted: null, cancelled: null, error: null },
 });

@@ -72,7 +72,7 @@ interface Visit {
   token: string;
   shown: Shown;
   signedIn: User | undefined;
-  /** The one that has the invited address. */
+  /** The account that has the invited address. */
   account: User | undefined;
   isSignedIn: boolean;
 }
@@ -82,7 +82,7 @@ function pageFor({ shown, signedIn, account, isSignedIn }: Visit, typed: NewAcco
   return account ? signInFirstPage(shown, signedIn?.email) : newAccountPage(shown, typed);
 }
 
-/** Undefined when the organization or the project is gone. */
+/** What the page says of the invitation; undefined when the organization or the project is gone. */
 async function shownOf({ db }: Platform, { organization_id, project_id, email, owner }: Invitation): Promise<Shown | undefined> {
   const organization = await organizationAt(db, organization_id);
   const project = project_id === null ? undefined : await projectById(db, project_id);
@@ -93,7 +93,7 @@ async function shownOf({ db }: Platform, { organization_id, project_id, email, o
 
 const acceptAs = ({ db }: Platform, token: string, { id }: User) => acceptInvitation(db, token, () => Promise.resolve(id));
 
-/** This is not open to everybody: it takes an invitation, which is used up with it. */
+/** Creates the account. Nobody can sign up without an invitation, and the invitation is used up in the same transaction. */
 async function acceptAsNew({ db }: Platform, token: string, typed: NewAccount, password: string) {
   refuseBadAccount(typed, password);
   const password_hash = await hashPassword(password, token);
@@ -105,10 +105,11 @@ async function acceptAsNew({ db }: Platform, token: string, typed: NewAccount, p
 
 function refuseBadAccount({ first_name, last_name, username }: NewAccount, password: string) {
   const sentence =
-    (!isUsername(username) && 'A username has 1 to 63 letters, digits, dots, dashes or underscores, and begins with a letter or digit.') ||
-    (![first_name, last_name].every(isName) && 'A name has at most 100 characters, on one line.') ||
+    (!isUsername(username) &&
+      'A username must have 1 to 63 letters, digits, dots, dashes or underscores, and begin with a letter or digit.') ||
+    (![first_name, last_name].every(isName) && 'A name must have at most 100 characters, on one line.') ||
     ((password.length < passwordCharactersMin || password.length > passwordCharactersMax || password.includes('\0')) &&
-      `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters.`);
+      `A password must have ${passwordCharactersMin} to ${passwordCharactersMax} characters.`);
   if (sentence) throw new Problem('invalid-request', sentence);
 }
 

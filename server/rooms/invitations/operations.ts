@@ -56,7 +56,7 @@ export const listOrganizationInvitations = operation({
   handle: ({ target, list }, { db }) => organizationInvitationsPage(db, target.id, list),
 });
 
-/** Not part of the published API; its invitations carry a `self` link here, as everything does. */
+/** Not part of the published API. Organization invitations have a `self` link, as everything here does, and this is where it leads. */
 export const getOrganizationInvitation = operation({
   summary: 'Get an invitation to an organization',
   endpoint: 'GET /organizations/{organization_id}/invitations/{invitation_id}',
@@ -88,7 +88,7 @@ export const createProjectInvitation = operation({
   permission: 'access:manage',
   body: closed({
     email: Email,
-    role: Type.Optional(Type.String({ enum: ['admin', 'viewer'], description: 'In the whole project; viewer unless told.' })),
+    role: Type.Optional(Type.String({ enum: ['admin', 'viewer'], description: 'The role in the whole project; viewer by default.' })),
     permissions: Type.Optional(
       Type.Array(closed({ type: Type.String({ enum: [...environmentTypes] }), role: Type.String({ enum: typeRoles }) }), {
         maxItems: environmentTypes.length,
@@ -122,7 +122,7 @@ export const createProjectInvitation = operation({
   },
 });
 
-/** Admins of a project are admin everywhere in it; a role per type would add nothing. */
+/** An admin of a project is admin on every environment type, so their roles per type are ignored. */
 function projectPermissionsOf({ role = 'viewer', permissions = [] }: { role?: string; permissions?: { type: string; role: string }[] }) {
   const repeated = permissions.find(({ type }, n) => permissions.findIndex((other) => other.type === type) < n);
   if (repeated) throw invalidField('permissions', `must name ${repeated.type} once`);
@@ -142,7 +142,7 @@ export const listProjectInvitations = operation({
   },
 });
 
-/** Not part of the published API, as above. */
+/** Not part of the published API. Project invitations have a `self` link, as everything here does, and this is where it leads. */
 export const getProjectInvitation = operation({
   summary: 'Get an invitation to a project',
   endpoint: 'GET /projects/{project_id}/invitations/{invitation_id}',
@@ -166,7 +166,7 @@ export const cancelProjectInvitation = operation({
   },
 });
 
-/** Accepted and cancelled ones are gone, for whoever would cancel them. */
+/** To somebody who would cancel an invitation, an accepted or cancelled one does not exist. */
 const cancellable = <T extends Invitation>(invitation: T | undefined) => (invitation && isCancellable(invitation) ? invitation : undefined);
 
 function ofProject(invitation: Invitation): ProjectInvitation {

@@ -4,7 +4,7 @@ import { html, type Html } from '../../kernel/html.ts';
 import { alert, layout } from '../sign-in/public.ts';
 
 export interface Shown {
-  /** Who invites, to what, and whom. */
+  /** Who invites (`from`), to what (`to`), and whom (`email`). */
   from: string;
   to: string;
   email: string;

@@ -5,7 +5,7 @@ import { orConflict, type Db, type Tx } from '../../kernel/sql.ts';
 import { displayName } from '../users/public.ts';
 import { invitationLife, type InvitationState } from './life-cycle.ts';
 
-/** One that expired counts as failed from that moment on; no row is touched for it. */
+/** An invitation that expired counts as failed from that moment on; its row is not changed for that. */
 const isExpired = sql<boolean>`${invitationLife.sqlPossible('invitations.state', 'expire')} and invitations.expires_at <= now()`;
 
 const invitations = (db: Db | Tx) =>
@@ -42,7 +42,7 @@ const invitationBy = async (db: Db | Tx, column: 'id' | 'token_fingerprint', val
 
 export const invitationById = (db: Db | Tx, id: string) => invitationBy(db, 'id', id);
 
-/** The one that a mailed token opens, while it can be accepted. */
+/** The invitation that a mailed token belongs to; undefined when it can no longer be accepted. */
 export const openInvitation = async (db: Db | Tx, tokenFingerprint: string): Promise<Invitation | undefined> => {
   const invitation = await invitationBy(db, 'token_fingerprint', tokenFingerprint);
   return invitation && invitationLife.possible(invitation.state, 'accept') ? invitation : undefined;
@@ -59,7 +59,7 @@ export const projectInvitationsPage = async (db: Db, projectId: string, list: Li
   return { ...page, rows: page.rows.map(shown).filter(isOfProject) };
 };
 
-/** Unless the caller asks for a state, those that wait to be accepted. */
+/** Keeps only invitations that wait to be accepted, unless the caller filters by state. */
 function withState(list: ListRequest): ListRequest {
   if (list.filters.some(({ field }) => field === 'state')) return list;
   return {
@@ -69,7 +69,7 @@ function withState(list: ListRequest): ListRequest {
 }
 
 export const insertInvitation = (tx: Tx, invitation: Omit<Insertable<Database['invitations']>, 'expires_at'>, daysValid: number) => {
-  const sentence = 'This address is invited already; send force to cancel that invitation and make a new one.';
+  const sentence = 'This address is already invited; send force to cancel that invitation and make a new one.';
   const expires_at = sql<string>`now() + make_interval(days => ${daysValid})`;
   return orConflict(
     tx
@@ -90,7 +90,7 @@ export interface Invited {
   email: string;
 }
 
-/** Former invitations of the address that expired, and with `force` also those that did not, make room for a new one. */
+/** Makes room for a new invitation: closes former ones of the address that expired and, with `force`, also those that did not. */
 export const closeFormer = (tx: Tx, { organization_id, project_id, email }: Invited, force: boolean) =>
   tx
     .updateTable('invitations')
@@ -106,7 +106,7 @@ export const closeFormer = (tx: Tx, { organization_id, project_id, email }: Invi
     .$if(!force, (update) => update.where('expires_at', '<=', sql<string>`now()`))
     .execute();
 
-/** Whether it came to this end: of two at once, one gets the row. */
+/** Ends an invitation; false when it had already ended. Of two requests at once, one wins. */
 export const finishInvitation = async (tx: Db | Tx, id: string, event: 'accept' | 'fail' | 'cancel'): Promise<boolean> => {
   const finished = await tx
     .updateTable('invitations')
@@ -138,7 +138,7 @@ export const hasAccess = async (tx: Tx, projectId: string, userId: string): Prom
   return access !== undefined;
 };
 
-/** Holds the project in place until the end of the transaction; whether it is there to be held. */
+/** Keeps the project from being deleted until the end of the transaction; false when there is no such project. */
 export const holdProject = async (tx: Tx, projectId: string): Promise<boolean> => {
   const project = await tx
     .selectFrom('projects')
@@ -150,7 +150,7 @@ export const holdProject = async (tx: Tx, projectId: string): Promise<boolean> =
   return project !== undefined;
 };
 
-/** Adds to what the person can do in the project already. */
+/** Adds permissions to those that the person already has in the project. */
 export const giveAccess = (tx: Tx, access: Insertable<Database['user_access']>) =>
   tx
     .insertInto('user_access')

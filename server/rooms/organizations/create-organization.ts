@@ -12,7 +12,7 @@ type Asked = Pick<Insertable<Database['organizations']>, 'label' | 'type' | 'cou
 
 const ownedMax = 100;
 
-/** With its owner as the first member. Without a name it gets one made from its label. */
+/** Creates an organization with its owner as the first member. Without a name, it gets one made from its label. */
 export async function createOrganization(db: Db, owner: User, { name, ...asked }: Asked): Promise<Organization> {
   if (!owner.is_operator && (await ownedCount(db, owner.id)) >= ownedMax) {
     throw new Problem('conflict', `A user can own ${ownedMax} organizations; delete one that is no longer used.`);
@@ -26,7 +26,7 @@ export async function createOrganization(db: Db, owner: User, { name, ...asked }
   });
 }
 
-/** Countries in capitals, addresses in small letters; what is no address is refused. */
+/** Writes countries in capitals and e-mail addresses in small letters, and refuses what is no e-mail address. */
 export function normalised<T extends { country?: string | undefined; security_contact?: string | undefined }>(fields: T): T {
   const { country, security_contact } = fields;
   if (security_contact !== undefined && security_contact !== '' && !isEmail(security_contact)) {
@@ -51,7 +51,7 @@ const nameCharactersMax = 63;
 const suffixBytes = 4;
 const suffixedNames = 3;
 
-/** The label as a name, and others like it for when that is taken. */
+/** Names made from the label: first the label itself, then others like it, in case that one is taken. */
 function namesFor(label: string): string[] {
   const slug = slugOf(label);
   const suffixed = Array.from({ length: suffixedNames }, () => {

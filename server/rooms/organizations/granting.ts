@@ -4,14 +4,14 @@ import { Problem } from '../../kernel/problem.ts';
 import { organizationPermissions, rolesIn, type OrganizationPermission } from '../../permissions.ts';
 import type { Caller } from '../../platform.ts';
 
-/** The published invitations spell one of them differently from the published members; both are understood in either place. */
+/** The published API spells one permission differently for invitations than for members; both spellings are accepted in both places. */
 const otherSpellings: Record<string, OrganizationPermission> = { 'project:create': 'projects:create' };
 
 export const OrganizationPermissions = Type.Array(Type.String({ enum: [...organizationPermissions, ...Object.keys(otherSpellings)] }), {
   maxItems: 20,
 });
 
-/** As they are kept: one spelling, each once, in one order. */
+/** The permissions as they are stored: in one spelling, each once, in one order. */
 export function keptPermissions(asked: readonly string[]): OrganizationPermission[] {
   const meant = new Set(asked.map((permission) => otherSpellings[permission] ?? permission));
   return organizationPermissions.filter((permission) => meant.has(permission));
@@ -27,5 +27,6 @@ export function lackedOf({ user, grants }: Granter, organizationId: string, perm
 
 export function refuseGrantingMore(granter: Granter, organizationId: string, permissions: readonly string[]) {
   const lacked = lackedOf(granter, organizationId, permissions);
-  if (lacked.length > 0) throw new Problem('forbidden', `You can give only permissions that you have; you lack ${lacked.join(', ')}.`);
+  if (lacked.length > 0)
+    throw new Problem('forbidden', `You can give only permissions that you have yourself; you lack ${lacked.join(', ')}.`);
 }

@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { addPermissions, insertMember, invitedCount, lockOrganization, memberCount, type Organization } from './queries.ts';
 
-/** Makes the person a member with these permissions, or gives them to the member they are. */
+/** Makes the person a member with these permissions; somebody who is already a member gets the permissions in addition to their own. */
 export async function joinOrganization(tx: Tx, organizationId: string, userId: string, permissions: readonly string[] = []): Promise<void> {
   const organization = await lockOrganization(tx, organizationId);
   const joined = await insertMember(tx, { organization_id: organizationId, user_id: userId, permissions: [...permissions] });
@@ -14,12 +14,12 @@ export async function joinOrganization(tx: Tx, organizationId: string, userId: s
   else if (permissions.length > 0) await addPermissions(tx, organizationId, userId, permissions);
 }
 
-/** After people were added, in the same transaction, to an organization that it has locked. */
+/** Call this after people were added, in the same transaction, which must have locked the organization. */
 export async function refuseTooManyMembers(tx: Tx, organization: Organization): Promise<void> {
   if (organization.users_max !== null && (await memberCount(tx, organization.id)) > organization.users_max) throw overLimit(organization);
 }
 
-/** Before one more person is added or invited, to an organization that the transaction has locked. */
+/** Call this before one more person is added or invited, in a transaction that has locked the organization. */
 export async function refuseWithoutRoom(tx: Tx, organization: Organization, email: string): Promise<void> {
   if (organization.users_max === null) return;
   const others = (await memberCount(tx, organization.id)) + (await invitedCount(tx, organization.id, email));

@@ -21,12 +21,12 @@ export const organizationFields = { name: OrganizationName, label, country: Coun
 
 export const BillingProfileId = Line(100, { charactersMin: 1 });
 
-/** The id, or `name=` and the name. */
+/** How a path names an organization: by its id, or by `name=` followed by its name. */
 export const OrganizationAddress = Type.String({ pattern: '^([0-9A-HJKMNP-TV-Z]{26}|name=[a-z0-9-]{1,63})$' });
 
 const aiAgentSettings = { can_enable: false, performance_agent_enabled: false, log_analyzer_agent_enabled: false };
 
-/** Owns projects, and has people. */
+/** An organization owns projects, and has members. */
 export const OrganizationEntity = entity({
   name: 'organization',
   path: '/organizations/{organization_id}',
@@ -35,14 +35,14 @@ export const OrganizationEntity = entity({
     id: Ulid,
     type: Type.String({ enum: organizationTypes }),
     owner_id: Uuid,
-    namespace: Type.String({ description: 'Within which the name is unique.' }),
+    namespace: Type.String({ description: 'The namespace within which the name is unique.' }),
     ...organizationFields,
     security_contact: unlessEmpty(securityContact),
     capabilities: Type.Array(Type.String()),
     vendor: Type.String(),
     billing_profile_id: unlessEmpty(Type.String()),
     billing_legacy: Type.Boolean(),
-    /** Absent from the table: the serialiser writes the default. */
+    /** The table has no such column; the serialiser writes the default. */
     ai_agent_settings: Type.Optional(
       Type.Object(
         { can_enable: Type.Boolean(), performance_agent_enabled: Type.Boolean(), log_analyzer_agent_enabled: Type.Boolean() },

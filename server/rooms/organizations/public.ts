@@ -1,5 +1,5 @@
 /** What other rooms may use of organizations: lookups, membership, and who may grant what. */
-/** For whoever lets people in: by invitation, or with access to a project. */
+/** For rooms that let people in, by invitation or with access to a project. */
 export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
 export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';
 export { OrganizationAddress, OrganizationEntity } from './organization.ts';

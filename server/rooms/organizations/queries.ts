@@ -11,7 +11,7 @@ export type Member = Selectable<Database['organization_members']> & { id: string
 
 const namePrefix = 'name=';
 
-/** Under an id, or under `name=` and a name. */
+/** Finds an organization by its id, or by `name=` followed by its name. */
 export const organizationAt = (db: Db | Tx, address: string): Promise<Organization | undefined> =>
   db
     .selectFrom('organizations')
@@ -34,7 +34,7 @@ export const organizationsPageOf = (db: Db, userId: string, list: ListRequest) =
     withStatus(list),
   );
 
-/** Unless the caller asks for a status, the deleted are left out. */
+/** Leaves deleted organizations out, unless the caller filters by status. */
 function withStatus(list: ListRequest): ListRequest {
   if (list.filters.some(({ field }) => field === 'status')) return list;
   const present = { field: 'status', kind: 'string' as const, operator: 'in', values: ['active', 'restricted', 'suspended'] };
@@ -46,7 +46,7 @@ export const ownedCount = async (db: Db | Tx, ownerId: string): Promise<number> 
   return count;
 };
 
-/** Undefined when the name is taken: the transaction can go on and try another. */
+/** Returns undefined when the name is taken, so that the transaction can go on and try another name. */
 export const insertOrganization = (tx: Tx, organization: Insertable<Database['organizations']>): Promise<Organization | undefined> =>
   tx
     .insertInto('organizations')
@@ -72,13 +72,13 @@ export async function changeOrganization(db: Db, id: string, changes: Updateable
     { organizations_name: nameTaken },
   );
   if (changed) return changed;
-  if (await organizationAt(db, id)) throw new Problem('conflict', 'This organization has a billing profile already.');
+  if (await organizationAt(db, id)) throw new Problem('conflict', 'This organization already has a billing profile.');
   throw organizationGone();
 }
 
 export const organizationGone = () => new Problem('not-found', 'No such organization.');
 
-/** With all its people, teams and invitations. The foreign key of projects decides whether it can go, also against one made at this moment. */
+/** Deletes an organization with all its members, teams and invitations. The foreign key of projects refuses while it owns any, even one made at this moment. */
 export const deleteOrganization = (db: Db, id: string): Promise<void> =>
   orProblem(
     db.transaction().execute(async (tx) => {
@@ -91,14 +91,14 @@ export const deleteOrganization = (db: Db, id: string): Promise<void> =>
     },
   );
 
-/** Whoever changes who is in an organization holds this first, so that counting people and letting one in are one step. */
+/** Take this lock before changing who is in an organization, so that counting its people and letting one in are one step. */
 export async function lockOrganization(tx: Tx, id: string): Promise<Organization> {
   const organization = await tx.selectFrom('organizations').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
   if (!organization) throw organizationGone();
   return organization;
 }
 
-/** Hands the organization on, if `from` still owns it: of two at once, one wins. Whoever owned it stays, as admin. */
+/** Hands the organization on if `from` still owns it; of two transfers at once, one wins. The former owner stays, as admin. */
 export const transferOrganization = (db: Db, id: string, from: string, to: string): Promise<Organization> =>
   orProblem(
     db.transaction().execute(async (tx) => {
@@ -109,7 +109,7 @@ export const transferOrganization = (db: Db, id: string, from: string, to: strin
         .where('owner_id', '=', from)
         .returningAll()
         .executeTakeFirst();
-      if (!transferred) throw new Problem('conflict', 'This organization has another owner by now.');
+      if (!transferred) throw new Problem('conflict', 'This organization has another owner by now; ask them to transfer it.');
       await setPermissions(tx, id, from, ['admin']);
       return transferred;
     }),
@@ -148,7 +148,7 @@ const changing = sql.join(
 
 const isOwner = sql<boolean>`organization_members.user_id = (select owner_id from organizations where id = organization_members.organization_id)`;
 
-/** A viewer, for billing, can at most read: no permission beyond these, and no other role in a project, of their own or through a team. */
+/** A viewer, for billing, can only read: they have no permission beyond these two, and only view projects, by themselves and through their teams. */
 const level = sql<string>`case when ${isOwner}
     or not organization_members.permissions <@ array['billing', 'projects:list']
     or exists (select from user_access where user_access.organization_id = organization_members.organization_id
@@ -179,7 +179,7 @@ export const memberAt = (db: Db | Tx, address: string, userId: string): Promise<
     )
     .executeTakeFirst();
 
-/** Undefined when the person is a member already. */
+/** Returns undefined when the person is already a member. */
 export const insertMember = (tx: Tx, member: Insertable<Database['organization_members']>) =>
   orProblem(
     tx
@@ -194,15 +194,15 @@ export const insertMember = (tx: Tx, member: Insertable<Database['organization_m
     },
   );
 
-/** Undefined when they are no longer a member, or became the owner. */
+/** Returns undefined when the person is no longer a member, or has become the owner. */
 export async function changeMember(db: Db, { organization_id, user_id }: Member, permissions: string[]): Promise<Member | undefined> {
   const changed = await setPermissions(db, organization_id, user_id, permissions);
   return changed && memberAt(db, organization_id, user_id);
 }
 
 /**
- * What they had through the organization, access to projects and places in teams, goes with it: foreign keys see to that. So do
- * invitations that wait for them, by which they would walk back in.
+ * Removes a member. Foreign keys remove what they had through the organization: their access to projects and their places in teams. Pending
+ * invitations of the person are revoked, because they could come back by one.
  */
 export const removeMember = (db: Db, { organization_id, user_id }: Member) =>
   orProblem(
@@ -245,7 +245,7 @@ export const memberCount = async (tx: Tx, organizationId: string): Promise<numbe
   (await tx.selectFrom('organization_members').select(counted).where('organization_id', '=', organizationId).executeTakeFirstOrThrow())
     .count;
 
-/** People who are invited and no members yet, other than the one at this address. */
+/** How many people are invited and not yet members, not counting the one with this address. */
 export const invitedCount = async (tx: Tx, organizationId: string, exceptEmail: string): Promise<number> => {
   const { count } = await tx
     .selectFrom('invitations')

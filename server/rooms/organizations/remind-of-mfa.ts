@@ -9,7 +9,7 @@ interface Outcome {
   message: string;
 }
 
-/** One message to each; what goes wrong with one keeps nobody else from theirs. */
+/** Mails each of the members; if one mail fails, the others still get theirs. */
 export async function remindOfMfa(platform: Platform, caller: Caller, organization: Organization, userIds: readonly string[]) {
   const { db, mail, config, log } = platform;
   const asked = [...new Set(userIds)];
@@ -19,7 +19,7 @@ export async function remindOfMfa(platform: Platform, caller: Caller, organizati
   const remind = async (userId: string): Promise<Outcome> => {
     const member = members.get(userId);
     if (!member || member.deactivated) return { code: 404, message: 'No such member.' };
-    if (member.mfa_enabled) return { code: 409, message: 'This member uses two-factor authentication already.' };
+    if (member.mfa_enabled) return { code: 409, message: 'This member already uses two-factor authentication.' };
     try {
       await countAttempts(db, [
         { limit: 'mail to address', of: member.email },

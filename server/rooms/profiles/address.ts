@@ -17,7 +17,7 @@ export const addressFields = {
   postal_code: Line(20),
 };
 
-/** Where a person is, for invoices; and, for whoever draws the form, what that country calls the parts and which it needs. */
+/** The postal address of a person, for invoices; with it, for forms, what the country calls each part and which parts it requires. */
 export const AddressEntity = entity({
   name: 'address',
   path: '/profiles/{userId}/address',
@@ -53,9 +53,9 @@ export const withMetadata = (address: Address) => ({ ...address, metadata: metad
 
 const requiredFields: Field[] = ['country', 'name_line', 'thoroughfare', 'locality', 'postal_code'];
 
-/** Where an address has no postal code. */
+/** Countries whose addresses have no postal code. */
 const withoutPostalCode = new Set(['AE', 'AO', 'BS', 'BW', 'FJ', 'GH', 'HK', 'JM', 'QA', 'UG', 'ZW']);
-/** Where an address needs its state or province. */
+/** Countries whose addresses need a state or province. */
 const withArea = new Set(['AU', 'BR', 'CA', 'CN', 'IN', 'JP', 'MX', 'US']);
 
 const labels: Record<Field, string> = {

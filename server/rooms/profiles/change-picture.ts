@@ -10,7 +10,7 @@ const versionBytes = 16;
 
 export const picturesPath = '/pictures';
 
-/** Everybody may see a picture who knows its address; that is new with each picture, and nobody can guess it. */
+/** Anybody who knows the address of a picture may see it. Each picture has a new address, which nobody can guess. */
 export async function replacePicture({ db, config }: Platform, owner: User, file: Buffer): Promise<string> {
   const content = await encodePicture(file);
   const version = randomSecret(versionBytes);

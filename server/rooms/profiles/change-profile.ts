@@ -23,7 +23,7 @@ interface Wanted {
   passwords?: { present: string; next: string };
 }
 
-/** All of it or nothing. A new password ends every other sign-in. */
+/** Makes all changes or none. A new password ends every other sign-in of the user. */
 export async function changeProfileOf(
   platform: Platform,
   caller: Caller,
@@ -51,7 +51,7 @@ export async function changeProfileOf(
   return profile;
 }
 
-/** Two names are kept: what stands before the first space, and the rest. */
+/** A display name is stored as two: the first name is what stands before the first space, the last name is the rest. */
 function namesOf(displayed: string) {
   const [first_name = '', ...rest] = displayed.trim().split(/\s+/);
   return { first_name, last_name: rest.join(' ') };

@@ -1,6 +1,6 @@
 /**
- * What people upload becomes a small square picture that we encoded ourselves: nothing of the file survives but its colours. What it is, its
- * content decides, not its name. Only four decoders are switched on, the number of pixels is bounded before any is decoded, and one picture
+ * What people upload becomes a small square picture that we encoded ourselves: nothing of the file survives but its colours. Its
+ * type is decided by its content, not by its name. Only four decoders are switched on, the number of pixels is bounded before any is decoded, and one picture
  * is worked on at a time, so that a file which unpacks to gigabytes or takes for ever costs little.
  */
 import type { Sharp, SharpOptions } from 'sharp';
@@ -15,7 +15,7 @@ const waitingMax = 20;
 const formats = new Set(['jpeg', 'png', 'webp', 'gif']);
 const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((name) => `VipsForeignLoad${name}Buffer`);
 
-/** Loaded with the first picture: it is 25 MB of memory that most processes never need. */
+/** Sharp is loaded with the first picture, because it takes 25 MB of memory that most processes never need. */
 const loadSharp = async () => {
   const { default: sharp } = await import('sharp');
   sharp.cache(false);
@@ -54,7 +54,7 @@ async function encode(file: Buffer): Promise<Buffer> {
   }
 }
 
-/** Turned as the camera said, cropped around the middle. */
+/** The picture is turned upright, as the camera recorded it, and cropped around its middle. */
 const square = (picture: Sharp, side: number) =>
   picture.autoOrient().resize(side, side, { fit: 'cover' }).webp({ quality: 85 }).timeout({ seconds: decodeSecondsMax }).toBuffer();
 

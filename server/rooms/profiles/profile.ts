@@ -7,7 +7,7 @@ import { profileOf, type Profile } from './queries.ts';
 const colorSchemes = ['light', 'dark'];
 const customerTypes = ['individual', 'corporation', 'government'];
 
-/** What a person may change here. */
+/** The fields of a profile that the person may change. */
 export const profileFields = {
   display_name: Line(100, { charactersMin: 1 }),
   username: userFields.username,

@@ -11,7 +11,7 @@ export type Picture = Selectable<Database['pictures']>;
 
 export type Profile = ReturnType<typeof presented>;
 
-/** Of somebody who has told nothing yet: the table's defaults. */
+/** The details of somebody who has not entered any yet, which are the defaults of the table. */
 const untold: Details = {
   company_type: '',
   company_role: '',
@@ -59,7 +59,7 @@ export const profileOf = async (db: Db | Tx, userId: string): Promise<Profile | 
   return row && presented(row);
 };
 
-/** Of everybody, or of one person. */
+/** The profiles of everybody, or the profile of one person when `userId` is given. */
 export async function profilePage(db: Db, list: ListRequest, userId?: string): Promise<Page<Profile>> {
   const rows = userId === undefined ? profiles(db) : profiles(db).where('users.id', '=', userId);
   const page = await paged(rows, list);
@@ -88,7 +88,7 @@ const blankAddress: AddressFields = {
 
 export type Address = AddressFields & { user_id: string };
 
-/** Undefined when there is no such user. */
+/** The address of a user; undefined when there is no such user. */
 export async function addressOf(db: Db | Tx, userId: string): Promise<Address | undefined> {
   const row = await db
     .selectFrom('users')

@@ -14,7 +14,7 @@ export const profiles: Room = {
   mount: (http, { db }) => servePictures(http, db),
 };
 
-/** An address is never used again for another picture, so whoever has it may keep it. */
+/** The address of a picture is never reused for another one, so caches may keep the picture. */
 const pictureHeaders = { 'cache-control': 'public, max-age=31536000, immutable', 'cross-origin-resource-policy': 'cross-origin' };
 
 function servePictures(http: FastifyInstance, db: Db) {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { activity } from '../../kernel/activity.ts';
 
-/** The cache of builds goes by this number: the next one starts with an empty one, and the old one is removed when nobody uses it (rooms/builds/cache.ts). */
+/** Raising the generation gives the next build an empty cache; the old cache is removed when nobody uses it (rooms/builds/cache.ts). */
 export const clearBuildCacheActivity = activity({
   type: 'project.clear_build_cache',
   queue: 'default',

@@ -48,16 +48,16 @@ export const Capabilities = Type.Object({
 
 const off = { enabled: false };
 
-/** What builds have unless a project says otherwise, as far as the machine has it: CPUs, and MB. */
+/** What builds have unless a project says otherwise, as far as the machine has that much: CPUs, and memory in MB. */
 const buildMemoryUsual = 2048;
 export const buildResourcesUsual = { cpu: 1, memory: buildMemoryUsual };
 
-/** Half of the machine's, for apps run beside builds. */
+/** Builds may have half of the machine's memory, because apps run beside them. */
 function buildMemoryMax(): number {
   return Math.max(buildMemoryUsual, Math.floor(totalmem() / 2 ** 21));
 }
 
-/** By type and version. */
+/** The images that are offered, by type and version. */
 const images = Object.fromEntries(
   Object.entries(catalogue).map(([type, { versions }]) => [
     type,

@@ -20,11 +20,11 @@ const Rule = Type.Object(
   {
     interval: Type.String({
       pattern: '^[1-9][0-9]{0,3}[hdwMy]$',
-      'x-message': 'must be a number and h, d, w, M or y, such as 1d',
+      'x-message': 'must be a number followed by h, d, w, M or y, such as 1d',
       description:
-        "A backup is made once in each such time: hours that pass, or days, weeks (from Monday), months or years of the project's time zone, in the first hours of the day.",
+        "A backup is made once in each interval. Hours are counted as they pass; days, weeks (from Monday), months and years are those of the project's time zone, and their backups are made in the first hours of the day.",
     }),
-    count: Count('So many of these times keep the first backup that was made in them.'),
+    count: Count('For how many intervals the first backup of each is kept.'),
   },
   closed,
 );
@@ -33,7 +33,7 @@ const Retention = Type.Object(
   {
     max_backups: Type.Optional(
       Count(
-        `Automated and manual ones together; ${maxBackupsUsual} unless it is set. Beyond it a new one takes the place of the oldest of its kind.`,
+        `How many backups are kept at most, automated and manual ones together; ${maxBackupsUsual} by default. Beyond it, a new backup takes the place of the oldest of its kind.`,
       ),
     ),
     default_config: Type.Optional(
@@ -41,14 +41,14 @@ const Retention = Type.Object(
         {
           manual_count: Type.Optional(
             Count(
-              `A further manual backup takes the place of the oldest one, once it can be restored. Unless it is set: ${usual.production.manual_count} in production, ${usual.staging.manual_count} elsewhere.`,
+              `How many manual backups are kept; by default ${usual.production.manual_count} in production and ${usual.staging.manual_count} elsewhere. A further one takes the place of the oldest, once it can be restored.`,
             ),
           ),
           schedule: Type.Optional(
             Type.Array(Rule, {
               maxItems: rulesMax,
               description:
-                'When backups are made by themselves. Unless it is set: in production each day, and the last two are kept; elsewhere none. Without rules, those that were made stay.',
+                'When automated backups are made. By default, one is made each day in production, and the last two are kept; elsewhere none are made. With no rules, existing backups stay.',
             }),
           ),
         },
@@ -67,7 +67,7 @@ export interface RetentionPolicy {
   schedule: readonly Static<typeof Rule>[];
 }
 
-/** All of it, of one type of environment. `setting` is what the project has stored, if anything. */
+/** The complete policy for one type of environment. `setting` is what the project has stored, if anything. */
 export function retentionFor(setting: unknown, type: EnvironmentType): RetentionPolicy {
   const given = Value.Check(DataRetention, setting) ? setting[type] : undefined;
   const said = Value.Check(Retention, given) ? given : undefined;
@@ -85,7 +85,7 @@ function mergedRetention(before: Static<typeof Retention> = {}, change: Static<t
   return { ...before, ...change, default_config: { ...before.default_config, ...change.default_config } };
 }
 
-/** As clients read it: of what was set, all of it. */
+/** The setting as clients read it: complete policies, for those types of environments that were set. */
 export function shownRetention(setting: unknown): unknown {
   if (!Value.Check(DataRetention, setting)) return null;
   const types = environmentTypes.filter((type) => setting[type] !== undefined);

@@ -4,7 +4,7 @@ import type { Activity, Work } from '../../kernel/activity.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { partiesOf } from './queries.ts';
 
-/** The activity that asks: production comes first, and whoever waits lets the runner do something else. */
+/** The activity that asks for a place: production comes first, and while it waits, the runner does something else. */
 export interface Asker {
   activity: Pick<Activity, 'is_urgent'>;
   wait: Work<unknown>['wait'];
@@ -14,7 +14,7 @@ type Waiting = Pick<Asking, 'signal' | 'onWait' | 'most'>;
 
 export type ProjectLimit = <T>(db: Db, projectId: string, asker: Asker, waiting: Waiting, work: () => Promise<T>) => Promise<T>;
 
-/** `most` for one organization; there are more for others (`withReserve`). */
+/** `most` is the number of places that one organization can have; a reserve for others comes on top (`withReserve`). */
 export function projectLimit(most: number): ProjectLimit {
   const places = fairLimit(withReserve(most));
   return async (db, projectId, { activity, wait }, waiting, work) => {

@@ -6,14 +6,14 @@ const setOf = (minItems: number) =>
   Type.Array(Type.String({ enum: [...projectPermissions] }), { minItems, maxItems: projectPermissions.length });
 
 export const ProjectPermissions = setOf(0);
-/** Of somebody who has access: with no permission there would be none. */
+/** At least one permission: access without any would be no access. */
 export const SomeProjectPermissions = setOf(1);
 
-/** Each once, in the order of the table. */
+/** The permissions, each once, in the order of the table. */
 export const inOrder = (permissions: readonly string[]): string[] =>
   projectPermissions.filter((permission) => permissions.includes(permission));
 
-/** Whether all that is wanted is held already: `admin` holds everything, each role of a type those below it, and any access shows the project. */
+/** Whether the held permissions include all wanted ones: `admin` includes everything, each role on a type those below it, and any access `viewer`. */
 export const covers = (held: readonly string[], wanted: readonly string[]) =>
   wanted.every((permission) => held.some((own) => impliedBy(own).includes(permission)));
 

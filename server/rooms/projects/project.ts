@@ -10,7 +10,7 @@ export { ProjectId };
 const titleCharactersMax = 250;
 const descriptionCharactersMax = 2000;
 
-/** What its administrators can say about a project. */
+/** The fields of a project that its administrators can set. */
 export const projectFields = {
   title: Line(titleCharactersMax, { charactersMin: 1 }),
   description: Type.String({ maxLength: descriptionCharactersMax }),
@@ -30,10 +30,10 @@ const Limits = Type.Object({
   max_environments: nullable(Type.Integer()),
 });
 
-/** The contract, as a project tells of it. */
+/** The contract as it appears in a project. */
 export const Subscription = Type.Object({
   license_uri: Type.String(),
-  plan: Type.Optional(Type.String({ description: 'Not told where it is `flexible`, which the published list of plans does not have.' })),
+  plan: Type.Optional(Type.String({ description: 'Left out when it is `flexible`, which the published list of plans does not have.' })),
   environments: Type.Integer(),
   storage: Type.Integer({ description: 'MiB' }),
   included_users: Type.Integer(),
@@ -45,7 +45,7 @@ export const Subscription = Type.Object({
   image_types: Type.Object({ exclude: Type.Array(Type.String()) }),
 });
 
-/** What clients read. Rooms pass rows around; `shown` makes one into this when it is told. */
+/** A project as clients read it. Rooms pass rows around; `shown` turns a row into this form when it is sent. */
 const schema: TObject = Type.Object({
   id: ProjectId,
   created_at: Time,
@@ -84,7 +84,7 @@ export const ProjectEntity = entity({
   },
 });
 
-/** The row, still; written as JSON it is what clients read, with what follows from it and from the installation. */
+/** Returns the row with a `toJSON` that writes it in the form that clients read. */
 export function shown(project: Project, config: Pick<Config, 'domain' | 'url'>): Project & { toJSON(): unknown } {
   const { id, organization_id, client_public_key } = project;
   const told = () => ({
@@ -92,10 +92,10 @@ export function shown(project: Project, config: Pick<Config, 'domain' | 'url'>):
     organization: organization_id,
     owner: project.owner_id ?? '',
     status: statusOf(project),
-    /** As clients recognise it: they find the project's id in a clone's remote by this form. */
+    /** Clients recognise a clone by this form of its remote, and read the project's id from it. */
     repository: { url: `${id}@git.${config.domain}:${id}.git`, client_ssh_key: client_public_key },
     subscription: subscriptionOf(project, config),
-    /** Nothing has to be kept up to date yet. */
+    /** Offshoot does not schedule maintenance yet. */
     maintenance: null,
   });
   return { ...project, toJSON: told };
@@ -103,7 +103,7 @@ export function shown(project: Project, config: Pick<Config, 'domain' | 'url'>):
 
 const unlimited = { legacy_development: false, max_cpu: null, max_memory: null, max_environments: null };
 
-/** Nothing is charged and nothing is limited; clients read the contract's id from the end of its address. */
+/** A contract neither charges nor limits anything. Clients read its id from the end of `license_uri`. */
 export function subscriptionOf(
   { organization_id, subscription_id, plan, environments_max, storage_mib, user_licenses, status }: Project,
   { url }: Pick<Config, 'url'>,
@@ -127,8 +127,8 @@ export function subscriptionOf(
 const statuses: Record<string, { code: string; message: string }> = {
   requested: { code: 'requested', message: 'The project is being created.' },
   active: { code: 'provisioned', message: 'ok' },
-  failed: { code: 'failed', message: 'The project could not be created; delete it, and create another.' },
-  suspended: { code: 'suspended', message: 'The project is suspended.' },
+  failed: { code: 'failed', message: 'The project could not be created; delete it and create another.' },
+  suspended: { code: 'suspended', message: 'The project is suspended; ask the operator of this installation.' },
   deleting: { code: 'deleting', message: 'The project is being deleted.' },
 };
 

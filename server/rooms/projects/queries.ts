@@ -14,13 +14,13 @@ export const projectById = (db: Db | Tx, id: string): Promise<Project | undefine
     .where('status', '<>', 'deleted')
     .executeTakeFirst();
 
-/** As many as its contract names, and no more than the quotas of the project and of its organization, its own or the default, let it have. */
+/** How many environments a project may have: the number in its contract, or less where a quota of the project, of its organization or the default is lower. */
 export const environmentsAllowed = sql<number>`least(projects.environments_max, (
   select min(quotas.environments) from quotas
   where quotas.project_id = projects.id or quotas.organization_id = projects.organization_id or (num_nonnulls(quotas.organization_id, quotas.project_id) = 0
     and not exists (select from quotas as own where own.organization_id = projects.organization_id))))`;
 
-/** On whose behalf it uses what is shared, from the outside in: whoever owns its organization, and the organization. */
+/** On whose behalf a project uses what is shared, from the outside in: the owner of its organization, then the organization. */
 export const partiesOf = async (db: Db | Tx, id: string): Promise<string[]> => {
   const { rows } = await sql<{ outer_party: string; party: string }>`
     select outer_party, party from parties where project_id = ${id}`.execute(db);
@@ -30,7 +30,7 @@ export const partiesOf = async (db: Db | Tx, id: string): Promise<string[]> => {
 export const insertProject = (db: Db | Tx, project: Insertable<Database['projects']>): Promise<Project> =>
   db.insertInto('projects').values(project).returningAll().executeTakeFirstOrThrow();
 
-/** Whoever decides about the end of a project holds this first. */
+/** Take this lock before deciding whether a project ends. */
 export async function lockProject(tx: Tx, id: string): Promise<Project> {
   const project = await tx
     .selectFrom('projects')
@@ -45,7 +45,7 @@ export async function lockProject(tx: Tx, id: string): Promise<Project> {
 
 const projectGone = () => new Problem('not-found', 'No such project.');
 
-/** As it is afterwards. */
+/** Changes a project, and returns it as it is afterwards. */
 export async function changeProject(db: Db | Tx, id: string, changes: Updateable<Database['projects']>): Promise<Project> {
   const project = await db
     .updateTable('projects')
@@ -58,7 +58,7 @@ export async function changeProject(db: Db | Tx, id: string, changes: Updateable
   return project;
 }
 
-/** Those of the projects that exist, each with what a person was granted in it: their own and their teams' grants, merged. */
+/** The projects among these that exist, each with what a person was granted in it: their own and their teams' grants, merged. */
 export async function effectivePermissions(db: Db | Tx, userId: string, projectIds: readonly string[]) {
   const { rows } = await sql<{ id: string; organization_id: string; permissions: string[] }>`
     select projects.id, projects.organization_id, array(

@@ -7,7 +7,7 @@ import { invalidField } from '../../kernel/problem.ts';
 const withoutCredentials =
   'must be an address without a user name or password; name a public repository, or push a private one from a clone of your own instead';
 
-/** What is wrong with the address of a repository, if anything. Queries are where other people's tokens are; Git has no use for them. */
+/** What is wrong with the address of a repository, if anything. Queries are refused, because tokens may be in them and Git does not use them. */
 export function addressMistake(address: string): string | undefined {
   if (holdsCredentials(address)) return withoutCredentials;
   const url = URL.parse(address);
@@ -15,14 +15,14 @@ export function addressMistake(address: string): string | undefined {
   return isRepository ? undefined : 'must be an address such as https://example.org/shop.git, or https://example.org/shop.git@branch';
 }
 
-/** In whatever is to be kept, by the name of the field. Requests are not nested deeply. */
+/** Refuses credentials anywhere in a value that is to be stored, naming the field. The recursion is safe, because requests are not nested deeply. */
 export function refuseCredentials(value: unknown, field: string): void {
   if (typeof value === 'string' && holdsCredentials(value)) throw invalidField(field, withoutCredentials);
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) refuseCredentials(inner, `${field}.${key}`);
 }
 
-/** Also where the address is only a part of the text, or not quite one. */
+/** Finds credentials even when the address is only a part of the text, or is not well-formed. */
 function holdsCredentials(text: string) {
   const url = URL.parse(text);
   return /:\/\/[^\s/\\?#]*@/.test(text) || (url !== null && (url.username !== '' || url.password !== ''));

@@ -35,7 +35,7 @@ const MaintenanceWindow = fields({
   }),
 });
 
-/** What administrators of a project change themselves. */
+/** The settings that administrators of a project may change themselves. */
 const ownSettings = {
   initialize: Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, maxProperties: 20 }),
   data_retention: nullable(DataRetention),
@@ -45,7 +45,7 @@ const ownSettings = {
 
 type Setting = string | number | boolean | null | object | ((config: Config) => string);
 
-/** What the operator decides: its shape, and what holds here. */
+/** The settings that the operator decides: the shape of each, and its value on this installation. */
 const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]> = {
   product_name: [text, 'Offshoot'],
   product_code: [text, 'offshoot'],
@@ -164,7 +164,7 @@ export const settingsOf = (project: Project, config: Config): ProjectSettings =>
   project,
 });
 
-/** What holds for crons, given what is stored of a project's settings. */
+/** The settings that apply to crons, given the stored settings of a project. */
 export function cronSettingsOf(stored: Record<string, unknown>) {
   const setting = (name: string) => Value.Parse(count, stored[name] ?? platformSettings[name]?.[1]);
   return {
@@ -177,7 +177,7 @@ export function cronSettingsOf(stored: Record<string, unknown>) {
 
 const initializeCharactersMax = 64 * 1024;
 
-/** What is stored of a change, or a Problem that names what may not be changed. */
+/** The settings to store after a change; throws a Problem that names those that may not be changed. */
 export function checkedChange({ project, build_resources }: ProjectSettings, change: Static<typeof SettingsChange>, isOperator: boolean) {
   const reserved = Object.keys(change).filter((name) => !isOperator && !Object.hasOwn(ownSettings, name));
   if (reserved.length > 0) throw onlyForOperators(reserved);

@@ -5,7 +5,7 @@ import { entity } from '../../kernel/operation.ts';
 import { Time } from '../../kernel/schema.ts';
 import { projectById, type Project } from './queries.ts';
 
-/** Clients take everything before 12 for a server that shows build-visible variables at run time. */
+/** Clients assume that a server with a version below 12 shows build-visible variables at run time. */
 const version = '12';
 const image = 'offshoot';
 

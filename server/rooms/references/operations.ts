@@ -20,13 +20,13 @@ const query = Type.Object({
   sig: Type.String({ minLength: 1, maxLength: 100, description: 'The signature, from the link.' }),
 });
 
-/** By id; null for what is gone. */
+/** Short forms by id; null for a thing that is gone. */
 const references = <T extends TProperties>(properties: T) => plain(Type.Record(Type.String(), nullable(Type.Object(properties))));
 
 function signedIds(set: string, { in: listed, sig }: { in: string; sig: string }, caller: Caller, { secrets }: Platform): string[] {
   const ids = listed.split(',');
   if (isSignedReference(set, ids, sig, caller, secrets)) return ids;
-  const sentence = 'does not belong to these ids and to you: follow a ref link of a list as it is, and do not change it';
+  const sentence = 'does not belong to these ids and to you: follow a ref link of a list exactly as it is given';
   throw new Problem('invalid-request', `sig ${sentence}.`, { fields: { sig: sentence } });
 }
 

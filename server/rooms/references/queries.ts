@@ -29,7 +29,7 @@ export const projectReferences = (db: Db, ids: readonly string[]) =>
       'projects.title',
       'projects.type',
       'projects.plan',
-      /** To those outside, one that is being deleted is deleted. */
+      /** Clients are told that a project is deleted as soon as its deletion has begun. */
       sql<string>`case projects.status when 'deleting' then 'deleted' else projects.status end`.as('status'),
       'projects.created_at',
       'projects.updated_at',

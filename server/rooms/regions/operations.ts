@@ -11,7 +11,7 @@ export const listRegions = operation({
     sort: ['id', 'created_at', 'updated_at'],
     filter: { available: 'string', private: 'string', zone: 'string' },
   }),
-  /** Always one page; a single region is in whatever order was asked for. */
+  /** There is one region, so the list is always one page, and every order is the same. */
   handle: async ({ list: { filters } }, { config }) => {
     const rows = regionsOf(config).filter((region) => filters.every((filter) => fits(region, filter)));
     return { rows, count: rows.length };
@@ -27,7 +27,7 @@ export const getRegion = operation({
   handle: async ({ target }) => target,
 });
 
-/** What paged() asks of PostgreSQL, asked of a value in memory. */
+/** The filter operators that `paged()` leaves to PostgreSQL, for values in memory. */
 const operators: Record<string, (value: string, wanted: string[]) => boolean> = {
   eq: (value, [wanted]) => value === wanted,
   ne: (value, [wanted]) => value !== wanted,
@@ -39,7 +39,7 @@ const operators: Record<string, (value: string, wanted: string[]) => boolean> = 
   ends: (value, [part = '']) => value.toLowerCase().endsWith(part.toLowerCase()),
 };
 
-/** Clients write true as `1`, too. */
+/** Some clients send `1` for true and `0` for false. */
 const booleans: Record<string, string> = { '1': 'true', '0': 'false' };
 
 function fits(region: Region, { field, operator, values }: Filter) {

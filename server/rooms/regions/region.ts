@@ -3,16 +3,16 @@ import { Type } from 'typebox';
 import type { Config } from '../../config.ts';
 import { entity } from '../../kernel/operation.ts';
 
-/** Grams of CO2 equivalent for a kWh, below which a region's electricity counts as green. */
+/** A region's electricity counts as green below this many grams of CO2 equivalent per kWh. */
 const greenBelow = 100;
 
-/** The world's average, for those who did not say where they are. */
+/** The average of the world, for installations whose settings do not name a value. */
 const carbonIntensityOfTheWorld = 480;
 
 export const regionFields = {
   id: Type.String(),
   label: Type.String(),
-  zone: Type.String({ description: 'In the geographical sense.' }),
+  zone: Type.String({ description: 'The geographical zone.' }),
   selection_label: Type.String(),
   project_label: Type.String(),
   timezone: Type.String(),
@@ -58,7 +58,7 @@ export function regionsOf({ region: { id, label, zone, timezone, carbonIntensity
       provider: { name: 'Offshoot', logo: '' },
       datacenter: { name: id, label, location: zone },
       environmental_impact: { zone, carbon_intensity: String(grams), green },
-      /** The same in the words of a reference. */
+      /** The environmental impact again, under the names that references use. */
       envimpact: {
         zone,
         carbon_intensity: grams,

@@ -6,21 +6,21 @@ import { changeUser, isEmail, userByEmail } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { confirmEmailLetter, emailChangedLetter, tell } from './messages.ts';
 
-/** Nothing changes until somebody who reads the mail of the new address confirms it. */
+/** Mails a link to the new address. The account keeps its address until somebody who reads that mail confirms the new one. */
 export async function askToChangeEmail({ db, mail, config }: Platform, user: User, typed: string): Promise<void> {
   const email = typed.toLowerCase();
   if (!isEmail(email)) throw invalidField('email_address', 'must be an e-mail address');
-  if (email === user.email) throw new Problem('conflict', 'This is your e-mail address already.');
+  if (email === user.email) throw new Problem('conflict', 'This is already your e-mail address.');
   await countAttempts(db, [
     { limit: 'mail for account', of: user.id },
     { limit: 'mail to address', of: email },
   ]);
-  if (await userByEmail(db, email)) throw new Problem('conflict', 'This e-mail address belongs to another user.');
+  if (await userByEmail(db, email)) throw new Problem('conflict', 'This e-mail address belongs to another user; use a different one.');
   const link = await issueLink(db, config.url, { userId: user.id, purpose: 'change-email', email });
   await mail.send({ to: email, ...confirmEmailLetter(link, user) });
 }
 
-/** The new address, or undefined when the link no longer works. The old address is told. */
+/** Changes the address and returns it, or undefined when the link no longer works. A mail tells the old address. */
 export async function confirmEmail(platform: Platform, token: string): Promise<string | undefined> {
   const { db, config } = platform;
   const link = await linkOf(db, 'change-email', token);

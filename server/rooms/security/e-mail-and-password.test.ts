@@ -166,7 +166,7 @@ describe('a forgotten password', () => {
     const { code = '' } = answerOf(await browser.submit({ answer: 'allow' }));
     const tokens = (await program.codeExchange(code, verifier)).json;
 
-    expect((await forgot(ada.user.email.toUpperCase())).text).toContain('Look at your mail');
+    expect((await forgot(ada.user.email.toUpperCase())).text).toContain('Check your mail');
     const link = await linkMailedTo(ada.user.email);
     const page = await browser.visit(link);
     expect(page.text).toContain('autocomplete="new-password"');

@@ -19,7 +19,7 @@ export type Purpose = keyof typeof purposes;
 export const pathOf = (purpose: Purpose) => purposes[purpose].path;
 export const hoursOf = (purpose: Purpose) => purposes[purpose].hours;
 
-/** Answers the address of the page. `email` is the address it will be mailed to. */
+/** Returns the address of the page that the link opens. `email` is the address that the link will be mailed to. */
 export async function issueLink(db: Db, url: string, link: { userId: string; purpose: Purpose; email: string }): Promise<string> {
   const { userId, purpose, email } = link;
   const token = randomSecret(tokenBytes);
@@ -36,7 +36,7 @@ export async function issueLink(db: Db, url: string, link: { userId: string; pur
   return `${url}${pathOf(purpose)}?token=${token}`;
 }
 
-/** What a link is for, if it still works. */
+/** The link with the user it is for; undefined when it no longer works. */
 export const linkOf = (db: Db, purpose: Purpose, token: string) =>
   db
     .selectFrom('mailed_links')
@@ -49,7 +49,7 @@ export const linkOf = (db: Db, purpose: Purpose, token: string) =>
     .where('deactivated', '=', false)
     .executeTakeFirst();
 
-/** Uses it up, with every other link of that person; whether it was there to be used. */
+/** Uses the link up, with every other link of that person; false when the link was already used. */
 export async function useLink(tx: Tx, link: { token_fingerprint: string; id: string }): Promise<boolean> {
   const used = await tx
     .deleteFrom('mailed_links')

@@ -15,7 +15,7 @@ const written = (subject: string, ...paragraphs: string[]): Letter => ({
 export const confirmEmailLetter = (link: string, { username, email }: { username: string; email: string }) =>
   written(
     'Confirm your e-mail address',
-    `the user ${username}, so far ${email}, asked to use this e-mail address for their Offshoot account. If that is you, open this page to confirm it:`,
+    `the user ${username}, whose address is ${email}, asked to use this e-mail address for their Offshoot account. If that is you, open this page to confirm it:`,
     link,
     `The link works once, for ${hours(hoursOf('change-email'))}. If you did not ask for this, do nothing: the address of the account stays as it is.`,
   );
@@ -38,14 +38,14 @@ export const resetPasswordLetter = (link: string) =>
 const passwordChangedLetter = (url: string) =>
   written(
     'Your password was changed',
-    `the password of your Offshoot account at ${url} was changed, and everywhere else you were signed out.`,
+    `the password of your Offshoot account at ${url} was changed, and you were signed out everywhere else.`,
     `If that was not you, set a new one now: ${url}/forgot-password`,
   );
 
 const secondFactorLetters = (url: string) => ({
   on: written(
     'Two-factor authentication is on',
-    `from now on, signing in to your Offshoot account at ${url} takes a passcode as well. Keep your recovery codes where you find them without your device.`,
+    `from now on, signing in to your Offshoot account at ${url} takes a passcode as well. Keep your recovery codes where you can find them without your device.`,
     `If that was not you, somebody else can use your account: set a new password now, and tell the operator. ${url}/forgot-password`,
   ),
   off: written(
@@ -60,7 +60,7 @@ export const tellPasswordChanged = (platform: Platform, to: string) => tell(plat
 export const tellSecondFactor = (platform: Platform, to: string, state: 'on' | 'off') =>
   tell(platform, to, secondFactorLetters(platform.config.url)[state]);
 
-/** For what happened whether or not the mail gets through, and for what must take as long with mail as without. */
+/** Mails without waiting: what the mail tells of has happened whether or not it gets through, and the answer takes no longer for it. */
 export function tell({ mail, log }: Platform, to: string, letter: Letter): void {
   mail.send({ to, ...letter }).catch((error: unknown) => log.error({ err: error }, 'a mail could not be sent'));
 }

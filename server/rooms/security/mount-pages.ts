@@ -72,13 +72,13 @@ export function mountPages(http: FastifyInstance, platform: Platform) {
     if (!link) return show(reply, deadLinkPage(askAgain), gone);
     if (!isPossiblePassword(password)) return show(reply, resetPasswordPage({ email: link.email, token, error: passwordRule }), 400);
     const worked = await resetPassword(platform, token, password);
-    /** Whoever reads their mail is not shut out by who guesses at their account, unless a passcode is still to be shown. */
+    /** The link proves that its holder reads the owner's mail, so strangers' guesses do not shut this browser out; with a second factor, mail alone is not enough. */
     if (worked && !link.mfa_enabled) rememberBrowser(reply, platform, link.id);
     return worked ? show(reply, passwordResetPage()) : show(reply, deadLinkPage(askAgain), gone);
   });
 }
 
-const passwordRule = `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters.`;
+const passwordRule = `A password must have ${passwordCharactersMin} to ${passwordCharactersMax} characters.`;
 
 const isPossiblePassword = (password: string) =>
   password.length >= passwordCharactersMin && password.length <= passwordCharactersMax && !password.includes('\0');

@@ -17,7 +17,10 @@ export const changeEmailPage = ({
   layout(
     'Confirm your e-mail address',
     html`<h1>Confirm your e-mail address</h1>
-      <p>The account <strong>${username}</strong>, so far ${present}, will use <strong>${email}</strong>. Confirm only if it is yours.</p>
+      <p>
+        The account <strong>${username}</strong>, now at ${present}, will use <strong>${email}</strong>. Confirm only if the account is
+        yours.
+      </p>
       <form method="post">
         <input type="hidden" name="token" value="${token}" />
         <button>Confirm</button>
@@ -35,7 +38,7 @@ export const forgotPasswordPage = (): Html =>
   layout(
     'Forgot your password?',
     html`<h1>Forgot your password?</h1>
-      <p>We mail you a link to set a new one.</p>
+      <p>We will mail you a link to set a new one.</p>
       <form method="post">
         <label for="email">E-mail address</label>
         <input id="email" name="email" type="email" autocomplete="email" maxlength="${fieldCharactersMax}" required autofocus />
@@ -45,8 +48,8 @@ export const forgotPasswordPage = (): Html =>
 
 export const linkSentPage = (): Html =>
   layout(
-    'Look at your mail',
-    html`<h1>Look at your mail</h1>
+    'Check your mail',
+    html`<h1>Check your mail</h1>
       <p>If an account has that e-mail address, a link to set a new password is on its way to it.</p>`,
   );
 
@@ -79,7 +82,7 @@ export const passwordResetPage = (): Html =>
   layout(
     'Password changed',
     html`<h1>Password changed</h1>
-      <p>Go back to the program you were using and sign in with it.</p>`,
+      <p>Go back to the program you were using, and sign in with the new password.</p>`,
   );
 
 export const deadLinkPage = (again?: Html): Html =>

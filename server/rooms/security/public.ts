@@ -1,3 +1,3 @@
 /** What other rooms may use of account security. */
-/** For whoever changes a password. */
+/** For rooms that change passwords. */
 export { tellPasswordChanged } from './messages.ts';

@@ -27,7 +27,7 @@ export const deleteConnection = (db: Db, { user_id, provider }: Connection) =>
 export const ownerOfNumber = (db: Db, phoneNumber: string) =>
   db.selectFrom('users').select('id').where('phone_number', '=', phoneNumber).executeTakeFirst();
 
-/** In place of an earlier one of the same person. */
+/** Stores a verification in place of an earlier one of the same person. */
 export function putPhoneVerification(db: Db, verification: Omit<PhoneVerification, 'attempts' | 'expires_at'>, minutes: number) {
   const row = { ...verification, attempts: 0, expires_at: sql<string>`now() + make_interval(mins => ${minutes})` };
   return db
@@ -46,7 +46,7 @@ export const phoneVerificationOf = (db: Db, userId: string, sid: string): Promis
     .where('expires_at', '>', sql<string>`now()`)
     .executeTakeFirst();
 
-/** Counts an attempt before it is looked at; whether there was one left. */
+/** Counts an attempt before its code is checked, and tells whether an attempt was left. */
 export const takePhoneAttempt = (db: Db, sid: string, attemptsMax: number) =>
   db
     .updateTable('phone_verifications')
@@ -56,7 +56,7 @@ export const takePhoneAttempt = (db: Db, sid: string, attemptsMax: number) =>
     .returning('sid')
     .executeTakeFirst();
 
-/** Whether the verification was still there to be finished. */
+/** Makes the phone number the user's; false when the verification was finished or replaced meanwhile. */
 export async function finishPhoneVerification(tx: Tx, { sid, user_id, phone_number }: PhoneVerification): Promise<boolean> {
   const finished = await tx.deleteFrom('phone_verifications').where('sid', '=', sid).returning('sid').executeTakeFirst();
   if (!finished) return false;
@@ -66,7 +66,7 @@ export async function finishPhoneVerification(tx: Tx, { sid, user_id, phone_numb
       .set({ phone_number, phone_number_verified: true, updated_at: sql<string>`now()` })
       .where('id', '=', user_id)
       .execute(),
-    { users_phone_number: 'This phone number was verified by another user.' },
+    { users_phone_number: 'Another user has verified this phone number; use a different one.' },
   );
   return true;
 }

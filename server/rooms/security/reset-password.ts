@@ -16,8 +16,9 @@ export async function mailPasswordReset({ db, mail, config }: Platform, user: Us
 }
 
 /**
- * The same for whoever typed an address into a page. Nobody learns from the answer, nor from how long it takes, whether the address is known:
- * it is counted as typed, and everything else is done afterwards. `visitor` is the network, or who is known to be at the browser.
+ * Mails a link to the address that somebody typed into a page. Nobody learns from the answer, nor from how long it takes, whether the address is
+ * known: the attempt is counted for the address as typed, and the rest is done after the answer. `visitor` is the user whom the browser is known
+ * for, or else the network.
  */
 export async function forgotPassword(platform: Platform, typed: string, visitor: string): Promise<void> {
   const email = typed.trim().toLowerCase();
@@ -35,7 +36,7 @@ async function mailResetTo({ db, config, mail }: Platform, email: string) {
   await mail.send({ to: email, ...resetPasswordLetter(link) });
 }
 
-/** Whether it worked; every sign-in of the person ends, as whoever forgot a password may fear that it was found. */
+/** Returns whether the link still worked. Every sign-in of the person ends, because somebody else may have found the old password. */
 export async function resetPassword(platform: Platform, token: string, password: string): Promise<boolean> {
   const { db } = platform;
   const link = await linkOf(db, 'reset-password', token);

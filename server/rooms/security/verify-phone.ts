@@ -16,9 +16,9 @@ const attemptsMax = 5;
 const codeDigits = 6;
 const sidBytes = 16;
 
-const taken = 'This phone number was verified by another user.';
+const taken = 'Another user has verified this phone number; use a different one.';
 
-/** Sends a code; answers the id to type it in under. */
+/** Sends a code, and returns the id of the verification that the code belongs to. */
 export async function startPhoneVerification(platform: Platform, user: User, asked: { channel: PhoneChannel; phone_number: string }) {
   const { db, phone, secrets } = platform;
   const { channel, phone_number } = asked;
@@ -37,10 +37,14 @@ export async function startPhoneVerification(platform: Platform, user: User, ask
 
 export async function finishVerification({ db, secrets }: Platform, verification: PhoneVerification, code: string): Promise<void> {
   const { sid, code_fingerprint } = verification;
-  if (!(await takePhoneAttempt(db, sid, attemptsMax))) throw invalidField('code', 'was typed wrong too often; ask for a new one');
+  if (!(await takePhoneAttempt(db, sid, attemptsMax))) throw invalidField('code', 'was entered wrongly too often; ask for a new one');
   if (!secrets.isSigned(signed(sid, code), code_fingerprint)) throw invalidField('code', 'is wrong');
   const finished = await db.transaction().execute((tx) => finishPhoneVerification(tx, verification));
-  if (!finished) throw new Problem('conflict', 'This verification was finished or replaced at the same moment.');
+  if (!finished)
+    throw new Problem(
+      'conflict',
+      'This verification was finished or replaced at the same moment; start a new one if the number is not verified.',
+    );
 }
 
 const signed = (sid: string, code: string) => `phone verification ${sid} ${code}`;

@@ -22,7 +22,7 @@ export const isViaGrant = (via: string) => via.length > 36;
 const tokenCharactersMax = 4096;
 const rememberedMax = 2000;
 
-/** Answers with the claims of a valid token, or undefined. */
+/** Returns a function that gives the claims of a valid token, and undefined for any other. */
 export function openAccessTokens(
   { accessTokens }: Keys,
   issuer: string,
@@ -35,7 +35,7 @@ export function openAccessTokens(
     typ: accessTokenType,
     requiredClaims: ['sub', 'via', 'generation', 'exp'],
   };
-  /** Two generations instead of a list ordered by use: a hit moves nothing, and forgetting the older half is one assignment. */
+  /** The cache has two generations instead of a list ordered by use: a hit moves nothing, and forgetting the older half is one assignment. */
   let recent = new Map<string, Claims>();
   let older = recent;
 

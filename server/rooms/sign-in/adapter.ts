@@ -7,7 +7,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { fingerprint, type Secrets } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
 
-/** A client that lost the answer sends the same refresh token again; until then that is a retry, afterwards it is theft. */
+/** A client that lost the answer sends the same refresh token again. Within this time that counts as a retry, afterwards as theft. */
 const refreshRetrySeconds = 30;
 const sweepEvery = 100;
 const sweptMax = 1000;
@@ -73,7 +73,7 @@ export const openAdapter = (db: Db, secrets: Secrets) => {
   };
 };
 
-/** Whose password was accepted in a sign-in that is still under way: it must end with the others when the password changes. */
+/** The user whose password was accepted in a sign-in that is still under way, so that it ends with the user's others when the password changes. */
 const signedInSoFar = ({ result }: AdapterPayload): string | null => {
   const { accountId } = (result?.login ?? {}) as { accountId?: string };
   return accountId ?? null;

@@ -15,7 +15,7 @@ import type { Db } from '../../kernel/sql.ts';
 const limits = {
   'sign-in to account from known browser': { attemptsMax: 10, seconds: 900 },
   'sign-in to account from address': { attemptsMax: 10, seconds: 900 },
-  /** Past this the account is being guessed at by many, and each address has fewer attempts (`countPassword`). */
+  /** Beyond this limit many are guessing at the account, and each address has fewer attempts (`countPassword`). */
   'sign-in to account': { attemptsMax: 100, seconds: 900 },
   'sign-in from address': { attemptsMax: 100, seconds: 900 },
   'passcode from known browser': { attemptsMax: 6, seconds: 900 },
@@ -39,14 +39,14 @@ type Limit = keyof typeof limits;
 
 interface Attempt {
   limit: Limit;
-  /** The account, the address, or what else it counts for. */
+  /** The account, the address, or whatever else the attempt counts for. */
   of: string;
 }
 
 interface Counted {
   limit: Limit;
   count: number;
-  /** Until it is counted anew. */
+  /** How many seconds remain until counting starts again. */
   seconds: number;
 }
 
@@ -55,22 +55,22 @@ const sweepEvery = 200;
 const sweptMax = 1000;
 let counted = 0;
 
-/** Counts them, and refuses when one of them is past its limit. List them in the order of `limits`: that keeps statements from deadlocking. */
+/** Counts attempts, and refuses when one of them is past its limit. List them in the order of `limits`, so that statements do not deadlock. */
 export async function countAttempts(db: Db, attempts: readonly Attempt[]): Promise<void> {
   refuseTooMany(await addAttempts(db, attempts));
 }
 
-/** Of an account that many guess at. Its owner has as many attempts from wherever they are, and a guesser needs ever new addresses. */
+/** Attempts that each address has on an account that many guess at. That is enough for its owner, and a guesser needs ever new addresses. */
 const attemptsOnGuessedMax = 3;
 
-/** Somebody who shows who they are: for an account, from an address, with a browser that is known for that account or with another. */
+/** Somebody who tries to sign in: to an account, from an address, and with a browser that may be known for that account. */
 export interface Claimant {
   account: string;
   address: string;
   knownBrowser: string | undefined;
 }
 
-/** Counts a password that was typed. However many others guess at the account, whoever comes from elsewhere is not refused. */
+/** Counts a password that was typed. However many guess at the account, somebody who comes from another address is not refused. */
 export async function countPassword(db: Db, { account, address, knownBrowser }: Claimant): Promise<void> {
   if (knownBrowser !== undefined) return countAttempts(db, [{ limit: 'sign-in to account from known browser', of: knownBrowser }]);
   const counted = await addAttempts(db, [
@@ -84,7 +84,7 @@ export async function countPassword(db: Db, { account, address, knownBrowser }: 
 
 const isGuessedAt = ({ limit, count }: Counted) => limit === 'sign-in to account' && count > limits[limit].attemptsMax;
 
-/** After the right password: what was typed before it no longer counts. */
+/** After the right password, the wrong ones that were typed before it no longer count. */
 export async function forgetPasswords(db: Db, { account, address, knownBrowser }: Claimant): Promise<void> {
   if (knownBrowser !== undefined) return forgetAttempts(db, 'sign-in to account from known browser', knownBrowser);
   await forgetAttempts(db, 'sign-in to account from address', `${account} ${address}`);
@@ -103,25 +103,25 @@ export const countPasscode = (db: Db, { account, address, knownBrowser }: Claima
       : [{ limit: 'passcode from known browser', of: knownBrowser }],
   );
 
-/** What a stranger typed still counts when the owner was right in a browser that is known. */
+/** After the right passcode in a known browser, only that browser's attempts are forgotten: those of strangers still count. */
 export const forgetPasscodes = (db: Db, { account, knownBrowser }: Claimant): Promise<void> =>
   knownBrowser === undefined
     ? forgetAttempts(db, 'passcode of account', account)
     : forgetAttempts(db, 'passcode from known browser', knownBrowser);
 
-/** Counts the use of a token that was looked at: a right one by its own name, a wrong one for the address that it came from. */
+/** Counts the use of a token that was looked up: a valid token counts for itself, an invalid one for the address that it came from. */
 export const countToken = (db: Db, rightToken: string | undefined, address: string): Promise<void> =>
   countAttempts(db, [
     rightToken === undefined ? { limit: 'wrong token from address', of: networkOf(address) } : { limit: 'use of token', of: rightToken },
   ]);
 
-/** The same for what was mailed. */
+/** Counts the use of a mailed link that was looked up: a valid link counts for itself, an invalid one for the address that it came from. */
 export const countLink = (db: Db, rightLink: string | undefined, address: string): Promise<void> =>
   countAttempts(db, [
     rightLink === undefined ? { limit: 'wrong link from address', of: networkOf(address) } : { limit: 'use of mailed link', of: rightLink },
   ]);
 
-/** Counts in one statement. */
+/** Counts all attempts in one statement. */
 async function addAttempts(db: Db, attempts: readonly Attempt[]): Promise<Counted[]> {
   const rows = attempts.map(({ limit, of }) => sql`(${keyOf(limit, of)}, 1, now() + make_interval(secs => ${limits[limit].seconds}))`);
   const counts = await sql<{ key: string; count: number; seconds: number }>`
@@ -147,7 +147,7 @@ export async function forgetAttempts(db: Db, limit: Limit, of: string): Promise<
   await db.deleteFrom('attempts').where('key', '=', keyOf(limit, of)).execute();
 }
 
-/** One household or machine counts as one: an IPv6 customer has a whole /64 to send from. */
+/** The network that an address counts for. In IPv6 that is the /64, because one household or machine can send from all of it. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

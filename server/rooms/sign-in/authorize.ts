@@ -31,8 +31,8 @@ export function mountAuthorize(http: FastifyInstance, platform: Platform, handOv
 }
 
 /**
- * Clients ask for `offline_access` alone; what they mean is the API. They ask how long ago one may have signed in (`max_age`), which the
- * protocol knows only with `openid`. And `select_account` needs no page of its own: the consent page always offers another account.
+ * Clients ask for `offline_access` alone, and mean the API as well. They limit how long ago the sign-in may have been (`max_age`), which the
+ * protocol defines only together with `openid`. `select_account` needs no page of its own: the consent page always offers another account.
  */
 function asTheLibraryExpects(url: string): URLSearchParams {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');

@@ -14,7 +14,7 @@ import { openProvider } from './provider.ts';
 import { activeUser } from './queries.ts';
 
 export interface BrowserSession {
-  /** Undefined for nobody, and for somebody who has shown only the first of two factors. */
+  /** The user at the browser; undefined when nobody is signed in, or somebody has shown only the first of two factors. */
   signedInUser(request: FastifyRequest, reply: FastifyReply): Promise<User | undefined>;
   /** Where to send the browser so that it comes back to `returnTo` signed in, if possible as `login`; whoever is signed in is asked anew. */
   signInAddress(returnTo: string, login: string): string;
@@ -33,7 +33,7 @@ export function openBrowserSession(platform: Platform): BrowserSession {
         client_id: pagesClientId,
         response_type: 'code',
         redirect_uri: `${platform.config.url}${signedInPath}`,
-        /** Nobody exchanges the code, so nobody needs to know what this is the hash of. */
+        /** The challenge is random, because nobody exchanges the code and so nobody needs the verifier. */
         code_challenge: randomSecret(),
         code_challenge_method: 'S256',
         prompt: 'login',
@@ -52,7 +52,8 @@ export function mountReturn(http: FastifyInstance, { secrets }: Platform) {
   http.get(signedInPath, options, (request, reply) => {
     const state = new URLSearchParams(request.url.split('?', 2)[1] ?? '').get('state') ?? '';
     const [signature, returnTo] = [state.slice(0, signatureCharacters), state.slice(signatureCharacters)];
-    if (!secrets.isSigned(purposeOf(returnTo), signature)) throw new Problem('invalid-request', 'This sign-in was not begun here.');
+    if (!secrets.isSigned(purposeOf(returnTo), signature))
+      throw new Problem('invalid-request', 'This sign-in was not started on this site; go back, and start again.');
     return reply.redirect(returnTo, 303);
   });
 }

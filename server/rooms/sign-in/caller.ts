@@ -55,10 +55,10 @@ async function proofOfApiToken(db: Db, apiToken: string): Promise<Proof | undefi
 
 function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
   const projects = projectsOf(holder);
-  /** Whoever turned the second factor off has none, whatever an older token says. */
+  /** Somebody who turned the second factor off has none, whatever an older token says. */
   const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);
   const grants: Grants = { organizations: holder.memberships, projects };
-  /** The links of a row are all asked for with the one scope of that row. */
+  /** The roles of the last scope are kept, because `can` is asked about all links of a row with the one scope of that row. */
   let scopeBefore: Scope | undefined;
   let roles: ReturnType<typeof rolesIn> = [];
   return {
@@ -82,7 +82,7 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
     },
     hasSecondFactor,
     hindrance({ organization }, permission) {
-      /** An API token, made with a second factor or not, is a thing one has; changing how one signs in takes the person. */
+      /** An API token may be in anybody's hands, even if it was created with a second factor. Changing how one signs in takes the person. */
       const isInPerson = hasSecondFactor && isViaGrant(claims.via);
       if (permission === 'user:security' && holder.mfa_enabled && !isInPerson) return needsSecondFactor(sentences.security);
       if (hasSecondFactor || organization === undefined) return undefined;
@@ -95,11 +95,11 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
 
 const sentences = {
   security: 'Your account has two-factor authentication: sign in again, with a passcode, to change how you sign in.',
-  operator: 'Operators who have two-factor authentication use it: sign in again with a passcode.',
+  operator: 'Operators with two-factor authentication must use it here: sign in again with a passcode.',
   organization: 'This organization asks for two-factor authentication: enable it, then sign in again with a passcode.',
 };
 
-/** Whatever else stands there names no project. */
+/** The id of a project as the request gives it; an empty string when the text cannot be the id of a project. */
 const possibleProject = (text: string) => (/^[a-z0-9]{1,64}$/.test(text) ? text : '');
 
 const projectsOf = ({ project, project_permissions }: Holder) =>

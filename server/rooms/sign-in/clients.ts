@@ -15,7 +15,7 @@ export const clientName = (id: string) => (id === pagesClientId ? 'This page' : 
 
 export const isClient = (id: string) => Object.hasOwn(names, id);
 
-/** Any port of these is accepted: a client listens on the first free one. */
+/** Redirects to any port of these hosts are accepted, because a client listens on the first free port. */
 const loopback = ['http://127.0.0.1', 'http://localhost'];
 
 export const clients: ClientMetadata[] = Object.entries(names).map(([client_id, client_name]) => ({
@@ -28,7 +28,7 @@ export const clients: ClientMetadata[] = Object.entries(names).map(([client_id, 
   redirect_uris: loopback,
 }));
 
-/** Our own pages, which need to know who is at the browser and nothing else: this client is never given a token. */
+/** The client of our own pages. They only need to know who is at the browser, so this client is never given a token. */
 export const pagesClientId = 'offshoot-pages';
 export const signedInPath = '/signed-in';
 

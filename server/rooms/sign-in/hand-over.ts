@@ -8,7 +8,7 @@ import type Provider from 'oidc-provider';
 
 export interface Checked {
   method: 'GET' | 'POST';
-  /** Path and query. */
+  /** The path and the query. */
   url: string;
   accept: 'application/json' | 'text/html';
   form?: URLSearchParams;
@@ -21,7 +21,7 @@ export function openHandOver(provider: Provider, publicUrl: string): HandOver {
   const { protocol, host } = new URL(publicUrl);
   return async (request, reply, checked) => {
     const headers = {
-      /** People stay on the name they came by; programs are told the one name we have. */
+      /** People stay on the host name by which they reached us; programs are told the installation's own host name. */
       host: checked.accept === 'text/html' && URL.canParse(`http://${request.host}`) ? request.host : host,
       'x-forwarded-proto': protocol.slice(0, -1),
       'x-forwarded-for': request.ip,

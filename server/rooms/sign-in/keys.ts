@@ -18,7 +18,7 @@ type Name = keyof typeof makers;
 
 const purposeOf = (name: string) => `installation_keys ${name}`;
 
-/** Makes the keys that are missing; those that exist are left alone. */
+/** Creates the keys that are missing, and leaves existing ones alone. */
 export async function createKeys(tx: Db | Tx, secrets: Secrets): Promise<void> {
   for (const [name, make] of Object.entries(makers)) {
     const sealed = secrets.seal(purposeOf(name), await make());

@@ -8,9 +8,9 @@ import { randomSecret } from '../../kernel/secrets.ts';
 import type { Platform } from '../../platform.ts';
 
 export interface KnownBrowser {
-  /** Who signed in with it last. */
+  /** The user who signed in with the browser last. */
   userId: string;
-  /** Its own name, that nobody else has. */
+  /** A random id of this browser alone. */
   id: string;
 }
 
@@ -19,13 +19,13 @@ const rememberedSeconds = 365 * 24 * 60 * 60;
 const idBytes = 16;
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([0-9a-f-]{36})\\.([\\w-]{20,30})\\.([\\w-]{43})(?:;|$)`);
 
-/** Undefined for one that nobody has signed in with yet, or whose cookie is not of our making. */
+/** The browser that sent the request; undefined when nobody has signed in with it yet, or when we did not sign its cookie. */
 export function knownBrowserOf({ headers }: FastifyRequest, { secrets }: Platform): KnownBrowser | undefined {
   const [, userId = '', id = '', signature = ''] = cookiePattern.exec(headers.cookie ?? '') ?? [];
   return signature !== '' && secrets.isSigned(purposeOf(userId, id), signature) ? { userId, id } : undefined;
 }
 
-/** To be called once all was shown that signing in takes: somebody who knows the password alone is not known yet. */
+/** Call this only after a complete sign-in, second factor included: knowing the password alone does not make a browser known. */
 export function rememberBrowser(reply: FastifyReply, { secrets, config }: Platform, userId: string): void {
   const id = randomSecret(idBytes);
   const value = `${userId}.${id}.${secrets.sign(purposeOf(userId, id))}`;

@@ -51,11 +51,11 @@ a { color: inherit; }
 .error { padding: 0.6rem 0.75rem; color: var(--error); border: 1px solid; border-radius: 8px; font-weight: 600; }
 `;
 
-/** The browser hashes exactly what stands between the tags. */
+/** The browser hashes exactly the text between the tags, so the sheet must be inserted unchanged. */
 const styleSheet: Html = { html: `<style>${style}</style>` };
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** Browsers hold a form's redirects to the policy too, so it names where the sign-in will return. */
+/** Browsers apply the policy to the redirects after a form, too, so the policy names where the sign-in will return. */
 export const pageHeaders = (returnTo?: string) => ({
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': [
@@ -79,7 +79,8 @@ export const errorPage = (sentence: string) =>
 
 export function answerPageError(error: Error, _request: FastifyRequest, reply: FastifyReply) {
   if (error instanceof Problem) return send(reply.headers(error.headers), error.status, error.message);
-  if (error instanceof errors.SessionNotFound) return send(reply, 400, 'This sign-in has expired, or was begun in another browser.');
+  if (error instanceof errors.SessionNotFound)
+    return send(reply, 400, 'This sign-in has expired, or was begun in another browser; start it again.');
   throw error;
 }
 

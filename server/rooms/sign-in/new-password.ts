@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/sql.ts';
 import { countAttempts, forgetAttempts } from './attempts.ts';
 import { hashPassword, isPassword } from './passwords.ts';
 
-/** The hash of a new password, for whoever knows the present one; refused otherwise, and not to be guessed at. */
+/** Hashes a new password for somebody who knows the present one. Attempts are counted, so that the present one cannot be guessed here. */
 export async function newPasswordHash(db: Db, owner: User, passwords: { present: string; next: string }): Promise<string> {
   await countAttempts(db, [{ limit: 'password change of account', of: owner.id }]);
   if (!(await isPassword(passwords.present, owner.password_hash, owner.id))) throw invalidField('current_password', 'is wrong');

@@ -20,13 +20,13 @@ const saltBytes = 16;
 const hashBytes = 32;
 const operator = 'the operator';
 
-/** `$scrypt$ln=15,r=8,p=3$salt$hash`, as other tools write it. */
+/** Returns `$scrypt$ln=15,r=8,p=3$salt$hash`, the format that other tools use, too. */
 export async function hashPassword(password: string, by = operator): Promise<string> {
   const salt = randomBytes(saltBytes);
   return written(cost, salt, await derive(password, salt, cost, by));
 }
 
-/** Whether this is the password; `hash` is null for people without one and for people who do not exist. */
+/** Whether the password is right; `hash` is null for people without a password and for people who do not exist. */
 export async function isPassword(password: string, hash: string | null, by: string): Promise<boolean> {
   const { salt, expected, ...its } = parsed(hash ?? nobodysHash);
   return timingSafeEqual(await derive(password, salt, its, by), expected) && hash !== null;
@@ -45,13 +45,13 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
 
 const nobodysHash = written(cost, randomBytes(saltBytes), randomBytes(hashBytes));
 
-/** One who comes beside others gets a thread of their own: those of one address, or of a few, keep nobody else from signing in. */
+/** One thread is reserved for newcomers, so that many sign-ins from one address, or from a few, keep nobody else from signing in. */
 const derivations = fairLimit({ total: 2, most: [2], newcomers: 1 });
 const waitingMax = { total: 200, ofOne: 50 };
 const waiting = tally();
 const inAll = 'in all';
 
-/** Different keyboards compose the same letter differently; NFKC makes them one. */
+/** Keyboards encode the same letter in different ways; NFKC gives all of them one encoding. */
 async function derive(password: string, salt: Buffer, { ln, r, p }: Cost, by: string): Promise<Buffer> {
   const leaveLine = joinLine(by);
   const options = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r };

@@ -19,7 +19,7 @@ export const pagesPath = '/sign-in';
 
 const day = 24 * 60 * 60;
 
-/** In seconds. A refresh token is replaced whenever it is used, so its age is that of the last use; a grant is the whole sign-in. */
+/** Lifetimes in seconds. A refresh token is replaced whenever it is used, so its lifetime counts from the last use; a grant is the whole sign-in. */
 const lifetimes = {
   AccessToken: accessTokenSeconds,
   IdToken: accessTokenSeconds,
@@ -32,7 +32,7 @@ const lifetimes = {
 
 export function openProvider(platform: Platform): Provider {
   const provider = new Provider(platform.config.url, configurationOf(platform));
-  /** Our front says through the forwarding headers which scheme, host and address apply; nothing reaches the library around it. */
+  /** hand-over.ts sets the forwarding headers for scheme, host and address; no request reaches the library in any other way. */
   provider.proxy = true;
   provider.registerGrantType('api_token', apiTokenGrant(provider, platform), ['api_token']);
   provider.use(async (ctx, next) => {
@@ -43,7 +43,7 @@ export function openProvider(platform: Platform): Provider {
   });
   const events: EventEmitter = provider;
   const note = (error: unknown) => {
-    if (isDatabaseAway(error)) platform.log.warn({ err: error }, 'the database was away during a sign-in');
+    if (isDatabaseAway(error)) platform.log.warn({ err: error }, 'the database was unreachable during a sign-in');
     else platform.log.error({ err: error }, 'bug');
   };
   events.on('server_error', (_ctx, error) => note(error));
@@ -65,7 +65,7 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
       long: cookie,
       short: cookie,
     },
-    /** Clients name the methods they were told to ask for. */
+    /** Clients send `amr` to name the authentication methods that a challenge told them to ask for. */
     extraParams: ['amr'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     extraTokenClaims: claimsOfToken,
@@ -210,10 +210,10 @@ function finishTokenReply(ctx: KoaContextWithOIDC) {
   reply['error_description'] = refusals[String(ctx.oidc.params?.['grant_type'])] ?? reply['error_description'];
 }
 
-/** No page of another origin has business here; the library, which is not shown the Origin, would allow them all. */
+/** Headers that are removed because no page of another origin may call these endpoints; the library does not see the Origin, and would allow all. */
 const crossOriginHeaders = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'];
 
-/** People reach us by more than one name (localhost, 127.0.0.1), and their cookies belong to the one they use. */
+/** People reach us by more than one host name (localhost, 127.0.0.1), and their cookies belong to the name they use. */
 function keepRedirectRelative(ctx: KoaContextWithOIDC) {
   const { location } = ctx.response.headers;
   if (typeof location === 'string' && location.startsWith(`${ctx.origin}/`)) ctx.set('location', location.slice(ctx.origin.length));

@@ -12,8 +12,8 @@ export type Holder = User & {
 };
 
 /**
- * Runs for every request to the API, so it is compiled once. A credential that is still honoured, its owner, the owner's memberships, and
- * their access to one project: their own and that of their teams, merged.
+ * Finds a credential that is still honoured, its owner, the owner's memberships, and their access to one project: their own and that of their
+ * teams, merged. This query runs for every request to the API, so it is compiled once.
  */
 const holdersQuery = (credentials: string) =>
   CompiledQuery.raw(`
@@ -34,8 +34,8 @@ const holdersQuery = (credentials: string) =>
   from ${credentials}`);
 
 /**
- * The arrays stand in subqueries so that PostgreSQL plans this once on each connection. Where it can see how long they are, it holds a plan made for just
- * that length to be better than the one it has, and plans every time, which takes several times as long as running it.
+ * The arrays stand in subqueries so that PostgreSQL plans this query once on each connection. If it could see how long the arrays are, it would prefer
+ * a plan for just that length to the one it has, and plan every time, which takes several times as long as running the query.
  */
 const tokenHoldersQuery = holdersQuery(`
   unnest((select $1::text[]), (select $2::uuid[]), (select $3::text[]), (select $4::text[])) as asked (key, api_token, grant_hash, project)
@@ -50,7 +50,7 @@ const keyHoldersQuery = holdersQuery(`
 
 const separator = ' ';
 
-/** What is asked for of the database: a credential, and the project the request is about, if any. */
+/** The key of one lookup: a credential, and the project that the request is about, if any. */
 export const askedFor = (credential: string, project: string) => `${credential}${separator}${project}`;
 
 /** The owners of credentials that are still honoured. */
@@ -65,7 +65,7 @@ export async function holdersOf(db: Db, asked: readonly string[]): Promise<Holde
   return (await db.executeQuery<Holder>({ ...tokenHoldersQuery, parameters })).rows;
 }
 
-/** The owner of an SSH key that is still there. */
+/** The owner of an SSH key; undefined when the key was deleted. */
 export async function holderOfKey(db: Db, keyId: number, project: string): Promise<Holder | undefined> {
   return (await db.executeQuery<Holder>({ ...keyHoldersQuery, parameters: [String(keyId), keyId, project] })).rows[0];
 }
@@ -73,7 +73,7 @@ export async function holderOfKey(db: Db, keyId: number, project: string): Promi
 export const apiTokenBy = (db: Db, tokenFingerprint: string) =>
   db.selectFrom('api_tokens').select('id').where('fingerprint', '=', tokenFingerprint).executeTakeFirst();
 
-/** Finds the owner of an API token and notes its use, in one statement; undefined when it is wrong or its owner is deactivated. */
+/** Finds the owner of an API token and notes its use, in one statement; undefined when the token is wrong or its owner is deactivated. */
 export async function useApiToken(db: Db, tokenFingerprint: string) {
   const { rows } = await sql<{ api_token_id: string; mfa_on_creation: boolean; user_id: string; token_generation: number }>`
     update api_tokens set last_used_at = now() from users
@@ -85,7 +85,7 @@ export async function useApiToken(db: Db, tokenFingerprint: string) {
 export const activeUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).where('deactivated', '=', false).executeTakeFirst();
 
-/** By e-mail address or username; a username has no `@`. */
+/** Finds a user by e-mail address or username, which cannot be confused: a username has no `@`. */
 export const userByLogin = (db: Db, login: string): Promise<User | undefined> =>
   db
     .selectFrom('users')
@@ -93,7 +93,7 @@ export const userByLogin = (db: Db, login: string): Promise<User | undefined> =>
     .where(login.includes('@') ? sql<string>`email` : sql<string>`lower(username)`, '=', login.toLowerCase())
     .executeTakeFirst();
 
-/** A grant with everything issued under it. */
+/** Deletes a grant with everything that was issued under it. */
 export const endGrant = (db: Db, grantHash: string) =>
   db
     .deleteFrom('oauth_records')
@@ -106,7 +106,7 @@ export async function signOutEverywhere(tx: Tx, userId: string): Promise<void> {
   await tx.deleteFrom('oauth_records').where('user_id', '=', userId).execute();
 }
 
-/** The same, except that one grant can still be refreshed. Access tokens are refused all the same, and clients then refresh theirs. */
+/** Signs a person out everywhere but in one grant. Its access tokens are refused, too, but its client can refresh them. */
 export async function signOutElsewhere(tx: Tx, userId: string, grantHash: string): Promise<void> {
   await sql`update users set token_generation = token_generation + 1 where id = ${userId}`.execute(tx);
   await sql`delete from oauth_records where user_id = ${userId}

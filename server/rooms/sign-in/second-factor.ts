@@ -11,7 +11,7 @@ import { base32, bytesOfBase32, stepOf } from './totp.ts';
 const recoveryCodesNumber = 10;
 const recoveryCodeBytes = 10;
 
-/** Answers the recovery codes, which nobody can read again; undefined when there is a second factor already. */
+/** Returns the recovery codes, which cannot be read again; undefined when the user already has a second factor. */
 export function addSecondFactor(db: Db, secrets: Secrets, added: { userId: string; secret: string; stepUsed: number }) {
   const { userId, secret, stepUsed } = added;
   return db.transaction().execute(async (tx) => {
@@ -27,7 +27,7 @@ export function addSecondFactor(db: Db, secrets: Secrets, added: { userId: strin
   });
 }
 
-/** Whether there was one. */
+/** Removes the second factor of a user; false when there was none. */
 export function removeSecondFactor(db: Db, userId: string): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const removed = await tx.deleteFrom('passcodes').where('user_id', '=', userId).returning('user_id').executeTakeFirst();
@@ -45,13 +45,13 @@ export function replaceRecoveryCodes(db: Db, userId: string) {
   });
 }
 
-/** Whether this proves the second factor: a passcode of now, or a recovery code. Whichever it is, it is used up. */
+/** Whether the typed text proves the second factor, as a current passcode or as a recovery code. A code that does is used up. */
 export async function useSecondFactor(db: Db, secrets: Secrets, userId: string, typed: string): Promise<boolean> {
   const text = plainCode(typed);
   return isPasscode(text) ? usePasscode(db, secrets, userId, text) : useRecoveryCode(db, userId, text);
 }
 
-/** Six digits can be guessed; recovery codes, which are all else, cannot. */
+/** Whether the typed text is a passcode, which can be guessed; anything else is taken for a recovery code, which cannot. */
 export const isPasscode = (typed: string) => /^\d{6}$/.test(plainCode(typed));
 
 const plainCode = (typed: string) => typed.replaceAll(/[\s-]/g, '').toLowerCase();

@@ -82,7 +82,7 @@ test('whoever forgot a password is answered before anything is done that only kn
   await browser.visit('/forgot-password');
   await db.transaction().execute(async (tx) => {
     await sql`lock table mailed_links in access exclusive mode`.execute(tx);
-    expect((await browser.submit({ email: ada.user.email })).text).toContain('Look at your mail');
+    expect((await browser.submit({ email: ada.user.email })).text).toContain('Check your mail');
     expect(await home.mail(ada.user.email)).toEqual([]);
   });
   await expect.poll(async () => (await home.mail(ada.user.email)).length).toBe(1);

@@ -12,13 +12,13 @@ import { publicKeyLine, type PublicKey } from '../../drivers/ssh/public-key.ts';
 import { string, uint32, uint64 } from '../../drivers/ssh/wire.ts';
 
 const validSeconds = 3600;
-/** Clocks differ a little. */
+/** A certificate is valid from a little before now, because clocks differ. */
 const skewSeconds = 60;
 const userCertificate = 1;
 
 const permissions = ['permit-X11-forwarding', 'permit-agent-forwarding', 'permit-port-forwarding', 'permit-pty', 'permit-user-rc'];
 
-/** What the certificate stands for; the clients' own name for claims is beside it, which they compare with their token. */
+/** The extension that holds the proof, which we read; and the extension in which clients look for claims, to compare them with their token. */
 const proofName = 'proof@offshoot';
 const claimsName = 'token-claims@platform.sh';
 const Proven = Type.Object({
@@ -28,7 +28,7 @@ const Proven = Type.Object({
   amr: Type.Optional(Type.Array(Type.String())),
 });
 
-/** In the order that the format demands. */
+/** The extensions, sorted by name as the format demands. */
 const extensionsOf = (proof: Proof): [string, string][] =>
   [
     ...permissions.map((name): [string, string] => [name, '']),
@@ -36,7 +36,7 @@ const extensionsOf = (proof: Proof): [string, string][] =>
     ...(proof.amr ? [[claimsName, JSON.stringify({ amr: proof.amr })] satisfies [string, string]] : []),
   ].toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-/** Undefined unless it is one of ours, of now, and its key id and principal are whom it proves. */
+/** What a certificate proves; undefined unless we signed it, it is valid now, and its key id and principal are the user whom it proves. */
 export function proofOfCertificate(blob: Buffer, authority: KeyObject, now = Math.floor(Date.now() / 1000)) {
   const certificate = readCertificate(blob, createPublicKey(authority), authorityBlob(authority));
   if (!certificate || certificate.kind !== userCertificate || now < certificate.validAfter || now >= certificate.validBefore)

@@ -1,5 +1,5 @@
 /**
- * The pages between the begin and the end of a browser sign-in, one per prompt of the library's policy (provider.ts). A further step is one
+ * The pages between the beginning and the end of a browser sign-in, one per prompt of the library's policy (provider.ts). A further step is one
  * more prompt there and one more entry here. Which step a browser is at is known from its signed cookie, not from what it
  * sends; a form counts only when our own page sent it.
  */
@@ -22,7 +22,7 @@ import { isPasscode, useSecondFactor } from './second-factor.ts';
 /** What a form leads to: the same page again with an error, the next step, or the sign-in begun anew. */
 type Outcome = { refused: Html } | { result: InteractionResults; signedIn?: string } | { restart: true };
 
-/** Where a form comes from. */
+/** Who sent a form: the network address, and the browser if it is known. */
 interface Sender {
   address: string;
   browser: KnownBrowser | undefined;
@@ -106,7 +106,7 @@ function signInStep({ db }: Platform, provider: Provider): Step {
 }
 
 function passcodeStep({ db, secrets }: Platform, provider: Provider): Step {
-  const refusal = 'This passcode is wrong, or was used already. Each works once.';
+  const refusal = 'This passcode is wrong or was already used. Each passcode works once; wait for the next one.';
   const personOf = async ({ session }: Interaction) => {
     const user = await activeUser(db, session?.accountId ?? '');
     if (!user) throw new errors.SessionNotFound('the person is gone');
@@ -185,7 +185,7 @@ const clientOf = (interaction: Interaction) => clientName(asked(interaction, 'cl
 /** A parameter of the request that began the sign-in. */
 const asked = ({ params }: Interaction, name: string) => (typeof params[name] === 'string' ? params[name] : '');
 
-/** All that was asked for, which is the API and perhaps to stay signed in. */
+/** Grants all that the client asked for: the API, and perhaps to stay signed in. */
 function grantAll(provider: Provider, interaction: Interaction): Promise<string> {
   const { session, prompt } = interaction;
   const grant = new provider.Grant({ accountId: session?.accountId, clientId: asked(interaction, 'client_id') });

@@ -50,7 +50,7 @@ export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, pr
   });
 }
 
-/** What is offered in exchange, by a name that does not change when it is replaced; undefined where it is nothing of ours. */
+/** Identifies the token that is offered in exchange, by an id that outlives its replacement; undefined when we did not issue the token. */
 async function exchangedToken(db: Db, provider: Provider, parameters: Parameters): Promise<string | undefined> {
   const offered = (name: string) => parameters.get(name) ?? '';
   switch (parameters.get('grant_type')) {
@@ -67,14 +67,15 @@ async function exchangedToken(db: Db, provider: Provider, parameters: Parameters
 }
 
 function parametersOf({ body, headers }: FastifyRequest): Parameters {
-  if (typeof body !== 'string' || body === '') throw new errors.InvalidRequest('The body is empty.');
+  if (typeof body !== 'string' || body === '')
+    throw new errors.InvalidRequest('The body is empty; send the parameters of the request in it.');
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? 'application/x-www-form-urlencoded';
   const read = readers[type];
   if (!read) throw new errors.InvalidRequest('Send the body as application/x-www-form-urlencoded or as application/json.');
   const entries = read(body);
-  if (entries.length > parametersMax) throw new errors.InvalidRequest(`There are more than ${parametersMax} parameters.`);
+  if (entries.length > parametersMax) throw new errors.InvalidRequest(`There are more than ${parametersMax} parameters; send fewer.`);
   const parameters: Parameters = new Map(entries);
-  if (parameters.size < entries.length) throw new errors.InvalidRequest('A parameter is given twice.');
+  if (parameters.size < entries.length) throw new errors.InvalidRequest('A parameter is given twice; send each once.');
   return parameters;
 }
 
@@ -82,15 +83,16 @@ const readers: Record<string, (body: string) => [string, string][]> = {
   'application/x-www-form-urlencoded': (body) => [...new URLSearchParams(body)],
   'application/json': (body) => {
     const value = parseJson(body);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new errors.InvalidRequest('The body is not an object.');
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new errors.InvalidRequest('The body must be a JSON object.');
     return Object.entries(value).map(([name, text]: [string, unknown]) => {
-      if (typeof text !== 'string') throw new errors.InvalidRequest('A parameter is not a string.');
+      if (typeof text !== 'string') throw new errors.InvalidRequest('Each parameter must be a string.');
       return [name, text];
     });
   },
 };
 
-/** The client that the request names, if it names one. Ours have no secrets, so a secret is a mistake. */
+/** The client that the request names, if it names one. Our clients have no secrets, so sending one is a mistake. */
 function clientOf({ headers }: FastifyRequest, parameters: Parameters): string | undefined {
   const { authorization } = headers;
   const named = parameters.get('client_id');
@@ -98,7 +100,7 @@ function clientOf({ headers }: FastifyRequest, parameters: Parameters): string |
   const secret = basic?.password || parameters.get('client_secret');
   const id = basic?.username ?? named;
   if (basic && named !== undefined && named !== basic.username)
-    throw new errors.InvalidRequest('The header and the body name different clients.');
+    throw new errors.InvalidRequest('The Authorization header and the body name different clients; name one.');
   if (secret || (id !== undefined && !isClient(id)))
     throw new errors.InvalidClientAuth('unknown client, or a secret for one that has none');
   return id;
@@ -113,7 +115,7 @@ function basicCredentials(authorization: string) {
   return { username, password: password.join(':') };
 }
 
-/** A client's name is no secret, so the refresh token alone says whose it is. */
+/** Finds the client by the refresh token alone: the id of a client is no secret, so sending it would prove nothing. */
 async function clientOfRefreshToken(provider: Provider, parameters: Parameters): Promise<string | undefined> {
   if (parameters.get('grant_type') !== 'refresh_token') return undefined;
   const client = (await provider.RefreshToken.find(parameters.get('refresh_token') ?? ''))?.clientId;
@@ -128,7 +130,7 @@ function formOf(parameters: Parameters, client: string | undefined): URLSearchPa
   return form;
 }
 
-/** Our mistakes aside, every failure is `{error, error_description}`. */
+/** Every failure is answered as `{error, error_description}`, except for bugs of ours. */
 function answerOAuthError(error: FastifyError | Problem | errors.OIDCProviderError, request: FastifyRequest, reply: FastifyReply) {
   const told = oauthErrorOf(error);
   if (!told) return answerError(error, request, reply);

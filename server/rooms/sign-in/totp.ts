@@ -20,14 +20,14 @@ export function passcodeAt(step: number, secret: Buffer): string {
   return String(number % 10 ** passcodeDigits).padStart(passcodeDigits, '0');
 }
 
-/** The step that this passcode belongs to, if it is one of now. */
+/** The time step that a passcode belongs to; undefined when the passcode is not current. */
 export function stepOf(passcode: string, secret: Buffer, now = Date.now()): number | undefined {
   const current = stepAt(now);
   const possible = Array.from({ length: 2 * driftSteps + 1 }, (_, index) => current - driftSteps + index);
   return possible.find((step) => isSame(passcodeAt(step, secret), passcode));
 }
 
-/** Base32, as apps take it. */
+/** A new secret in base32, the encoding that authenticator apps accept. */
 export const newTotpSecret = () => base32(randomBytes(secretBytes));
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -37,7 +37,7 @@ export function base32(bytes: Buffer): string {
   return (bits.match(/.{1,5}/g) ?? []).map((group) => alphabet[Number.parseInt(group.padEnd(5, '0'), 2)]).join('');
 }
 
-/** Of base32 without padding; the schema of the request has checked the alphabet. */
+/** Decodes base32 without padding; the schema of the request has checked the alphabet. */
 export function bytesOfBase32(text: string): Buffer {
   const bits = Array.from(text.toUpperCase(), (character) => alphabet.indexOf(character).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));

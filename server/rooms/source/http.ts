@@ -14,9 +14,9 @@ import { admit, serveGit, pushBytesMax, type GitCaller, type GitConversation } f
 type Service = 'upload-pack' | 'receive-pack';
 const services: Record<string, Service> = { 'git-upload-pack': 'upload-pack', 'git-receive-pack': 'receive-pack' };
 
-/** What a client may say to ask for something, beside packs. */
+/** How large a request may be apart from a pack that it pushes, which has a limit of its own. */
 const questionBytesMax = 32 * 1024 * 1024;
-/** How long we wait for more of a request. Whoever pushes may still be packing. */
+/** How long we wait for more of a request. A client that pushes may still be packing, so it gets more time. */
 const stalledSecondsMax: Record<Service, number> = { 'upload-pack': 20, 'receive-pack': 120 };
 
 interface Route {
@@ -31,7 +31,7 @@ export function mountGit(http: FastifyInstance, platform: Platform) {
   http.get<Route>('/git/:repository/info/refs', options, async (request, reply) => {
     const service = services[new URLSearchParams(request.url.split('?', 2)[1]).get('service') ?? ''];
     const { projectId, ...partner } = await signIn(request, platform);
-    if (!service) throw new Problem('forbidden', 'Only the smart protocol is spoken here; use a newer Git.');
+    if (!service) throw new Problem('forbidden', 'This server supports only the smart HTTP protocol; use a newer Git.');
     const project = await admit(platform, partner.caller, projectId, service);
     const protocol = protocolOf(request);
     const conversation = await serveGit(platform, partner, project, { service, part: 'advertisement', protocol, isWaiting: false });
@@ -74,7 +74,7 @@ async function signIn(request: FastifyRequest<Route>, platform: Platform): Promi
 const askFor = (sentence: string) =>
   new Problem('unauthenticated', sentence, { headers: { 'www-authenticate': 'Basic realm="offshoot"' } });
 
-/** Bearer, or Basic with the token in either place: people put it where they find room. */
+/** The token may be sent as Bearer, or as Basic in place of the user name or the password, because people use either. */
 function tokenOf(authorization = ''): string | undefined {
   const [scheme = '', value = ''] = authorization.split(' ', 2);
   if (scheme.toLowerCase() === 'bearer') return value || undefined;
@@ -91,18 +91,18 @@ function bodyOf({ raw, headers }: FastifyRequest<Route>, bytesMax: number): Read
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > bytesMax) done(new Problem('too-large', 'What was sent is too large.'));
+      if (bytes > bytesMax) done(new Problem('too-large', 'The request is too large; fetch or push less at a time.'));
       else done(null, chunk);
     },
   });
   if (encoding === 'identity') return raw.pipe(bounded);
   const unzipped = createGunzip();
-  /** Git then misses the rest, and says so. */
+  /** A body that cannot be unzipped ends early; Git then reports that the rest is missing. */
   unzipped.on('error', () => bounded.end());
   return raw.pipe(unzipped).pipe(bounded);
 }
 
-/** Git may have seen enough before all has come; the rest is let go by, so that the client gets to read why. */
+/** Git may stop reading before the whole body has arrived; the rest is read and dropped, so that the client gets to read the reason. */
 function feed(body: Readable, conversation: GitConversation, { raw }: FastifyRequest<Route>, secondsMax: number) {
   const stalled = setTimeout(() => raw.complete || raw.destroy(), secondsMax * 1000);
   raw.on('data', () => stalled.refresh());
@@ -122,7 +122,7 @@ function feed(body: Readable, conversation: GitConversation, { raw }: FastifyReq
   });
 }
 
-/** The older protocol says first which service it is about. */
+/** Protocol versions before 2 begin the answer with a line that names the service. */
 function announced({ stdout, protocol }: GitConversation, service: Service): Readable {
   if (protocol === 'version=2') return stdout;
   const line = `# service=git-${service}\n`;
@@ -142,7 +142,7 @@ function answer(reply: FastifyReply, conversation: GitConversation, type: string
   return reply.header('content-type', type).header('cache-control', 'no-cache, max-age=0, must-revalidate').send(body);
 }
 
-/** Git shows plain text to whoever sits in front of it. */
+/** Failures are answered in plain text, which Git shows to the person who runs it. */
 function answerInText(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const problem = error instanceof Problem ? error : undefined;
   if (!problem) request.log.error({ err: error }, 'bug');

@@ -1,3 +1,3 @@
-/** What the door for SSH may use of Git. */
+/** What the SSH entrance may use of Git. */
 export { pushBytesMax } from './serve-git.ts';
 export { gitVariables, receiveGit } from './ssh.ts';

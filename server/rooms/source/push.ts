@@ -17,7 +17,7 @@ export interface PushConversation {
   projectId: string;
   /** Whether to show the activities to the end. */
   isWaiting: boolean;
-  /** Aborted when nobody looks any more. */
+  /** Aborted when nobody is watching any more. */
   gone: AbortSignal;
 }
 
@@ -51,17 +51,17 @@ export function pushHooks(platform: Platform, { admitAgain, projectId, isWaiting
       for (const activity of activities)
         yield* isFollowed ? shown(platform, activity, gone) : [`Started activity ${activity.id}: ${activity.text ?? activity.type}`];
     },
-    /** Where Git was stopped between the two, the repository knows what has moved. */
+    /** If Git was stopped after branches had moved and before the push was recorded, the repository itself tells what has moved. */
     async ended() {
       await record().catch((error: unknown) =>
-        platform.log.error({ err: error, project: projectId }, 'a push was left to be recorded later'),
+        platform.log.error({ err: error, project: projectId }, 'a push could not be recorded, and is left to be recorded later'),
       );
       platform.git.tidy(projectId);
     },
   };
 }
 
-/** `git push -o no-wait`: for those who cannot send a variable along, as over HTTP. */
+/** `git push -o no-wait` is for people who cannot send an environment variable along, as over HTTP. */
 const noWait = 'no-wait';
 const headsPrefix = 'refs/heads/';
 const tagsPrefix = 'refs/tags/';
@@ -75,7 +75,7 @@ function branchUpdate({ ref, from, to, isFastForward }: RefUpdate): BranchUpdate
   return { branch, from, to, isFastForward };
 }
 
-/** Tags are kept and shown, and set nothing off. One that is there stays what it is, for others rely on it. */
+/** Tags are stored and shown, and start no activity. Only administrators may change or delete an existing tag, because others rely on it. */
 function refuseTag({ ref, from }: RefUpdate, caller: Caller, project: Project) {
   if (!isBranchName(ref.slice(tagsPrefix.length)))
     throw new Problem('invalid-request', `${JSON.stringify(ref)} cannot be the name of a tag; choose another.`);
@@ -86,7 +86,7 @@ function refuseTag({ ref, from }: RefUpdate, caller: Caller, project: Project) {
     );
 }
 
-/** A ref to what one may not see would show it. */
+/** Refuses refs to commits that the pusher may not see, because such a ref would make them visible. */
 async function refuseHidden(platform: Platform, caller: Caller, project: Project, pushed: Pushed) {
   const visibility = await visibilityFor(platform, caller, project);
   if (visibility.isWhole) return;
@@ -95,7 +95,7 @@ async function refuseHidden(platform: Platform, caller: Caller, project: Project
   if (await pushed.isOwnOr([...new Set(shown)])) return;
   throw new Problem(
     'forbidden',
-    'You push commits or files that this repository has, but that are not on a branch you may see; push what you have fetched or made yourself.',
+    'You are pushing commits or files that are in this repository, but not on a branch that you may see; push only what you have fetched or made yourself.',
   );
 }
 

@@ -9,7 +9,7 @@ import { projectById, type Project } from '../projects/public.ts';
 
 const ObjectId = Type.String({ pattern: '^[0-9a-f]{40}$' });
 
-/** Everything below hangs on a project, and is found by it. */
+/** Refs, commits, trees and blobs belong to a project, and are looked up in its repository. */
 interface InRepository {
   project: Project;
 }
@@ -58,7 +58,7 @@ const person = ({ name, email, date }: { name: string; email: string; date: numb
   email,
   date: new Date(Math.min(date, lastSecond) * 1000).toISOString(),
 });
-/** Git takes any number; a date has only four digits for the year. */
+/** The last second of the year 9999. Git stores any number of seconds, but a date in the API has four digits for the year. */
 const lastSecond = 253_402_300_799;
 
 async function shownCommit({ git }: Platform, projectId: string, sha: string) {

@@ -12,7 +12,7 @@ export interface Asked extends Pick<Conversation, 'service' | 'part' | 'protocol
   isWaiting: boolean;
 }
 
-/** The project, if the caller may fetch from it or push to it; throws a Problem otherwise. Absent and invisible are answered alike. */
+/** Returns the project if the caller may fetch from it or push to it, and throws a Problem otherwise, the same one for absent and invisible projects. */
 export async function admit(
   { db }: Pick<Platform, 'db'>,
   caller: Caller,
@@ -32,17 +32,17 @@ export async function admit(
 }
 
 export interface GitConversation extends Served {
-  /** The one that is spoken, which need not be the one that was asked for. */
+  /** The protocol version that is spoken, which may be older than the one that was asked for. */
   protocol: string | undefined;
-  /** Nobody is there any more. */
+  /** To be called when the client is gone. */
   leave(): void;
-  /** What is only there to be watched ends; the rest goes on to its end. */
+  /** Stops showing the progress of activities; Git and the activities themselves go on to their end. */
   hurry(): void;
 }
 
 export interface GitCaller {
   caller: Caller;
-  /** The same person as they are now; undefined: what they came with is no longer accepted. */
+  /** The caller with the rights they have now; undefined when their credential is no longer accepted. */
   callerNow(): Promise<Caller | undefined>;
 }
 
@@ -59,12 +59,12 @@ export async function serveGit(
   const visibility = await visibilityFor(platform, caller, project);
   const gone = new AbortController();
   const isPush = service === 'receive-pack' && part !== 'advertisement';
-  /** The newer protocol gives out whatever is asked for by its id; the older one only what is shown. */
+  /** Protocol version 2 gives out any object by its id, and the older one only what its visible refs reach. So version 2 is for those who see everything. */
   const spoken = visibility.isWhole && service === 'upload-pack' ? protocolOf(protocol) : undefined;
-  /** A push may take long: what counts is what the pusher may do when it has come. */
+  /** A push may take long, so the rights of the pusher are checked again when it has arrived. */
   const admitAgain = async () => {
     const now = await callerNow();
-    if (!now) throw new Problem('unauthenticated', 'What you signed in with is no longer accepted; sign in again, and push again.');
+    if (!now) throw new Problem('unauthenticated', 'Your token or key is no longer accepted; sign in again, and push again.');
     return { caller: now, project: await admit(platform, now, project.id, service) };
   };
   const present = visibility.isWhole ? [] : [...(await git.branches(project.id)).keys()];
@@ -92,7 +92,7 @@ const protocolOf = (text: string | undefined) => (text !== undefined && /^versio
 
 const GitServer = Type.Object({ push_size_hard_limit: Type.Integer({ minimum: 0 }) });
 const mebibyte = 1024 * 1024;
-/** To Git, none means no limit. */
+/** A limit of 0 bytes would mean no limit to Git, so the lowest limit is one byte. */
 const byteMin = 1;
 
 export const pushBytesMax = (project: Project, config: Platform['config']) =>

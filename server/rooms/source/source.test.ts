@@ -181,7 +181,7 @@ describe('who may push', () => {
     const [hidden, shown] = [await good(copy, 'rev-parse', 'stage'), await good(copy, 'rev-parse', 'dev')];
     const child = await good(copy, 'commit-tree', 'dev^{tree}', '-p', hidden, '-m', 'On top of it');
     const sameTree = await good(copy, 'commit-tree', 'stage^{tree}', '-p', shown, '-m', 'With its files');
-    const refused = 'not on a branch you may see';
+    const refused = 'not on a branch that you may see';
     expect(await pushAlone(hidden, 'refs/heads/stolen')).toContain(refused);
     expect(await pushAlone(hidden, 'refs/tags/stolen')).toContain(refused);
     expect(await pushAlone(child, 'refs/heads/stolen', child)).toContain(refused);

@@ -77,7 +77,7 @@ describe('over SSH', () => {
       ['x'.repeat(5000)],
     ]) {
       const { code, said } = await run('ssh', [...options('own'), at, ...command], folder);
-      expect({ code, said }).toMatchObject({ code: 1, said: expect.stringContaining('To get into an app that runs') });
+      expect({ code, said }).toMatchObject({ code: 1, said: expect.stringContaining('To open a shell in a running app') });
     }
     expect((await run('ssh', [...options('own'), 'somebodyelse@127.0.0.1', `git-upload-pack '${project}.git'`], folder)).said).toContain(
       'You came as somebodyelse',

@@ -6,12 +6,12 @@ import type { Platform } from '../../platform.ts';
 import { admit, serveGit } from './serve-git.ts';
 
 const noShell =
-  'There is no shell here: this is where Git fetches and pushes. To get into an app that runs, use the address that the environment shows under pf:ssh.';
+  'There is no shell here: this host is only for git fetch and git push. To open a shell in a running app, use the address that the environment shows under pf:ssh.';
 const noWait = 'PLATFORMSH_PUSH_NO_WAIT';
 const gitProtocol = 'GIT_PROTOCOL';
 const idleSecondsMax = 60;
 
-/** What a client may send along. */
+/** The environment variables that a client may send along. */
 export const gitVariables = [gitProtocol, noWait];
 
 export const receiveGit = (platform: Platform, visitor: Visitor<Credential>): Guest => ({
@@ -26,10 +26,10 @@ async function run(platform: Platform, { who, user }: Visitor<Credential>, { wan
     const [, service, projectId = ''] = (want.kind === 'command' && commandPattern.exec(want.line)) || [];
     if (service !== 'upload-pack' && service !== 'receive-pack') return line.refuse(noShell);
     if (/^[a-z0-9]+$/.test(user) && user !== 'git' && user !== projectId)
-      return line.refuse(`You came as ${user}, but asked for ${projectId}; use ${projectId}@ in front of the host.`);
+      return line.refuse(`You connected as ${user}, but asked for the repository of ${projectId}; use ${projectId}@ in front of the host.`);
     const callerNow = () => platform.callerBy(who, projectId);
     const caller = await callerNow();
-    if (!caller) return line.refuse('Your key is no longer accepted.');
+    if (!caller) return line.refuse('Your key is no longer accepted; sign in again, or add the key to your account.');
     const project = await admit(platform, caller, projectId, service);
     const isWaiting = !variables.has(noWait) || variables.get(noWait) === '0';
     const protocol = variables.get(gitProtocol);
@@ -42,7 +42,9 @@ async function run(platform: Platform, { who, user }: Visitor<Credential>, { wan
   } catch (error) {
     if (!(error instanceof Problem)) platform.log.error({ err: error, address: user }, 'a command over SSH failed');
     line.refuse(
-      error instanceof Problem ? error.message : 'Something went wrong on our side; try again, and tell the operator if it stays so.',
+      error instanceof Problem
+        ? error.message
+        : 'Something went wrong on our side; try again, and tell the operator if it keeps happening.',
     );
   }
 }

@@ -29,8 +29,9 @@ export const mayPushSomewhere = (caller: Caller, project: Project) => typesWith(
 export const mayReadSomething = (caller: Caller, project: Project) => typesWith(caller, project, 'environment:view').length > 0;
 
 /**
- * In the form of Git's setting, where a name stands for all that is below it, too, and the last that fits counts: the longest goes last. Fetching
- * starts from nothing; pushing must be able to add a branch, so there only what is known is hidden. `present`: the branches that Git has.
+ * The refs to hide, in the form of Git's setting `transfer.hideRefs`: a name also covers all that is below it, and the last match wins, so the longest names
+ * come last. For fetching, everything is hidden but the visible branches. Pushing must be able to add a branch, so only known branches and tags are hidden.
+ * `present` are the branches that Git has.
  */
 export function hiddenRefs(
   visibility: Visibility,
@@ -50,7 +51,7 @@ export function hiddenRefs(
 export const isShown = (visibility: Visibility, ref: string) =>
   visibility.isWhole || visibility.visible.some((branch) => ref === `refs/heads/${branch}`);
 
-/** Absent and hidden are answered alike. */
+/** Throws the same Problem for a commit that does not exist and for one that the caller may not see. */
 export async function requireCommit({ git, db }: Platform, caller: Caller, project: Project, sha: string): Promise<void> {
   const visibility = await visibilityFor({ db }, caller, project);
   if (visibility.isWhole || (await git.isReachable(project.id, sha, visibility.visible))) return;

@@ -44,7 +44,7 @@ export const createProjectActivity = activity({
   },
 });
 
-/** The code follows once there is something to put it in. */
+/** Starts fetching the initial code, now that there is a repository to put it into. */
 async function beginInitialize(
   tx: Tx,
   domain: string,
@@ -75,7 +75,7 @@ async function beginInitialize(
   });
 }
 
-/** The title is changed already; this is its place in the project's history. */
+/** The title has already changed when this runs; the activity only records the change in the project's history. */
 export const renameProjectActivity = activity({
   type: 'project.modify.title',
   queue: 'default',
@@ -83,7 +83,7 @@ export const renameProjectActivity = activity({
   run: async ({ input: { title }, log }) => log(`The project is now called ${title}`),
 });
 
-/** Clones begin with the branch that Git is told to; several changes in a row end with the last one. */
+/** Tells Git which branch clones begin with. The branch is read when this runs, so that several changes in a row end with the last one. */
 export const moveDefaultBranchActivity = activity({
   type: 'project.modify.default_branch',
   queue: 'default',
@@ -103,13 +103,13 @@ export const moveDefaultBranchActivity = activity({
 const keptDays = 30;
 
 /**
- * Each step bears being done again, and what is gone stays gone: there is nothing to undo. Until the last one the project is there, being deleted, so a
- * removal that failed for good can be asked for again.
+ * Each step can be run again, and what was deleted stays deleted: there is nothing to undo. Until the last step the project exists, as being deleted, so a
+ * deletion that failed for good can be asked for again.
  */
 export const deleteProjectActivity = activity({
   type: 'project.delete',
   usesMachine: true,
-  /** It waits for the others, so it must not take a place that they wait for. */
+  /** The deletion waits for the project's other activities, so it must not take a place in a queue in which they wait. */
   queue: 'internal',
   cancellable: false,
   keptDays,
@@ -143,7 +143,7 @@ async function endOtherWork(db: Db, projectId: string, removal: string, signal: 
     const open = await openActivitiesBeside(db, projectId, removal, atOnceMax);
     if (open.length === 0 && !(await isPushUnderWay(db, projectId, pushSecondsMax))) return;
     if (Date.now() > until)
-      throw new Problem('conflict', 'Other work on the project does not end; cancel it, then delete the project again.');
+      throw new Problem('conflict', 'Other activities of the project did not end in time; cancel them, then delete the project again.');
     for (const id of open) await db.transaction().execute(async (tx) => (await cancelWaiting(tx, id)) ?? (await askToCancel(tx, id)));
     await sleep(lookMilliseconds, undefined, { signal });
   }

@@ -31,7 +31,7 @@ export async function updateProject(
   return db.transaction().execute(async (tx) => {
     const before = await projectById(tx, id);
     if (!before) throw new Problem('not-found', 'No such project.');
-    if (before.status === 'deleting') throw new Problem('conflict', 'The project is being deleted.');
+    if (before.status === 'deleting') throw new Problem('conflict', 'The project is being deleted; it can no longer be changed.');
     if (default_branch !== undefined) await changeDefaultBranch(tx, before, default_branch);
     const project = await changeProject(tx, id, {
       ...columns,
@@ -43,7 +43,7 @@ export async function updateProject(
   });
 }
 
-/** What others have to be told of, or Git. */
+/** Starts the activities that a change needs: a new title is recorded in the history, a new default branch is told to Git. */
 async function startFollowing(
   tx: Tx,
   caller: Caller,

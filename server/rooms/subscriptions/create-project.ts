@@ -33,7 +33,7 @@ export interface Initialize {
   config?: string | null | undefined;
 }
 
-/** What the request calls its fields, where that differs. */
+/** The names that a request has for fields, where they differ from ours. */
 export type FieldNames = Partial<Record<Field, string>>;
 
 type Field = keyof NewProject | 'initialize.repository' | 'initialize.config';
@@ -86,7 +86,7 @@ const toStore = ({ profile, repository, config }: Initialize) => ({
   ...(typeof config === 'string' && { config }),
 });
 
-/** What no schema can tell, all of it at once. */
+/** Refuses the mistakes that no schema can find, all in one answer. */
 function refuseMistakes(wanted: NewProject, organization: Organization, region: string, names: FieldNames) {
   const { repository, config } = wanted.initialize ?? {};
   const mistakes: Partial<Record<Field, string | false | undefined>> = {
@@ -96,7 +96,7 @@ function refuseMistakes(wanted: NewProject, organization: Organization, region: 
       !isBranchName(wanted.default_branch) &&
       'must be a name that Git accepts for a branch, such as main',
     organization_id:
-      wanted.organization_id !== undefined && wanted.organization_id !== organization.id && 'must be the organization of the address',
+      wanted.organization_id !== undefined && wanted.organization_id !== organization.id && 'must be the organization that the path names',
     type: wanted.type === 'dedicated' && 'must be grid; there are no dedicated machines here',
     options_url:
       Boolean(wanted.options_url) && 'is not read here; leave it out, and name a repository in options_custom.initialize instead',

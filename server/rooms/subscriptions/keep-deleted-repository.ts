@@ -6,7 +6,7 @@ import type { Git } from '../../drivers/git/git.ts';
 
 const bundleSecondsMax = 600;
 
-/** The file, or undefined where there is nothing to keep. Whole or not at all: it gets its name when it is complete. */
+/** Returns the path of the file, or undefined when there is nothing to keep. The file gets its name only when it is complete. */
 export async function keepDeletedRepository(
   git: Git,
   dataFolder: string,

@@ -51,7 +51,7 @@ export const projectOptions = (config: Pick<Config, 'region' | 'url'>) => ({
   billing: {},
 });
 
-/** The same for whoever is about to make a project. */
+/** The options of a project that is about to be created. */
 export const SetupOptions = Type.Object({
   ...ProjectOptions.properties,
   initialize: anyObject,

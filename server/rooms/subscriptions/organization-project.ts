@@ -10,7 +10,7 @@ import { projectLink } from './subscription.ts';
 
 export type OrganizationProject = ReturnType<typeof organizationProjectOf>;
 
-/** A project as its organization sees it, which need not be let into it. */
+/** A project as members of its organization see it, who need no access to the project itself. */
 export const OrganizationProjectEntity = entity({
   name: 'organization project',
   path: '/organizations/{organization_id}/projects/{project_id}',
@@ -54,7 +54,7 @@ export const organizationProjectOf = (contract: Contract, config: Config) => ({
   subscription_id: contract.id,
   title: contract.project_title,
   trial_plan: false,
-  /** There is no console to go to yet. */
+  /** Offshoot has no web console that this could link to yet. */
   project_ui: '',
   dedicated_tag: null,
   project_options: setupOptions(config),

@@ -29,7 +29,7 @@ export interface Contract {
   default_branch: string;
 }
 
-/** Where the person who made it is gone, it is the organization's owner. One that is being deleted has no contract any more. */
+/** The owner is the person who created the project or, if they are gone, the organization's owner. A contract ends as soon as the deletion of its project begins. */
 const contracts = (db: Db | Tx) =>
   db
     .selectFrom(
@@ -45,7 +45,7 @@ const contracts = (db: Db | Tx) =>
     )
     .selectAll();
 
-/** Until the last of the project is gone. */
+/** A contract can be found until its project has been deleted completely. */
 const present = sql<boolean>`exists (select from projects where projects.id = contracts.project_id and projects.status <> 'deleted')`;
 
 export const contractById = (db: Db | Tx, id: string): Promise<Contract | undefined> =>
@@ -60,7 +60,7 @@ export const contractOf = (db: Db | Tx, projectId: string): Promise<Contract | u
 export const contractsPage = (db: Db, organizationId: string, list: ListRequest): Promise<Page<Contract>> =>
   paged(contracts(db).where('contracts.organization_id', '=', organizationId), withStatus(list), 'project_id');
 
-/** Of any organization. */
+/** The contracts of these projects, whatever organizations they belong to. */
 export const contractsIn = (db: Db, projectIds: readonly string[], list: ListRequest): Promise<Page<Contract>> =>
   paged(contracts(db).where(sql<boolean>`contracts.project_id = any(${projectIds})`), withStatus(list), 'project_id');
 
@@ -75,28 +75,28 @@ export const allContractsIn = (db: Db, projectIds: readonly string[]): Promise<C
 const columnOf: Record<string, string> = { id: 'project_id', title: 'project_title' };
 const inContract = <T extends { field: string }>(part: T): T => ({ ...part, field: columnOf[part.field] ?? part.field });
 
-/** The same, sorted and filtered in the words of the project. */
+/** The contracts of an organization, sorted and filtered by the names that projects have for their fields. */
 export const projectsPage = (db: Db, organizationId: string, list: ListRequest): Promise<Page<Contract>> =>
   contractsPage(db, organizationId, { ...list, sort: inContract(list.sort), filters: list.filters.map(inContract) });
 
-/** Unless the caller asks for a status, the deleted are left out. */
+/** Leaves deleted projects out, unless the caller filters by status. */
 function withStatus(list: ListRequest): ListRequest {
   if (list.filters.some(({ field }) => field === 'status')) return list;
   const without = { field: 'status', kind: 'string' as const, operator: 'ne', values: ['deleted'] };
   return { ...list, filters: [...list.filters, without] };
 }
 
-/** Guarded: a creation that was given up is not taken up again. */
+/** Ends the creation of a project. The guard on the status keeps a creation that was given up from succeeding later. */
 export const endCreation = (db: Db | Tx, id: string, status: 'active' | 'failed') =>
   sql`update projects set status = ${status}, updated_at = now() where id = ${id} and status = 'requested'`.execute(db);
 
-/** Those whose creation ended without having made them: it was cancelled before it began. */
+/** Marks projects as failed whose creation was cancelled before it began. */
 export const failAbandoned = (db: Db) =>
   sql`update projects set status = 'failed', updated_at = now() where status = 'requested' and not exists (
     select from activities where activities.project_id = projects.id and activities.type = 'project.create'
       and ${activitiesThat('beToCome')})`.execute(db);
 
-/** From here on nothing new is begun in it. */
+/** Marks a project as being deleted; from then on nothing new is begun in it. */
 export const beginDeletion = (tx: Tx, id: string) =>
   sql`update projects set status = 'deleting', updated_at = now() where id = ${id} and status <> 'deleted'`.execute(tx);
 
@@ -106,7 +106,7 @@ export const openActivityOf = async (db: Db | Tx, projectId: string, type: strin
   return rows[0];
 };
 
-/** What else is open in a project, besides one activity. */
+/** The activities of a project that have not ended, except for one. */
 export const openActivitiesBeside = async (db: Db, projectId: string, id: string, most: number): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
     select id from activities where project_id = ${projectId} and id <> ${id} and ${activitiesThat('beToCome')}
@@ -114,14 +114,14 @@ export const openActivitiesBeside = async (db: Db, projectId: string, id: string
   return rows.map((row) => row.id);
 };
 
-/** Whether Git is taking in something right now; what is older was cut off. */
+/** Whether a push to the project is under way. Pushes older than `secondsMax` were cut off, and do not count. */
 export const isPushUnderWay = async (db: Db, projectId: string, secondsMax: number): Promise<boolean> => {
   const { rows } = await sql`
     select from pushes where project_id = ${projectId} and created_at > now() - make_interval(secs => ${secondsMax}) limit 1`.execute(db);
   return rows.length > 0;
 };
 
-/** All that is known of a project but its name and the work that removes it. */
+/** Deletes all that is known of a project, except for its name and the activity that removes it. */
 export async function forgetProject(tx: Tx, id: string, removal: string): Promise<void> {
   await tx.deleteFrom('pushes').where('project_id', '=', id).execute();
   await tx.deleteFrom('environments').where('project_id', '=', id).execute();
@@ -134,7 +134,7 @@ export async function forgetProject(tx: Tx, id: string, removal: string): Promis
     client_key_sealed = null, updated_at = now() where id = ${id}`.execute(tx);
 }
 
-/** Of the projects of an organization that are being made, with the activity that makes each. */
+/** The projects of an organization that are being created, each with the activity that creates it. */
 export const creationsIn = async (db: Db, organizationId: string, most: number): Promise<{ project_id: string; activity_id: string }[]> => {
   const { rows } = await sql<{ project_id: string; activity_id: string }>`
     select projects.id as project_id, activities.id as activity_id

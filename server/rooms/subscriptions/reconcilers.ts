@@ -1,7 +1,7 @@
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { failAbandoned } from './queries.ts';
 
-/** Nobody waits for a project that nothing makes any more. */
+/** A project whose creation was abandoned is marked as failed, so that nobody waits for it. */
 export const giveUpAbandonedCreations: Reconciler = {
   name: 'give up abandoned creations',
   everySeconds: 30,

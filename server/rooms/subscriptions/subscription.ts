@@ -54,7 +54,7 @@ export const SubscriptionEntity = entity({
   load: (params, platform) => subscriptionAt(params, platform),
 });
 
-/** For those who are let into the project, where it is. */
+/** The link to the project, for callers who may view it. */
 export const projectLink = (rel: string, id: string, organization: string, caller: Caller | undefined): Record<string, { href: string }> =>
   caller?.can('project:view', { project: id, organization }) ? { [rel]: { href: `/api/projects/${id}` } } : {};
 
@@ -71,7 +71,7 @@ export function subscriptionOf(contract: Contract, config: Config) {
     project_endpoint: `${config.url}/api/projects/${project_id}`,
     project_region: row.region,
     project_region_label: region?.project_label ?? row.region,
-    /** There is no console to go to yet. */
+    /** Offshoot has no web console that this could link to yet. */
     project_ui: '',
     project_options: projectOptions(config),
     agency_site: false,
@@ -92,7 +92,7 @@ async function subscriptionAt(
   return contract?.organization_id === organization?.id && contract ? subscriptionOf(contract, config) : undefined;
 }
 
-/** The path does not name the project, so what the caller may do in it has to be learnt. */
+/** The path does not name the project, so what the caller may do in it has to be read first. */
 export async function findSubscription(params: { organization_id: string; subscription_id: string }, caller: Caller, platform: Platform) {
   const subscription = await subscriptionAt(params, platform);
   if (subscription) await learnProjects(platform.db, caller, [subscription.project_id]);

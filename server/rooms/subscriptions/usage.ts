@@ -33,7 +33,7 @@ const Usage = Type.Object({
 
 export const NoUsage = Type.Partial(Type.Object(Object.fromEntries(usageGroups.map((group) => [group, Usage]))));
 
-/** Of the groups asked for, or of all. */
+/** The usage of these groups, or of all groups when none are named: always zero. */
 export const noUsage = (groups: readonly string[] | undefined) =>
   Object.fromEntries(
     Object.entries(titles)

@@ -21,7 +21,7 @@ export function changeTeam(db: Db, caller: Caller, { id, organization_id }: Team
       if (await opensMoreThan(tx, id, caller.id)) {
         throw new Problem(
           'forbidden',
-          'This team is let into projects that you do not administer: you can narrow its project_permissions, not widen them.',
+          'This team has access to projects that you do not administer: you can narrow its project_permissions, but not widen them.',
         );
       }
     }

@@ -24,7 +24,7 @@ export const listTeams = operation({
     caller.user.is_operator ? allTeams(db, list) : teamsIn(db, organizationsOpenTo(caller, list), list),
 });
 
-/** Where an organization asks for a stronger sign-in, its teams are left out, or the demand is answered when it was asked for by name. */
+/** Leaves out organizations that ask for a stronger sign-in than the caller's. If the caller filters by just such a one, they are told to sign in again. */
 function organizationsOpenTo(caller: Caller, { filters }: ListRequest): string[] {
   const named = filters.find(({ field, operator }) => field === 'organization_id' && operator === 'eq')?.values[0];
   const ids = caller.grants.organizations.map(({ id }) => id).filter((id) => named === undefined || id === named);
@@ -51,7 +51,10 @@ export const createTeam = operation({
     const team = { id: ulid(), organization_id, label, project_permissions: inOrder(project_permissions) };
     const made = caller.can('team:manage', scope) && (await insertTeam(db, team));
     if (made) return made;
-    throw new Problem('forbidden', 'There is no such organization, or you lack its permission members, which managing teams takes.');
+    throw new Problem(
+      'forbidden',
+      'There is no such organization, or you lack the permission members in it, which is needed to manage teams.',
+    );
   },
 });
 
@@ -109,7 +112,10 @@ export const addTeamMember = operation({
   returns: created(TeamMemberEntity),
   handle: async ({ caller, target, body }, { db }) => {
     if (body.user_id === caller.id && !caller.can('team:join', { organization: target.organization_id })) {
-      throw new Problem('forbidden', 'You cannot add yourself to a team; ask the owner, or another who manages teams.');
+      throw new Problem(
+        'forbidden',
+        'You cannot add yourself to a team; ask the owner of the organization, or somebody else who manages teams.',
+      );
     }
     const member = await insertTeamMember(db, target.id, body.user_id);
     if (!member) throw invalidField('user_id', "is not a member of the team's organization; add them to it first");

@@ -11,7 +11,7 @@ interface Counts {
   project_count: number;
 }
 
-/** Of the rows that are answered only: a page counts for its own rows, whatever the length of the list. */
+/** The counts stand in the select list, so that they are made only for the rows of a page, however long the list is. */
 const counts = sql<Counts>`json_build_object(
   'member_count', (select count(*) from team_members where team_members.team_id = teams.id),
   'project_count', (select count(*) from team_access join projects on projects.id = team_access.project_id
@@ -28,7 +28,7 @@ export const teamsById = (db: Db | Tx, ids: readonly string[]): Promise<Team[]> 
 
 export const allTeams = (db: Db | Tx, list: ListRequest): Promise<Page<Team>> => paged(teams(db), list);
 
-/** One organization is asked for as such, so that its index gives the order, too. */
+/** A single organization is compared with `=`, so that the index gives the order, too. */
 export const teamsIn = (db: Db | Tx, organizationIds: readonly string[], list: ListRequest): Promise<Page<Team>> => {
   const [first, ...others] = organizationIds;
   const within =
@@ -41,7 +41,7 @@ export const teamsIn = (db: Db | Tx, organizationIds: readonly string[], list: L
 export const teamsOf = (db: Db | Tx, userId: string, list: ListRequest): Promise<Page<Team>> =>
   paged(teams(db).where('teams.id', 'in', db.selectFrom('team_members').select('team_id').where('user_id', '=', userId)), list);
 
-/** Undefined when there is no such organization (any more). */
+/** Returns undefined when there is no such organization, or it was deleted meanwhile. */
 export const insertTeam = (db: Db | Tx, { id, organization_id, label, project_permissions }: Insertable<Database['teams']>) =>
   refusingTaken(
     db
@@ -84,7 +84,7 @@ export const updateTeam = (
   );
 
 const refusingTaken = <T>(work: Promise<T>) =>
-  orConflict(work, { teams_label: 'The organization has a team of this label already; choose another.' });
+  orConflict(work, { teams_label: 'The organization already has a team with this label; choose another.' });
 
 export const deleteTeam = (db: Db | Tx, id: string) => db.deleteFrom('teams').where('id', '=', id).execute();
 
@@ -110,7 +110,7 @@ export const teamMembers = (db: Db | Tx, teamId: string, list: ListRequest): Pro
 export const teamMemberOf = (db: Db | Tx, teamId: string, userId: string): Promise<TeamMember | undefined> =>
   db.selectFrom('team_members').selectAll().where('team_id', '=', teamId).where('user_id', '=', userId).executeTakeFirst();
 
-/** Undefined when the person does not belong to the team's organization, or left it this moment. */
+/** Returns undefined when the person does not belong to the team's organization, or left it at this moment. */
 export const insertTeamMember = (db: Db | Tx, teamId: string, userId: string): Promise<TeamMember | undefined> =>
   orConflict(
     db
@@ -127,7 +127,7 @@ export const insertTeamMember = (db: Db | Tx, teamId: string, userId: string): P
       )
       .returningAll()
       .executeTakeFirst(),
-    { team_members_pkey: 'This user is in the team already.' },
+    { team_members_pkey: 'This user is already in the team.' },
   );
 
 export const deleteTeamMember = (db: Db | Tx, teamId: string, userId: string) =>

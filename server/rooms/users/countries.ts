@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** The codes of ISO 3166-1, and that of Kosovo, which is in use. */
+/** The country codes of ISO 3166-1, and XK for Kosovo, which is in common use without being part of the standard. */
 const codes = (
   'AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH ' +
   'CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN ' +
@@ -10,12 +10,12 @@ const codes = (
   'TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW'
 ).split(' ');
 
-const rule = 'must be the code of a country, of two letters, such as NL';
+const rule = 'must be a two-letter country code, such as NL';
 
-/** Empty, or a country. */
+/** A country code in capitals, or an empty string. */
 export const Country = Type.String({ pattern: `^(${codes.join('|')})?$`, 'x-message': rule });
 
-/** People write `nl` and mean `NL`. */
+/** A country code in capitals or small letters, because people write `nl` and mean `NL`. */
 export const CountryInAnyCase = Type.String({
   pattern: `^(${[...codes, ...codes.map((code) => code.toLowerCase())].join('|')})?$`,
   'x-message': rule,

@@ -9,11 +9,11 @@ const apiTokensMax = 100;
 interface NewApiToken {
   name: string;
   secret?: string;
-  /** Whether whoever makes it has shown a second factor; its bearers then count as having done so. */
+  /** Whether the person who creates the token has shown a second factor; whoever uses the token then counts as having shown it, too. */
   mfa?: boolean;
 }
 
-/** Makes a token and answers it with its secret, which nobody can read again. */
+/** Creates a token and returns it with its secret, which cannot be read again. */
 export async function createApiToken(
   db: Db | Tx,
   owner: User,

@@ -35,7 +35,7 @@ export const changeUser = (db: Db | Tx, id: string, changes: Updateable<Database
 
 const refusingTaken = <T>(work: Promise<T>) =>
   orConflict(work, {
-    users_email: 'This e-mail address belongs to another user.',
+    users_email: 'This e-mail address belongs to another user; use a different one.',
     users_username: 'This username is taken; choose another.',
   });
 
@@ -47,7 +47,7 @@ export const apiTokenOf = (db: Db | Tx, userId: string, id: string): Promise<Api
 
 export const insertApiToken = (db: Db | Tx, token: Insertable<Database['api_tokens']>) =>
   orConflict(db.insertInto('api_tokens').values(token).returningAll().executeTakeFirstOrThrow(), {
-    api_tokens_user_id_name_key: 'You have an API token of this name; delete it first, or choose another name.',
+    api_tokens_user_id_name_key: 'You already have an API token with this name; delete it first, or choose another name.',
     api_tokens_fingerprint_key: 'This API token exists already; choose another.',
   });
 
@@ -64,7 +64,7 @@ export const sshKeyById = (db: Db | Tx, keyId: number): Promise<SshKey | undefin
 
 export const insertSshKey = (db: Db | Tx, key: Insertable<Database['ssh_keys']>) =>
   orConflict(db.insertInto('ssh_keys').values(key).returningAll().executeTakeFirstOrThrow(), {
-    ssh_keys_value_key: 'This SSH key is in use already, by you or by somebody else.',
+    ssh_keys_value_key: 'This SSH key was already added, by you or by somebody else; add another key.',
   });
 
 export const deleteSshKey = (db: Db | Tx, keyId: number) => db.deleteFrom('ssh_keys').where('key_id', '=', keyId).execute();

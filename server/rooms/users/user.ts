@@ -12,11 +12,11 @@ const Username = Type.String({
   'x-message': 'must be 1 to 63 letters, digits, dots, dashes or underscores, beginning with a letter or digit',
 });
 
-/** As the mail system sees it: one @, no spaces, nothing that could break out of a header or a page. */
+/** An e-mail address has one @, no spaces, and no character that could break out of a mail header or a page. */
 const emailCharactersMax = 254;
 const emailPattern = String.raw`^[^\s@"<>(),:;\\\p{C}]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`;
 
-/** Empty, or an address a browser can be sent to: never `javascript:`. */
+/** An address that a browser can safely be sent to (never `javascript:`), or an empty string. */
 const WebAddress = Type.String({
   maxLength: 2000,
   pattern: String.raw`^(https?://[^\s\u0000-\u001f"<>]+)?$`,
@@ -37,7 +37,7 @@ export const profile = {
 const schema = Type.Object({
   id: Uuid,
   deactivated: Type.Boolean(),
-  namespace: Type.String({ description: 'Within which the username is unique.' }),
+  namespace: Type.String({ description: 'The namespace within which the username is unique.' }),
   ...profile,
   email: Type.String({ format: 'email' }),
   email_verified: Type.Boolean(),

@@ -4,7 +4,7 @@ import { AccessDocumentEntity } from '../access-document.ts';
 import { ExtendedAccessEntity } from '../extended-access.ts';
 import { extendedAccessOf } from '../queries.ts';
 
-/** Released clients list projects by this, and read one page. */
+/** Released clients list projects with this operation, and read only one page. */
 export const listExtendedAccess = operation({
   summary: "List what a person may do in projects and organizations: their own grants, their teams' and what they own, merged",
   endpoint: 'GET /users/{user_id}/extended-access',

@@ -1,4 +1,4 @@
-/** Who was let into a project, as clients ask for it that know roles but not permissions: to be read, not to be changed. */
+/** Who was let into a project, for older clients that know roles but not permissions. These lists can be read, not changed. */
 import { Type } from 'typebox';
 import { operation, plain } from '../../../kernel/operation.ts';
 import { Uuid } from '../../../kernel/schema.ts';

@@ -75,7 +75,7 @@ export const listTeamProjectAccess = operation({
   },
 });
 
-/** No link: whether it is let through depends on the projects named. */
+/** The team has no link to this operation, because whether it is allowed depends on the projects that the request names. */
 export const grantTeamProjectAccess = operation({
   summary: 'Let a team into projects',
   endpoint: 'POST /teams/{team_id}/project-access',

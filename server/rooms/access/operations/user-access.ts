@@ -11,7 +11,7 @@ import { deleteUserAccess, projectsOfUser, updateUserAccess, usersIn, type UserA
 import { ProjectAccessEntity, UserAccessEntity } from '../user-access.ts';
 
 const grantsMax = 100;
-/** The released CLI reads one page. */
+/** Pages are long, because the released CLI reads only one. */
 const accessList = { sizeMax: 200, sizeDefault: 100, uncounted: true } as const;
 
 const changePermissions = async (db: Db, { project_id, user_id }: UserAccess, permissions: string[]) => {
@@ -102,7 +102,7 @@ export const listUserProjectAccess = operation({
   handle: async ({ caller, target, list }, { db }) => withGrants(db, caller, await projectsOfUser(db, target.id, list)),
 });
 
-/** No `on`: whoever lets a person in need not see that person's account; that they belong to the organization is enough. */
+/** There is no `on`, because a caller who lets a person in need not see that person's account: membership in the organization is enough. */
 export const grantUserProjectAccess = operation({
   summary: 'Let a person into projects',
   endpoint: 'POST /users/{user_id}/project-access',

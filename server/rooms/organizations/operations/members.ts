@@ -38,7 +38,7 @@ export const postMember = operation({
       const organization = await lockOrganization(tx, target.id);
       if (!(await memberAt(tx, target.id, user.id))) await refuseWithoutRoom(tx, organization, user.email);
       const joined = await insertMember(tx, { organization_id: target.id, user_id: user.id, permissions });
-      if (!joined) throw new Problem('conflict', 'This user is a member already; change their permissions instead.');
+      if (!joined) throw new Problem('conflict', 'This user is already a member; change their permissions instead.');
       return found(await memberAt(tx, target.id, user.id));
     });
   },
@@ -60,7 +60,7 @@ export const updateMember = operation({
   rel: 'update',
   permission: 'member:manage',
   allowedWhen: (member, caller) => !member.owner && member.user_id !== caller.id && !isAbove(member, caller),
-  otherwise: 'Nobody changes the permissions of the owner, their own, or those of somebody who holds more than they do.',
+  otherwise: 'You cannot change the permissions of the owner, your own, or those of somebody who holds more permissions than you.',
   body: closed({ permissions: Type.Optional(OrganizationPermissions) }),
   example: { permissions: ['members'] },
   returns: updated(MemberEntity),
@@ -88,7 +88,7 @@ export const deleteMember = operation({
 
 const isAbove = ({ organization_id, permissions }: Member, caller: Caller) => lackedOf(caller, organization_id, permissions).length > 0;
 
-/** Gone between one statement and the next. */
+/** Refuses when the member was removed between one statement and the next. */
 function found(member: Member | undefined): Member {
   if (!member) throw new Problem('not-found', 'No such organization member.');
   return member;

@@ -24,7 +24,7 @@ export const enableMfaEnforcement = operation({
   returns: nothing,
   async handle({ caller, target }, { db }) {
     if (!caller.user.mfa_enabled) {
-      throw new Problem('invalid-request', 'Enable two-factor authentication for yourself first, or you would lock yourself out.');
+      throw new Problem('invalid-request', 'Enable two-factor authentication for yourself first; otherwise you would lock yourself out.');
     }
     await setMfaEnforcement(db, target.id, true);
   },

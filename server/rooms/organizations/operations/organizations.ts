@@ -109,7 +109,7 @@ export const postOrganizationOwner = operation({
   example: { user_id: '7f8c5ad2-3c1e-4f59-9d2a-5a0c3a7a0b1e' },
   returns: updated(OrganizationEntity),
   async handle({ caller, target, body }, { db }) {
-    /** The row was read after the caller's rights were: an owner hands on only what is theirs to the end. */
+    /** The organization was read after the caller's rights were, and may have a new owner since: a caller who is no operator hands on only what they still own. */
     const from = caller.user.is_operator ? target.owner_id : caller.id;
     if (body.user_id === target.owner_id) throw invalidField('user_id', 'owns the organization already');
     if ((await userById(db, body.user_id))?.deactivated) throw invalidField('user_id', 'is not an active user');

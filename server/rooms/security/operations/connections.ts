@@ -4,7 +4,7 @@ import { UserEntity } from '../../users/public.ts';
 import { ConnectionEntity } from '../connection.ts';
 import { connectionsOf, deleteConnection } from '../queries.ts';
 
-const mandatory = 'This way to sign in is mandatory for your e-mail address.';
+const mandatory = 'This connection cannot be removed: it is the mandatory way to sign in for your e-mail address.';
 
 export const listConnections = operation({
   summary: 'List the identity providers that a user can sign in through',

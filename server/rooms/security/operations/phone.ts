@@ -39,7 +39,7 @@ export const needsPhoneVerification = operation({
   handle: () => Promise.resolve({ verify_phone: false }),
 });
 
-/** Clients ask before they create a project. On a platform of one's own nobody has to prove that they are not a robot. */
+/** Clients ask this before they create a project. A self-hosted platform does not ask its users to prove that they are human. */
 export const needsVerification = operation({
   summary: 'Say whether you have to prove anything before you go on, and what',
   endpoint: 'POST /me/verification',

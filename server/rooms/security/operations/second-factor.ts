@@ -19,9 +19,9 @@ import { authenticatorQrCode } from '../qr-code.ts';
 import { SecondFactorEntity } from '../second-factor.ts';
 
 const isNotEnrolled = ({ mfa_enabled }: User) => !mfa_enabled;
-const enrolledAlready = 'Two-factor authentication is on already; turn it off first to use another device.';
+const enrolledAlready = 'Two-factor authentication is already on; to use another device, turn it off first.';
 
-/** At least 128 bits; apps of other makers propose more or fewer than ours. */
+/** A secret has at least 128 bits. Other clients may bring longer or shorter secrets than those that we propose. */
 const Base32 = Type.String({
   pattern: '^[A-Za-z2-7]{26,128}$',
   'x-message': 'must be a secret of 26 to 128 characters in base32, as proposed by GET',
@@ -65,7 +65,10 @@ export const confirmTotp = operation({
     await countAttempts(db, [{ limit: 'passcode of account', of: target.id }]);
     const stepUsed = stepOf(passcode, bytesOfBase32(secret));
     if (stepUsed === undefined)
-      throw invalidField('passcode', 'is not what an app with this secret shows now; is the clock of the device right?');
+      throw invalidField(
+        'passcode',
+        'is not what an app with this secret shows now; check the clock of the device, and type the newest passcode',
+      );
     const recovery_codes = await addSecondFactor(db, secrets, { userId: target.id, secret, stepUsed });
     if (!recovery_codes) throw new Problem('conflict', enrolledAlready);
     await forgetAttempts(db, 'passcode of account', target.id);

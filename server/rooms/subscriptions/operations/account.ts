@@ -10,7 +10,7 @@ import { displayName, sshKeyFields, sshKeysOf } from '../../users/public.ts';
 import { allContractsIn, contractsIn, type Contract } from '../queries.ts';
 import { findSubscriptionById, learnProjects, SubscriptionEntity, subscriptionOf } from '../subscription.ts';
 
-/** As many as the released clients get by other ways. */
+/** The released clients get as many projects in other ways. */
 const projectsMax = 1000;
 
 const text = Type.String();
@@ -137,7 +137,7 @@ export const getSubscriptionById = operation({
   handle: async ({ target }) => target,
 });
 
-/** Each organization may use all of them. */
+/** Every organization may use all regions. */
 export const listOrganizationRegions = operation({
   summary: 'List the regions in which an organization can have projects',
   endpoint: 'GET /organizations/{organization_id}/regions',

@@ -69,7 +69,7 @@ const Estimate = Type.Object({
   options: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 });
 
-/** XXX is the code for no currency. */
+/** XXX is the ISO 4217 code for transactions without a currency. */
 const nothing = { formatted: '0.00', amount: 0, currency_code: 'XXX', currency_symbol: '' };
 
 function estimate(format: string | undefined) {
@@ -159,7 +159,9 @@ export const canUpdateSubscription = operation({
   returns: plain(Type.Object({ can_update: Type.Boolean(), message: Type.String() })),
   handle: async ({ caller, target }) => {
     const can_update = caller.can('contract:edit', { organization: target.organization_id, project: target.project_id });
-    const message = can_update ? '' : 'You need to administer the project, or the permission plans in its organization.';
+    const message = can_update
+      ? ''
+      : 'You need to administer the project, or to have the permission plans in its organization; ask one of its administrators.';
     return { can_update, message };
   },
 });
