@@ -40,7 +40,7 @@ has_room() {
 }
 ${forgetOwner} || exit
 if has_room; then exec "$@"; fi
-echo 'The disk is full: the data can be read and dumped, but not changed. Give the service a larger disk; the data can then be changed again.' >&2
+echo 'The disk is full: the data can be read and dumped, not changed. Give it more disk; it can be changed again by itself then.' >&2
 rm -f -- ${reserve}
 sync --file-system ${dataFolder}
 ( ( until has_room; do rm -f -- ${reserve}; sleep ${lookSeconds}; done; kill -INT $$ ) & )
