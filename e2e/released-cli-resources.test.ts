@@ -47,7 +47,7 @@ test(
     const tooLarge = await refused('resources:set', '-e', 'main', '--size', 'counter:4', '--yes');
     expect(tooLarge).toMatchObject({
       code: clientFailed,
-      stderr: expect.stringMatching(/has no more than its quota\.\s.*3000 MB\s+are\s+allowed/s),
+      stderr: expect.stringMatching(/would exceed its quota\.\s.*3000\s+MB\s+are\s+allowed/s),
     });
     const tooMany = await refused('environment:branch', 'second', 'main', '--no-checkout', '--yes');
     expect(tooMany).toMatchObject({ code: clientFailed, stderr: expect.stringMatching(/environments: it has 1,\s+and 1 are allowed/) });

@@ -112,7 +112,7 @@ test(
     const custom = 'www.owned.example';
     const [shop, attacker] = [await tenant('the shop', '{default}', custom), await tenant('the attacker', '{default}')];
     const steal = () => pushed(attacker, 'stolen', '{default}', custom);
-    expect(await steal()).toContain(`routes: https://${custom}/ is at ${custom}, which another project has.`);
+    expect(await steal()).toContain(`routes: https://${custom}/ is at ${custom}, which belongs to another project; choose another host.`);
     const { pid } = await statusOfEdge();
     signal(pid, 'SIGKILL');
     await expect.poll(async () => (await statusOfEdge()).pid, { timeout: soonMilliseconds }).not.toBe(pid);
@@ -121,7 +121,7 @@ test(
     expect((await statusOfEdge()).contested).toEqual([]);
 
     await shop.act('/environments/main/pause');
-    expect(await steal()).toContain('which another project has.');
+    expect(await steal()).toContain('which belongs to another project; choose another host.');
     expect(await answer(custom)).toBe(503);
     await shop.api('DELETE', '');
     await expect.poll(() => answer(custom), { timeout: soonMilliseconds }).toBe(404);

@@ -155,7 +155,7 @@ test('what would get more than there is, or has data that means nothing there, i
   };
   const [fresh, idle] = [{ environment_name: 'fresh' }, { environment_name: 'idle' }];
   await setQuota(db, { project_id: projectId, organization_id: null }, { memory: 100 });
-  const quota = expect.stringMatching(/^The project .* has no more than its quota\. memory: \d+ MB are needed/);
+  const quota = expect.stringMatching(/^The project .* would exceed its quota\. memory: \d+ MB are needed/);
   expect(await refusals(fresh, idle, { ...idle, restore_code: false })).toEqual([
     [402, quota],
     [402, quota],

@@ -96,7 +96,7 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
 
   test('only the data, where other code runs: what the backup has and the code knows', { timeout }, async () => {
     const { log } = await project.restore(backup, { restore_code: false });
-    expect(log).toContain(`W: There is no place for ${store} here; it is left out`);
+    expect(log).toContain(`W: Nothing in this environment uses ${store}; it is left out`);
     expect(await state()).toMatchObject([{ version: 'two' }, 'then', { containers: [expect.anything(), expect.anything()] }]);
     expect(await markerOf(later)).toBe('now');
     await project.inside('echo now >files/word');

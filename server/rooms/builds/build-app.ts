@@ -196,7 +196,7 @@ const wasNotFound = 127;
 
 function hintFor(code: number, { argv: [program] }: BuildCommand, { type }: Buildable, { memoryBytes }: AppBuild['limits']): string {
   if (code === wasKilled)
-    return `, which is how one ends that needs more memory than builds of this project have (${memoryBytes / 1024 ** 2} MB)`;
+    return `, probably because it needed more memory than builds of this project have (${memoryBytes / 1024 ** 2} MB); raise build_resources in the project's settings`;
   if (code === wasNotFound && program !== 'dash') return `: there is no ${program} in ${type}`;
   return '';
 }

@@ -115,7 +115,7 @@ function dependencyCommands(app: Buildable): BuildCommand[] {
     if (!install)
       throw new Problem(
         'invalid-request',
-        `Unable to build ${titleOf(app)}: there are no ${language} dependencies here; there are ${Object.keys(installers).join(', ')}.`,
+        `Unable to build ${titleOf(app)}: ${language} dependencies are not supported here; choose from ${Object.keys(installers).join(', ')}.`,
       );
     const names = Object.keys((language === 'php' && requiredOf(packages)) || packages);
     const bad = names.find((name) => !packageName.test(name));

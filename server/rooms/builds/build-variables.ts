@@ -48,7 +48,7 @@ export function buildVariables({ project, app, treeId, vendor, variables }: Told
   if (long)
     throw new Problem(
       'too-large',
-      `Unable to build ${titleOf(app)}: ${long[0]} is longer than ${wordBytesMax / 1024} KiB, which is the most that a program can be told in a variable.`,
+      `Unable to build ${titleOf(app)}: ${long[0]} is longer than ${wordBytesMax / 1024} KiB, which is the most that a variable can hold; shorten it.`,
     );
   const sensitive = visible.filter(({ is_sensitive }) => is_sensitive);
   const secrets = sensitive.flatMap((variable) => [variable.value, ...textsIn(valueOf(variable))]);

@@ -56,7 +56,7 @@ test('the configuration of an app that is a submodule is read as if its files we
 });
 
 test('another project is a submodule only for those who may see all of it; what was fetched once is there for everybody', async () => {
-  const refused = `The submodule 'lib' cannot be fetched: there is no project ${library} of the same organization that whoever started this may see all of.`;
+  const refused = `The submodule 'lib' cannot be fetched: there is no project ${library} in the same organization that the person who started this may see in full.`;
   const commit = commitWith(`../${library}.git`, published(library));
   const member = await home.person();
   await owner.send('POST', `/organizations/${organization}/members`, { user_id: member.user.id });

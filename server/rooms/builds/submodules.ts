@@ -69,7 +69,7 @@ async function checkUse(db: Db, { projectId, other, path, userId }: Use): Promis
   if (isNear && userId !== undefined && (await seesAll(db, userId, other, there.organization_id))) return;
   throw new Problem(
     'invalid-request',
-    `The submodule '${path}' cannot be fetched: there is no project ${other} of the same organization that whoever started this may see all of.`,
+    `The submodule '${path}' cannot be fetched: there is no project ${other} in the same organization that the person who started this may see in full.`,
   );
 }
 

@@ -69,10 +69,10 @@ export async function rollbackTarget(tx: Tx, projectId: string, environmentId: s
     throw new Problem(
       'conflict',
       name === undefined
-        ? 'Nothing older whose builds are kept was deployed here; name the deployment to go to.'
-        : `There is no deployment ${name} of this environment any more.`,
+        ? 'This environment has no older deployment whose builds are kept; name the deployment to roll back to.'
+        : `There is no deployment ${name} of this environment any more; name one that is listed.`,
     );
-  if (target.is_current) throw new Problem('conflict', `Deployment ${target.number} is what runs already.`);
+  if (target.is_current) throw new Problem('conflict', `Deployment ${target.number} is already what runs; name another one.`);
   if (!target.can_rollback)
     throw new Problem('conflict', `The builds of deployment ${target.number} are not kept any more; push its commit.`);
   return target;

@@ -113,7 +113,7 @@ async function takeIn(work: Work<unknown>, platform: Platform, intake: Intake): 
   }));
   const commit = await step('merge', () => mergedCommit(platform, project_id, heads, intake));
   if (commit === heads.ours) {
-    log(`${into} has all commits of ${from} already`);
+    log(`${into} already has all commits of ${from}`);
     return false;
   }
   log(rebase ? `Rebasing ${into} onto ${from}` : `Merging ${from} into ${into}`);
@@ -209,7 +209,11 @@ export const initializeActivity = activity({
     const commit = await step('import', (signal) => git.import(project_id, source, by, log, signal));
     await step(
       'create branch',
-      () => orStale(git.moveBranch(project_id, environment, undefined, commit), `Somebody pushed to ${environment} meanwhile.`),
+      () =>
+        orStale(
+          git.moveBranch(project_id, environment, undefined, commit),
+          `Somebody pushed to ${environment} meanwhile, so it already has code; push to it instead.`,
+        ),
       () => unlessStale(git.moveBranch(project_id, environment, commit, undefined)),
     );
     await record(

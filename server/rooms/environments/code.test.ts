@@ -503,8 +503,8 @@ describe('what one may not see', () => {
     await home.platform.db.updateTable('projects').set({ name_salt: 'salt' }).where('id', '=', project.id).execute();
     const [one, other] = ['a)!%(+b', 'a+,(,;b'];
     await push(one, to);
-    await expect(push(other, to)).rejects.toThrow('cannot be the name of an environment beside');
-    await expect(push(`${one}/below`, to)).rejects.toThrow('cannot be the name of an environment beside');
+    await expect(push(other, to)).rejects.toThrow('cannot be the name of a new environment');
+    await expect(push(`${one}/below`, to)).rejects.toThrow('cannot be the name of a new environment');
     expect(await head(other)).toBeUndefined();
     expect((await owner.send('POST', at('main', '/branch'), { name: other })).status).toBe(409);
     await work();

@@ -39,7 +39,7 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
   return orConflict(row, { environments_pkey: nameTaken(id), environments_project_id_machine_name_key: nameTaken(id) });
 }
 
-const nameTaken = (id: string) => `There is an environment ${id} already; choose another name.`;
+const nameTaken = (id: string) => `There is already an environment ${id}; choose another name.`;
 
 /** The salt of machine names. A machine name is made once and kept with the environment, so that its addresses stay. */
 async function nameSaltOf(db: Db | Tx, projectId: string): Promise<string> {
@@ -87,7 +87,11 @@ export async function refuseNewNames(db: Db | Tx, projectId: string, names: read
     const inTheWay = [...there].find(
       ([id, machine]) => machine === machineName(name, salt) || id.startsWith(`${name}/`) || name.startsWith(`${id}/`),
     );
-    if (inTheWay) throw new Problem('conflict', `${name} cannot be the name of an environment beside those there are; choose another.`);
+    if (inTheWay)
+      throw new Problem(
+        'conflict',
+        `${name} cannot be the name of a new environment, because it clashes with that of another one; choose another name.`,
+      );
     there.set(name, machineName(name, salt));
   }
 }

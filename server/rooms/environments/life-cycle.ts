@@ -8,22 +8,23 @@ const states = ['inactive', 'active', 'paused', 'deleting'] as const;
 export type EnvironmentState = (typeof states)[number];
 
 const sentences = {
-  activate: 'Only an inactive environment with code, to which nothing is happening, can be activated.',
+  activate: 'Only an inactive environment that has code, and no activity pending or in progress, can be activated.',
   deactivate: 'Only an environment that is active or paused can be deactivated, and never that of the default branch.',
   pause: 'Only an active environment can be paused.',
   resume: 'Only a paused environment can be resumed.',
   redeploy: 'Only an environment that is active or paused can be redeployed; activate this one first.',
   maintain: 'Only an environment that is active or paused can be maintained; activate this one first.',
   deploy:
-    'Changes are deployed by themselves here; set enable_manual_deployments in the settings of an active environment to deploy by hand.',
+    'Changes are deployed automatically here; set enable_manual_deployments in the settings of an active environment to deploy by hand.',
   rollBack: 'Only an environment that is active or paused can be rolled back, to an earlier deployment whose builds are kept.',
   branch: 'Only an environment with code, which is not being deleted, can be branched.',
-  merge: 'Only an environment with code, to which nothing is happening, and whose parent you administer, can be merged.',
-  synchronize: 'Only an environment with code, to which nothing is happening, and whose parent you may see, can be synchronized.',
-  initialize: 'The environment has code already, or something is happening to it; push to it instead.',
-  runSourceOperation: 'Source operations run on environments with code of their own, which the environment of a pull request has not.',
+  merge: 'Only an environment that has code, no activity pending or in progress, and a parent that you administer can be merged.',
+  synchronize: 'Only an environment that has code, no activity pending or in progress, and a parent that you may see can be synchronized.',
+  initialize: 'The environment already has code, or an activity is pending or in progress; push to it instead.',
+  runSourceOperation:
+    'Source operations run on environments with code of their own, which the environment of a pull request does not have.',
   beingDeleted: 'The environment is being deleted.',
-  delete: 'Only an inactive environment that nothing is happening to can be deleted, and never that of the default branch.',
+  delete: 'Only an inactive environment with no activity pending or in progress can be deleted, and never that of the default branch.',
   backUp: 'Only an active environment of which no backup is being made can be backed up.',
   deployByHand: 'Manual deployments are for active environments; activate this one first.',
   shareData: 'Data and resources are synchronized between active environments; this one and its parent have to be active.',

@@ -25,7 +25,7 @@ export async function makeBranch(
     () =>
       orStale(
         git.moveBranch(project_id, environment, undefined, commit),
-        `There is a branch ${environment} in the repository already; choose another name.`,
+        `There is already a branch ${environment} in the repository; choose another name.`,
       ),
     () => unlessStale(git.moveBranch(project_id, environment, commit, undefined)),
   );

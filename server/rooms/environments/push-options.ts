@@ -50,7 +50,9 @@ export function parsePushOptions(given: readonly string[]): { options: PushOptio
     const [name = '', ...rest] = option.split('=');
     const read = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!read)
-      warnings.push(`The push option ${JSON.stringify(name.slice(0, 100))} is not known here; there are ${Object.keys(known).join(', ')}.`);
+      warnings.push(
+        `The push option ${JSON.stringify(name.slice(0, 100))} is not known here, and is ignored; known are ${Object.keys(known).join(', ')}.`,
+      );
     const mistake = read?.(rest.join('='), options);
     if (mistake) mistakes.push(`The push option ${name} ${mistake}.`);
   }

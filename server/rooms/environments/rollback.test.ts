@@ -53,7 +53,7 @@ describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`,
     await project.act('POST', '/variables', { name: 'env:OTHER', value: 'x' });
     await project.act('POST', '/redeploy', {});
     expect(await project.ask()).toMatchObject({ version: 'one' });
-    expect((await project.send('POST', '/rollback', { deployment: '6' })).json.message).toContain('is what runs already');
+    expect((await project.send('POST', '/rollback', { deployment: '6' })).json.message).toContain('is already what runs');
     expect((await project.send('POST', '/rollback', { deployment: '66' })).json.message).toContain('There is no deployment 66');
 
     expect(await project.act('POST', '/rollback', { deployment: '2', strategy: 'rolling' })).toMatchObject({ result: 'success' });
@@ -92,7 +92,7 @@ describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`,
     expect(await storeFolder(project)).toBe('absent');
     expect(await project.act('POST', '/rollback', { deployment: '2' })).toMatchObject({
       result: 'success',
-      log: expect.stringContaining('W: The data of data-store-redis-persistent was removed meanwhile; it starts empty'),
+      log: expect.stringContaining('W: The data of data-store-redis-persistent was removed in the meantime; it starts empty'),
     });
   });
 

@@ -72,7 +72,7 @@ async function targetOf(tx: Tx, domain: string, { project_id, id }: Address, nam
   if (!isPossible(name, target)) throw new Problem('conflict', notPossible(name, target));
   const { once, activity } = verbs[name];
   if (once !== undefined && (await isWaiting(tx, target, activity.type)))
-    throw new Problem('conflict', `The environment is about to be ${once} already; wait for that.`);
+    throw new Problem('conflict', `The environment is already about to be ${once}; wait until it is.`);
   return target;
 }
 

@@ -245,7 +245,7 @@ describe('creating a project', () => {
     await changeQuota(db, ['organization', name, 'projects=1']);
     const both = await Promise.all([ask(), ask()]);
     expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 402]);
-    const full = `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed.`;
+    const full = `The organization ${name} would exceed its quota. projects: it has 1, and 1 are allowed.`;
     expect((await ask()).json.message).toContain(full);
     expect(await canCreate()).toMatchObject({ can_create: false, message: expect.stringContaining(full) });
     const direct = await owner.send('POST', `/organizations/${of.organization_id}/projects`, { region, title: 'Shop' });
@@ -288,7 +288,7 @@ describe('creating a project', () => {
     expect(await changeQuota(db, ['default', 'projects=1', 'builds=3'])).toContain('projects 1, environments 500');
     expect([(await ask()).status, (await ask()).status]).toEqual([201, 402]);
     expect((await ask()).json.message).toBe(
-      `The organization ${name} has no more than its quota. projects: it has 1, and 1 are allowed. Delete what nobody needs, or ask the operator for more.`,
+      `The organization ${name} would exceed its quota. projects: it has 1, and 1 are allowed. Delete what nobody needs, or ask the operator for more.`,
     );
     expect(await changeQuota(db, ['organization', name, 'environments=7'])).toMatch(
       /projects 1 of 1, environments 0 of 7, .* builds 3 at once, activities 1 of 1000 waiting$/,

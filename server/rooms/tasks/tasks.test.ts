@@ -248,7 +248,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
           'tasks.scripted.resources.profile_size': expect.stringContaining('must be one of the sizes of BALANCED'),
           'tasks.scripted.instance_count': expect.stringContaining('cannot be set'),
           'tasks.report.disk': expect.stringContaining('cannot be set'),
-          'tasks.none': expect.stringContaining('is no task of this environment; there is report, scripted'),
+          'tasks.none': expect.stringContaining('does not name any task of this environment; choose from report, scripted'),
         },
       },
     });
@@ -286,7 +286,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     const second = await tasks.begin('hooked', { HOOK: '0', CODE: '0' });
     await expect.poll(async () => (await activityRow(all.home.platform, second)).result, waiting).toBe('failure');
     expect((await tasks.log(second)).at(-1)).toMatch(
-      /^E: The task 'hooked' cannot run now: The project .* has no more than its quota\. processors: /,
+      /^E: The task 'hooked' cannot run now: The project .* would exceed its quota\. processors: /,
     );
     await tasks.owner.send('POST', `/projects/${tasks.projectId}/activities/${first}/cancel`);
     await expect.poll(async () => (await activityRow(all.home.platform, first)).state, waiting).toBe('cancelled');

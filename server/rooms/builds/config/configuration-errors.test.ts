@@ -248,7 +248,7 @@ test('what cannot be honoured is a warning that names it', async () => {
     '7:17 applications.app.preflight.ignored_rules: "ignored_rules" is ignored: there are no rules to ignore here.',
     '8:21 applications.app.build.flavor: The flavor "drupal" is ignored; "default" is used for nodejs.',
     '9:14 applications.app.mounts..cache: A key that begins with a dot is ignored; write it with a slash in front.',
-    '10:27 applications.app.crons.often.spec: It runs every 5 minutes at most, whatever "* * * * *" says.',
+    '10:27 applications.app.crons.often.spec: This cron runs at most every 5 minutes, whatever "* * * * *" says.',
     '11:5 applications.app.runtime: "runtime" is ignored: it sets up PHP, and this is nodejs.',
     '12:69 routes.https://{default}/.ssi: "ssi" is ignored: server-side includes are not offered here.',
     '12:75 routes.https://{default}/.http_access: "http_access" is ignored: it is set for each environment.',
@@ -261,5 +261,5 @@ test('how often a cron runs at most is what the project says', async () => {
   const tree = () => treeOf({ '.upsun/config.yaml': inApp('crons: {often: {spec: "* * * * *", commands: {start: "true"}}}') });
   const warnings = async (cronMinutesMin: number) => said((await readConfiguration(tree(), { ...options, cronMinutesMin })).warnings);
   expect(await warnings(1)).toEqual([]);
-  expect(await warnings(7)).toEqual([expect.stringContaining('It runs every 7 minutes at most')]);
+  expect(await warnings(7)).toEqual([expect.stringContaining('This cron runs at most every 7 minutes')]);
 });

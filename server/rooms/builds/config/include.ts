@@ -111,7 +111,7 @@ async function fetched(reading: Reading, source: SourceFile, { node, around }: T
   if (wish.type === 'yaml') {
     if (around.via.includes(path)) return nothing(`Found a circle: ${[...around.via, path].join(' includes ')}.`);
     if (around.via.length > includeDepthMax)
-      return nothing(`Found files included over more than ${includeDepthMax} others, expected fewer.`);
+      return nothing(`Found includes nested more than ${includeDepthMax} deep, expected fewer levels.`);
     return (await readYaml(reading, path, around, at)) ?? nothing();
   }
   const bytes = await reading.tree.read(path);

@@ -72,7 +72,7 @@ function converter(file: SourceFile, replacements: Replacements, report: Report)
     if (!node) return scalarAt(at, null, '');
     if (level > depthMax) return complain(node, tooDeep);
     if (isAlias(node)) {
-      return anchors.get(node.source) ?? complain(node, `Found *${node.source.slice(0, 40)}, expected an anchor from further above.`);
+      return anchors.get(node.source) ?? complain(node, `Found *${node.source.slice(0, 40)}, expected an anchor that is defined above.`);
     }
     const converted = replacements.get(node) ?? untagged(node, level, at);
     if ('anchor' in node && typeof node.anchor === 'string') anchors.set(node.anchor, converted);
@@ -97,7 +97,7 @@ function converter(file: SourceFile, replacements: Replacements, report: Report)
   function scalar(value: unknown, text: string, at: Spot): Node {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return scalarAt(at, value, text);
     if (typeof value === 'number' && Number.isFinite(value)) return scalarAt(at, value, text);
-    report.error(at, '', `Found ${quoted(text)}, expected a number that is finite.`);
+    report.error(at, '', `Found ${quoted(text)}, expected a finite number.`);
     return scalarAt(at, null, '');
   }
 

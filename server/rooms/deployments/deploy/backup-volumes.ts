@@ -77,7 +77,10 @@ async function present({ volumes }: Machine, parts: readonly VolumePart[]): Prom
   const found = await Promise.all(parts.map(async (part) => ({ part, isThere: (await volumes.volume(part.volume)) !== undefined })));
   const missing = found.find(({ part, isThere }) => part.kind === 'slug' && !isThere);
   if (missing)
-    throw new Problem('conflict', `The build of ${missing.part.of} is not on this machine any more; redeploy it, then try again.`);
+    throw new Problem(
+      'conflict',
+      `The build of ${missing.part.of} is not on this machine any more; redeploy the environment, then try again.`,
+    );
   return found.filter(({ isThere }) => isThere).map(({ part }) => part);
 }
 

@@ -55,8 +55,8 @@ const refusedToldMax = 10;
 /** Names an environment only where it is in the same project: nobody is told which other project has a host. */
 const takenBy = ({ project_id, environment_id }: Claimant, host: string, subject: Claimant) =>
   project_id === subject.project_id
-    ? `is at ${host}, which the environment ${environment_id} of this project has.`
-    : `is at ${host}, which another project has.`;
+    ? `is at ${host}, which belongs to the environment ${environment_id} of this project; choose another host, or remove it there first.`
+    : `is at ${host}, which belongs to another project; choose another host.`;
 
 interface Claim extends Claimant {
   host: string;

@@ -151,7 +151,10 @@ async function findBuilt(
       );
       const missing = kept.filter(({ isKept }) => !isKept).map(({ app }) => app);
       if (missing.length > 0 && !rebuilds)
-        throw new Problem('conflict', `The build of '${missing[0]}' for deployment ${base.deployment.number} is not kept any more.`);
+        throw new Problem(
+          'conflict',
+          `The build of '${missing[0]}' for deployment ${base.deployment.number} is not kept any more; push its commit again.`,
+        );
       if (missing.length > 0) await fetchSubmodules(platform, { activity: work.activity, commit: base.commit_id, log: work.log, signal });
       return missing.length > 0;
     },

@@ -68,10 +68,10 @@ export const emptyLines = ({ plan, request }: OngoingDeployment, kept: ReadonlyS
   repeatedOf(request) !== undefined
     ? plan.volumes.make
         .filter(({ name, isData }) => isData && !kept.has(name))
-        .map(({ name }) => `  W: The data of ${name.replace(/^stack-[^-]+-/, '')} was removed meanwhile; it starts empty.`)
+        .map(({ name }) => `  W: The data of ${name.replace(/^stack-[^-]+-/, '')} was removed in the meantime; it starts empty.`)
     : [];
 
-const heldLine = '  W: This cannot be rolling, because a service or its data is replaced: requests are held meanwhile.';
+const heldLine = '  W: This deployment cannot be rolling, because a service or its data is replaced; requests wait until it is done.';
 
 /** Lines about domains in firewall rules that could not be looked up. */
 export const unknownDomainLines = (addresses: DomainAddresses): string[] =>

@@ -99,7 +99,7 @@ async function whileFrozen<T>(machine: Machine, writers: readonly string[], take
     if (isLate)
       throw new Problem(
         'unavailable',
-        `Copying the data took longer than ${seconds} seconds, and what was copied is not of one moment; try again.`,
+        `Copying the data took longer than ${seconds} seconds, so the copies are not of one and the same moment; try again.`,
       );
     return taken;
   } finally {

@@ -50,7 +50,7 @@ export async function sanitize(run: HookRun): Promise<void> {
     run.work.command({ app: app.name, type: 'sanitize', exit_code: code });
     if (code !== 0)
       throw new CommandFailed(
-        `The sanitize hook of application '${app.name}' ended with exit code ${code}; the environment is not opened with data that may not be meant for it.`,
+        `The sanitize hook of application '${app.name}' ended with exit code ${code}; the environment is not opened, because its data may still hold what the hook should remove. Repair the hook, and try again.`,
       );
   }
 }

@@ -58,20 +58,20 @@ describe.runIf(canRunContainers)(`hosts${whyNoContainers}`, () => {
     await first.push(site('shop.first.example', '{default}'));
     expect(await served(first)).toEqual([await generated(first), 'shop.first.example'].toSorted());
     for (const host of ['shop.first.example', 'SHOP.first.Example', 'shop.first.example.', '*.first.example', '*.shop.first.example'])
-      await refuses(second, host, /which another project has/);
+      await refuses(second, host, /which belongs to another project/);
     expect([await claims(second), await second.table()]).toEqual([[], undefined]);
     await second.push(site('first.example'));
 
     await first.push(site('{default}'));
     await second.push(site('shop.first.example'));
     expect(await served(second)).toEqual(['shop.first.example']);
-    await refuses(first, 'shop.first.example', /which another project has/);
+    await refuses(first, 'shop.first.example', /which belongs to another project/);
     expect(await served(first)).toEqual([await generated(first)]);
     await second.does('remove');
     await first.push(site('*.first.example', 'first.example', 'www.first.example'));
     expect(await claims(first)).toEqual(['*.first.example']);
-    await refuses(second, 'deep.below.first.example', /which another project has/);
-    await refuses(second, 'first.example', /which another project has/);
+    await refuses(second, 'deep.below.first.example', /which belongs to another project/);
+    await refuses(second, 'first.example', /which belongs to another project/);
   });
 
   test(
@@ -106,7 +106,7 @@ describe.runIf(canRunContainers)(`hosts${whyNoContainers}`, () => {
       [await generated(owner, 'preview'), `api.${await generated(owner, 'preview')}`].toSorted(),
     );
     await owner.does('pause');
-    await refuses(other, 'www.paused.example', /which another project has/);
+    await refuses(other, 'www.paused.example', /which belongs to another project/);
     expect(await served(owner)).toEqual(['api.www.paused.example', 'www.paused.example']);
     await owner.does('resume');
     expect(await served(owner)).toEqual(['api.www.paused.example', 'www.paused.example']);
@@ -150,7 +150,9 @@ describe.runIf(canRunContainers)(`hosts${whyNoContainers}`, () => {
     const { result, log } = await project.attempt({}, again);
     expect([result, log]).toEqual([
       'failure',
-      expect.stringContaining('routes: https://*.twice.example/ is at *.twice.example, which another project has.'),
+      expect.stringContaining(
+        'routes: https://*.twice.example/ is at *.twice.example, which belongs to another project; choose another host.',
+      ),
     ]);
     expect(await served(project)).toEqual(['x.twice.example']);
     await other.does('remove');

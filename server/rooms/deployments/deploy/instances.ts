@@ -65,7 +65,7 @@ async function startInstance(
     const kept = await keepFailedStart(machine, stack, runnable.name, { container, since, reason });
     const lines: string[] = [];
     for await (const { text } of machine.runtime.logs(container, { since, tail: lastLinesMax })) lines.push(masked(text));
-    throw inWords(error, [reason, ...saidLines(lines), `All it said is kept: GET ${kept}`].join('\n'));
+    throw inWords(error, [reason, ...saidLines(lines), `All of its output is kept: GET ${kept}`].join('\n'));
   }
 }
 
@@ -76,7 +76,7 @@ const reasonOf = (error: Problem, runnable: Runnable, container: string): string
   error.message
     .replace(/ (?:Its last lines:\n.*|It said nothing\.)$/s, '')
     .replaceAll(container, titleOf(runnable))
-    .replace('did not listen on its socket', `did not listen on $SOCKET, ${appSocket}, as socket_family: unix has it,`);
+    .replace('did not listen on its socket', `did not listen on $SOCKET, ${appSocket}, as socket_family: unix requires,`);
 
 const saidLines = (lines: readonly string[]): string[] =>
   lines.length === 0 ? ['It said nothing.'] : ['Its last lines:', ...lines.map((line) => `  ${line}`)];

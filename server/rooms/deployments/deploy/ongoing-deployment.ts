@@ -123,7 +123,8 @@ async function prepare(
   const taken = replacedBy(request);
   const donor = taken ?? (current ? undefined : cloneSource(request));
   const source = donor === undefined ? undefined : await currentlyDeployed(tx, secrets, project_id, donor);
-  if (taken !== undefined && !source) throw new Problem('conflict', `${taken} has no data to take over: it is not deployed.`);
+  if (taken !== undefined && !source)
+    throw new Problem('conflict', `${taken} has no data to take over: it is not deployed. Deploy it first.`);
   const standing = standingStack(subject, current, request);
   const { http_access, enable_smtp, restrict_robots } = settingsThen(base, request) ?? standing?.settings ?? subject;
   const wanted: Stack = {

@@ -18,7 +18,7 @@ export async function resizeContainer(
     if (!(error instanceof Problem)) throw error;
     throw new Problem(
       'conflict',
-      `${title} uses more memory than the ${limits.memoryBytes / megabyte} MB of its new size. Redeploy to start it anew with that, or choose a larger size.`,
+      `${title} uses more memory than the ${limits.memoryBytes / megabyte} MB of its new size. Redeploy to restart it with the new size, or choose a larger one.`,
       { cause: error, internal: error.message },
     );
   }

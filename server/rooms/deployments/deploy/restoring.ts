@@ -96,7 +96,7 @@ const isOtherMajor = (other: string | undefined, type: string) =>
 const otherMajor = (title: string, name: string, was: string, is: string) =>
   new Problem(
     'conflict',
-    `The ${title} cannot be restored here: its service '${name}' is ${was}, and the environment has ${is}. Data of one major version means nothing to another; restore the backup into a new environment.`,
+    `The ${title} cannot be restored here: its service '${name}' is ${was}, and the environment has ${is}. One major version cannot read the data of another; restore the backup into a new environment.`,
   );
 
 const megabyte = 2 ** 20;
@@ -142,7 +142,7 @@ export async function fetchFor(
   log(`Fetching the data of ${title}`);
   const taken = new Set(clonings.map(({ from }) => nameInStack(from)));
   const left = parts.filter(({ name }) => isData(name) && !taken.has(name));
-  for (const { name } of left) log(`  W: There is no place for ${name} here; it is left out.`);
+  for (const { name } of left) log(`  W: Nothing in this environment uses ${name}; it is left out.`);
   try {
     await fetchVolumes(machine, restoring, clonings, signal);
   } catch (error) {
@@ -173,7 +173,10 @@ export async function findBackedUp(
         if (await useSlug(db, volumes, slug)) continue;
         const part = slugPart(app);
         if (!parts.some(({ name }) => name === part))
-          throw new Problem('conflict', `The build of '${app}' is not kept any more, and is not in the ${title}.`);
+          throw new Problem(
+            'conflict',
+            `The build of '${app}' is not kept any more, and is not in the ${title}. Restore the data alone, with restore_code: false.`,
+          );
         log(`Fetching the build of ${app}`);
         const fill = (folder: string) => fetch([{ name: part, folder }], signal);
         await adoptSlug({ db, volumes }, { projectId, app, slug }, fill, signal);

@@ -112,7 +112,7 @@ async function tellAccounts({ runtime }: Machine, { name, service, container }: 
     const { code, said } = await runInside(runtime, container.name, command, { secondsMax: accessSecondsMax, signal });
     if (code === 0) continue;
     const hidden = access.accounts.reduce((text, { password }) => text.replaceAll(password, '*****'), said);
-    throw new Problem('invalid-request', `Service '${name}' could not be told its databases and accounts:\n${hidden}`);
+    throw new Problem('invalid-request', `The databases and accounts of service '${name}' could not be set up:\n${hidden}`);
   }
 }
 

@@ -128,7 +128,7 @@ async function filesAt({ volumes }: Machine, { stack }: Deployed): Promise<Recor
 function pathInside(folder: string, path: string): string {
   const found = join(folder, path).replace(/\/+$/, '');
   if (found !== folder && !found.startsWith(`${folder}/`))
-    throw new Problem('invalid-request', `${path} is not inside of the volume that it is mounted from; name a folder of it.`);
+    throw new Problem('invalid-request', `${path} is not inside the volume that it is mounted from; name a folder of the volume.`);
   return relative(folder, found);
 }
 

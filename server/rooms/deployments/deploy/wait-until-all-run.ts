@@ -66,7 +66,7 @@ export async function foundAfterFailure(platform: Platform, projectId: string, e
     const remedy = 'The platform goes on trying to start what is missing; if that does not help, redeploy the environment.';
     return [`${environment} is not as it was:`, ...missing.map((sentence) => `  ${sentence}`), remedy].join('\n');
   } catch (error) {
-    log.warn({ error, project: projectId, environment }, 'what runs after a deployment that failed could not be looked at');
-    return `it could not be found out whether ${environment} is as it was; look at it, and redeploy it.`;
+    log.warn({ error, project: projectId, environment }, 'what runs after a failed deployment could not be determined');
+    return `whether ${environment} is as it was could not be determined; check it, and redeploy it if something is missing.`;
   }
 }

@@ -69,7 +69,7 @@ describe.runIf(canRunContainers)(`logs of apps${whyNoContainers}`, () => {
     const { result, log } = await project.attempt(files('echo first; seq 100; echo last words; exit 3'));
     expect(result).toBe('failure');
     expect(log).toMatch(/Application 'app' ended with code 3 before it was ready\.\n.*Its last lines:\n.*last words\n/s);
-    const [, where = ''] = /All it said is kept: GET (\S+)/.exec(log) ?? [];
+    const [, where = ''] = /All of its output is kept: GET (\S+)/.exec(log) ?? [];
     expect(where).toBe(`/projects/${project.projectId}/environments/main/logs/app/failed_start`);
     const logs = join(all.machine.logs, `${project.projectId}-${(await project.row()).machine_name}`, 'app');
     expect(readFileSync(join(logs, 'failed_start.log'), 'utf8')).toMatch(

@@ -245,6 +245,8 @@ describe.runIf(canRunContainers)(`commands that outlive the platform${whyNoConta
     const gone = await ended({ id });
     expect(gone).toMatchObject({ state: 'complete', result: 'failure', failure_reason: 'error' });
     expect(gone.lines.at(-1)).toMatch(/^E: The command ended with its container, .* It is not run again\.$/);
-    expect((await run({ argv: shellScript('true') })).lines).toEqual(["E: No instance of 'app' runs in which the command could be run."]);
+    expect((await run({ argv: shellScript('true') })).lines).toEqual([
+      "E: No instance of 'app' is running, so the command cannot be run; try again when one is.",
+    ]);
   });
 });

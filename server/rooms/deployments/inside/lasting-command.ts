@@ -51,7 +51,7 @@ const action = ({ id }: Pick<LastingCommand, 'id'>, name: string, ...args: strin
 /** Makes the folder where the command will be found. This has to be done, and recorded as done, before the command begins, and never again after that. */
 export async function prepareLasting(runtime: Runtime, command: Found): Promise<void> {
   const { code, said } = await act(runtime, command, 'prepare', script);
-  if (code !== 0) throw new Problem('unavailable', `The command could not be begun: ${said}`);
+  if (code !== 0) throw new Problem('unavailable', `The command could not be started: ${said}`);
 }
 
 /**

@@ -66,7 +66,7 @@ export async function runLasting(work: LastingWork, platform: Platform, run: Las
     if (code !== undefined) return { code, isLate };
     throw new Problem(
       'unavailable',
-      'The command ended with its container, or for want of memory; how far it came is not known. It is not run again.',
+      'The command ended with its container, or because memory ran out; how far it got is not known. It is not run again.',
     );
   });
   // A runner that was killed after this line has already told the exit code.
@@ -98,7 +98,7 @@ async function prepare(machine: Machine, run: LastingRun, id: string): Promise<{
     const wanted = { ...onceContainerOf(stack, appOf(run), await serviceAddresses(machine, stack)), name: container };
     await runtime.ensure(located(wanted, await locationsOf(machine, stack)));
   } else if (!(await isRunningSoon(machine, container))) {
-    throw new Problem('unavailable', `No instance of '${run.app}' runs in which the command could be run.`);
+    throw new Problem('unavailable', `No instance of '${run.app}' is running, so the command cannot be run; try again when one is.`);
   }
   await prepareLasting(runtime, { id, container });
   return { container, at: new Date().toISOString() };

@@ -54,7 +54,8 @@ async function servicesRunning(
   for (const { name, container } of servicesOf(stack)) {
     if (!wanted.some(({ service }) => service === name)) continue;
     while ((await runtime.state(container.name)).status !== 'running') {
-      if (performance.now() > deadline) throw new Problem('unavailable', `Service '${name}', which the task uses, does not run.`);
+      if (performance.now() > deadline)
+        throw new Problem('unavailable', `Service '${name}', which the task uses, is not running; try again when it is.`);
       await sleep(lookAgainMilliseconds, undefined, { signal });
     }
   }

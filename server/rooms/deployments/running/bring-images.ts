@@ -26,7 +26,7 @@ export const bringImages: Reconciler = {
     const task = { folder: config.images, types, catalogue, authorities: trustedAuthorities(config.caCertificates) };
     state.bringing = runAhead(task, (line) => log.info(`brought ahead: ${line}`), signal)
       .catch((error: unknown) =>
-        log.warn({ error: error instanceof Error ? error.message : error }, 'images could not be brought ahead; it is tried again'),
+        log.warn({ error: error instanceof Error ? error.message : error }, 'images could not be brought ahead; trying again later'),
       )
       .finally(() => (state.bringing = undefined));
   },

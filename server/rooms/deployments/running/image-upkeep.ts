@@ -33,11 +33,14 @@ export const updateImages: Reconciler = {
       .update(undefined, signal)
       .then(({ packages, types }) => {
         if (types.length > 0)
-          log.info({ types, packages }, 'images were built anew, as Debian has newer packages; maintenance takes them up');
+          log.info(
+            { types, packages },
+            'images were rebuilt with newer packages of Debian; apps get them when they are redeployed, services at maintenance',
+          );
       })
       .catch((error: unknown) => {
         if (!signal.aborted)
-          log.warn({ error: error instanceof Problem ? error.message : error }, 'images could not be updated; it is tried again');
+          log.warn({ error: error instanceof Problem ? error.message : error }, 'images could not be updated; trying again later');
       })
       .finally(() => (state.updating = undefined));
   },

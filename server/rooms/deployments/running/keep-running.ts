@@ -87,7 +87,9 @@ export async function keepReaching({ db, secrets, log }: Platform, machine: Mach
     if (!outbound?.some((rule) => rule.domains.length > 0) || (await runtime.state(name)).status === 'absent') continue;
     await runtime
       .updateOutbound(name, outboundOf(outbound, addresses))
-      .catch((error: unknown) => log.warn({ container: name, error }, 'what an app may reach could not be changed; it is tried again'));
+      .catch((error: unknown) =>
+        log.warn({ container: name, error }, 'the addresses that an app may reach could not be updated; trying again later'),
+      );
   }
 }
 
@@ -119,14 +121,14 @@ async function keepContainers(
 async function startAgain(platform: Platform, machine: Machine, deployed: Deployed, down: readonly string[], signal: AbortSignal) {
   const { stack } = deployed;
   if (!mayTryAgain(machine, stack.id)) return false;
-  platform.log.info({ environment: stack.environment.id, containers: down }, 'what should run is started');
+  platform.log.info({ environment: stack.environment.id, containers: down }, 'containers that should run and do not are started');
   await startStack(machine, deployed, signal);
   return true;
 }
 
 async function thaw({ db, log }: Platform, machine: Machine, stackId: string, names: readonly string[]) {
   const thawed = await thawForgotten(db, machine, stackId, names);
-  if (thawed.length > 0) log.warn({ containers: thawed }, 'containers that were left frozen go on');
+  if (thawed.length > 0) log.warn({ containers: thawed }, 'containers that were left frozen were thawed');
 }
 
 /** How often each container had been restarted at the last look. */
@@ -149,8 +151,8 @@ async function tellOfRestarts(
       const reason = exit?.outOfMemory ? 'ran out of memory' : `ended with exit code ${exit?.code ?? 'unknown'}`;
       if (restarts === 1) log.info({ container: name, exit }, 'an app ended and was started again');
       else log.warn({ container: name, restarts, exit }, 'an app does not keep running');
-      const times = restarts === 1 ? 'for the first time' : `${restarts} times so far`;
-      const sentence = `${runnable.name} ${reason} and was started again; ${times}.`;
+      const times = restarts === 1 ? 'for the first time' : `(${restarts} times so far)`;
+      const sentence = `${runnable.name} ${reason} and was started again ${times}.`;
       await tellInLog(machine, stack, runnable.name, 'app', sentence);
     }
   }

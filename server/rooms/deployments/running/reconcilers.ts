@@ -50,7 +50,7 @@ export const collectStacks: Reconciler = {
     if (!(await hasDeployments(platform.db))) return;
     const machine = await platform.machine();
     const interrupted = await machine.volumes.removeInterrupted();
-    if (interrupted.length > 0) platform.log.info({ entries: interrupted }, 'what killed processes left of volumes is removed');
+    if (interrupted.length > 0) platform.log.info({ entries: interrupted }, 'incomplete volumes that killed processes left are removed');
     const [containers, volumes] = await Promise.all([machine.runtime.list(), machine.volumes.list()]);
     const known = await knownStacks(platform.db);
     for (const { name, network } of containers) {
@@ -81,7 +81,7 @@ async function removeContainer({ log }: Platform, { runtime }: Machine, name: st
   log.warn({ container: name }, 'a container that belongs to no environment is removed');
   await runtime
     .remove(name)
-    .catch((error: unknown) => log.warn({ container: name, error }, 'a container could not be removed; it is tried again'));
+    .catch((error: unknown) => log.warn({ container: name, error }, 'a container could not be removed; trying again later'));
 }
 
 /** Volumes that were already reported; each process reports a volume once. */

@@ -27,7 +27,7 @@ export const sendIdleToSleep: Reconciler = {
       if (signal.aborted) return;
       if (isIdle(preview, visits))
         await fallAsleep(platform, machine, preview).catch((error: unknown) =>
-          platform.log.warn({ ...preview, error }, 'an environment could not be sent to sleep in one go'),
+          platform.log.warn({ ...preview, error }, 'an environment did not fall asleep completely; the next pass finishes it'),
         );
     }
   },

@@ -34,7 +34,7 @@ export async function noteFailure(platform: Platform, machine: Machine, { stack 
   const count = (failures.get(stack.id)?.count ?? 0) + 1;
   failures.set(stack.id, { count, until: Date.now() + backoffSeconds(count) * 1000 });
   const about = { project: stack.project.id, environment: stack.environment.id };
-  platform.log.warn({ ...about, error, count }, 'what should run for an environment could not be started; it is tried again');
+  platform.log.warn({ ...about, error, count }, 'an environment could not be started; trying again later');
   const words =
     error instanceof Problem ? error.message : 'Something went wrong in the platform; its operator finds the reason in the log.';
   await noteStartFailure(platform.db, about.project, about.environment, words.slice(0, sentenceCharactersMax));

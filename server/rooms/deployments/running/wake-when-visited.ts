@@ -42,7 +42,7 @@ async function wakeOrSayWhyNot(platform: Platform, cluster: string, signal: Abor
     await wakeAt(platform, cluster, signal);
     return true;
   } catch (error) {
-    if (!signal.aborted) platform.log.warn({ cluster, error }, 'an environment that is asked for could not be woken');
+    if (!signal.aborted) platform.log.warn({ cluster, error }, 'an environment that somebody asked for could not be woken');
     await sleep(againMilliseconds, undefined, { signal }).catch(() => {});
     return false;
   }

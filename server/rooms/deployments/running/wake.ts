@@ -45,7 +45,7 @@ export async function wakeEnvironment({ db }: Pick<Platform, 'db'>, projectId: s
     if (looks === 0) await noteStartFailure(db, projectId, environmentId, null);
     else if (kept.is_sleeping && kept.has_failed) break;
     if (performance.now() > deadline)
-      throw new Problem('unavailable', `The environment ${environmentId} takes long to wake; try again in a minute.`);
+      throw new Problem('unavailable', `The environment ${environmentId} is taking long to wake; try again in a minute.`);
     // The process that has the machine may not be listening yet, so the notice is repeated.
     if (kept.is_sleeping && looks % looksPerNotice === 0) await notify(db, 'wake', clusterAt(kept));
     await sleep(lookAgainMilliseconds);

@@ -45,13 +45,13 @@ describe('a choice of sizes', () => {
       'webapps.shop.resources.profile_size': 'must be one of the sizes of HIGH_CPU: 0.1, 0.25, 0.5, 1, 2, 4, 6, 8',
       'webapps.shop.instance_count': 'must be at most 8',
       'webapps.shop.disk': expect.stringMatching(/^cannot be less than the 1024 MB that it has: .* disks only grow$/),
-      'webapps.gone': 'is no application of this environment; there is shop, api',
+      'webapps.gone': 'does not name any application of this environment; choose from shop, api',
       'services.db.instance_count': 'cannot be set: a service has one instance',
       'services.db.disk': 'must be at least 256 MB',
       'services.cache.disk': 'cannot be set: redis keeps nothing on a disk',
-      'services.constructor': 'is no service of this environment; there is db, cache, memory',
+      'services.constructor': 'does not name any service of this environment; choose from db, cache, memory',
       'workers.shop--queue.resources.profile_size': expect.stringMatching(/^must be one of the sizes of HIGH_CPU/),
-      'tasks.report': 'is no task of this environment; there is none',
+      'tasks.report': 'does not name any task of this environment; there is none',
     });
   });
 

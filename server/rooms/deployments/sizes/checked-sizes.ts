@@ -41,7 +41,7 @@ export function checkedSizes(model: ProjectModel, change: ResourcesChange, bound
     const sizes = Object.entries(change[group] ?? {}).map(([name, wanted]) => {
       const sized = containers[group].find((container) => container.name === name);
       const field = `${group}.${name}`;
-      if (!sized) mistakes[field] = `is no ${groupNames[group]} of this environment${knownNames(containers[group])}`;
+      if (!sized) mistakes[field] = `does not name any ${groupNames[group]} of this environment${knownNames(containers[group])}`;
       else Object.assign(mistakes, mistakesIn(field, group, sized, wanted, bounds));
       return [name, chosenOf(wanted)] as const;
     });
@@ -57,7 +57,7 @@ export function checkedSizes(model: ProjectModel, change: ResourcesChange, bound
 }
 
 const knownNames = (containers: readonly Sized[]) =>
-  containers.length === 0 ? '; there is none' : `; there is ${containers.map(({ name }) => name).join(', ')}`;
+  containers.length === 0 ? '; there is none' : `; choose from ${containers.map(({ name }) => name).join(', ')}`;
 
 const chosenOf = ({ resources, instance_count, disk }: ContainerChange): Partial<Size> => ({
   ...(resources?.profile_size !== undefined && { profile_size: resources.profile_size }),
@@ -92,11 +92,11 @@ function countMistake(group: SizeGroup, count: number, instancesMax: number): st
 }
 
 function diskMistake(group: SizeGroup, sized: Sized, disk: number, has: number): string | undefined {
-  if (group === 'tasks') return 'cannot be set: the disk of a task is as large as it is';
+  if (group === 'tasks') return 'cannot be set: the platform decides the size of a task’s disk';
   const least = minimum(sized).disk;
   if (least === null) return `cannot be set: ${nameOfType(sized.type)} keeps nothing on a disk`;
   if (disk < least) return `must be at least ${least} MB`;
-  return disk < has ? `cannot be less than the ${has} MB that it has: what is on a disk may need them, so disks only grow` : undefined;
+  return disk < has ? `cannot be less than the ${has} MB that it has: the data on a disk may need the room, so disks only grow` : undefined;
 }
 
 function refuse(fields: Record<string, string>) {

@@ -133,7 +133,7 @@ export async function refuseOverQuota(db: Db | Tx, subject: Subject, wanted: Amo
 const overQuota = ({ of, name }: Quota, details: string[]) =>
   new Problem(
     'payment-required',
-    `The ${of} ${name} has no more than its quota. ${details.join('; ')}. ` +
+    `The ${of} ${name} would exceed its quota. ${details.join('; ')}. ` +
       'Choose smaller sizes, pause or delete environments that nobody needs, or ask the operator for more.',
   );
 
@@ -145,7 +145,7 @@ export async function noFurtherProject(db: Db | Tx, organizationId: string): Pro
   const full = (['projects', 'environments'] as const).find(isFull);
   if (full === undefined) return undefined;
   const what = `${full}: it has ${quota.used[full]}, and ${quota[full]} are allowed`;
-  return `The organization ${quota.name} has no more than its quota. ${what}. Delete what nobody needs, or ask the operator for more.`;
+  return `The organization ${quota.name} would exceed its quota. ${what}. Delete what nobody needs, or ask the operator for more.`;
 }
 
 /** Throws a Problem where the organization can have no further project. Until the transaction ends, no other project of the organization is made. */

@@ -154,7 +154,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     const tooSmall = await set({ resources: { profile_size: '0.25' } });
     expect(tooSmall).toMatchObject({
       result: 'failure',
-      log: expect.stringContaining("Application 'app' uses more memory than the 128 MB of its new size. Redeploy to start it anew"),
+      log: expect.stringContaining("Application 'app' uses more memory than the 128 MB of its new size. Redeploy to restart it"),
     });
     expect(await visit('/release')).toEqual(running);
 
@@ -261,7 +261,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
       .executeTakeFirstOrThrow();
     const over = (what: RegExp) => ({ status: 402, message: expect.stringMatching(what) });
     await changeQuota(db, ['project', projectId, 'memory=200', 'environments=1']);
-    const memory = /^The project \w+ has no more than its quota\. memory: 224 MB are needed, .*and 200 MB are allowed\. Choose/;
+    const memory = /^The project \w+ would exceed its quota\. memory: 224 MB are needed, .*and 200 MB are allowed\. Choose/;
     expect(await post('/activate')).toEqual(over(memory));
     expect((await owner.send('PATCH', `${at}/deployments/next`, { webapps: { app: { disk: 256 } } })).json.message).toMatch(memory);
     await changeQuota(db, ['project', projectId, 'memory=300']);
@@ -273,7 +273,7 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     await changeQuota(db, ['project', projectId, 'memory=none', 'environments=none']);
     const { json } = await owner.send('POST', `${at}/branch`, second);
     await changeQuota(db, ['organization', name, 'cpu=0.75']);
-    const organization = /The organization \S+ has no more than its quota\. processors: 0\.5 CPU are needed, .* and 0\.75 CPU are allowed/;
+    const organization = /The organization \S+ would exceed its quota\. processors: 0\.5 CPU are needed, .* and 0\.75 CPU are allowed/;
     expect(await ended(json._embedded.activities[0])).toMatchObject({ result: 'failure', log: expect.stringMatching(organization) });
     expect(await post('/branch', second)).toEqual(over(organization));
     expect((await ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0])).result).toBe('success');

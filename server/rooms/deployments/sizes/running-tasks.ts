@@ -46,7 +46,7 @@ export const releaseTask = (db: Db | Tx, activityId: string) =>
 export function sizeOfTask({ sizes, slugs }: Stack, { name }: Task) {
   const size = Object.hasOwn(sizes.tasks, name) ? sizes.tasks[name] : undefined;
   if (!size || !Object.hasOwn(slugs, name))
-    throw new Problem('conflict', `The task '${name}' was not built with what is deployed; push the code again, and run it then.`);
+    throw new Problem('conflict', `The task '${name}' was not built with what is deployed; push the code again, then run the task.`);
   return size;
 }
 

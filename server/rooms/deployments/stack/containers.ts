@@ -195,7 +195,7 @@ export function checkLengths(owner: string, told: Readonly<Record<string, string
   if (!long) return;
   throw new Problem(
     'invalid-request',
-    `Invalid deployment: ${long[0]} of '${owner}' is too long: no program can be told more than ${toldBytesMax} bytes at once. Shorten what it is made from.`,
+    `Invalid deployment: ${long[0]} of '${owner}' is too long: a variable or an argument can have at most ${toldBytesMax} bytes. Shorten what it is made from.`,
   );
 }
 

@@ -29,8 +29,8 @@ const [platforms, tooWide, address, impossible, none] = [
   /a name of the platform/,
   /too wide/,
   /an address/,
-  /no host can be called/,
-  /no host that/,
+  /not a valid host name/,
+  /no host name/,
 ];
 
 test.for([

@@ -66,21 +66,21 @@ const addressOf = (host: string) => host.replace(/^\[|\]$/g, '');
 
 /** The first rule that applies decides. Its reason says why the host is refused; null: the environment may have the host. */
 const rules: { applies(question: Question): boolean; reason: ((question: Question) => string) | null }[] = [
-  { applies: ({ host }) => host === '', reason: () => 'has no host that could be anybody’s.' },
+  { applies: ({ host }) => host === '', reason: () => 'has no host name; give it one.' },
   { applies: ({ host }) => isIP(addressOf(host)) !== 0, reason: ({ host }) => `is at ${host}, an address; give it a name.` },
   {
     applies: ({ host }) => host.length > hostCharactersMax || !labels.test(host),
-    reason: ({ host }) => `is at ${host}, which no host can be called.`,
+    reason: ({ host }) => `is at ${host}, which is not a valid host name; choose another.`,
   },
   { applies: ({ host, own }) => isIn(own, host), reason: null },
   {
     applies: ({ host, config }) => isPlatforms(host, config),
     reason: ({ host, config }) =>
-      `is at ${host}, a name of the platform; under ${config.domain} an environment has {default} and the names below it.`,
+      `is at ${host}, a name of the platform; under ${config.domain} an environment can have {default} and the names below it.`,
   },
   {
     applies: ({ host }) => !domainOf(host).includes('.'),
-    reason: ({ host }) => `is at ${host}, which is too wide to be one project’s; name a domain below it.`,
+    reason: ({ host }) => `is at ${host}, which is too wide to belong to one project; name a domain below it.`,
   },
 ];
 

@@ -52,11 +52,11 @@ test('what fits and does not fit together is named, too', () => {
   expect(flawWith({ model: { ...model, tasks: { report: task('report') } } })).toBe('slugs.report is missing');
   const mounts = { '/files': { source: 'service', source_path: '', service: 'gone' } } as const;
   expect(flawWith({ model: { ...model, applications: { ...model.applications, api: app('api', { mounts }) } } })).toBe(
-    'model mounts gone, which is none of its services',
+    'model mounts gone, which is not one of its services',
   );
   const { sizes } = sampleStack();
   const large = { profile_size: '1000', instance_count: 1, disk: null };
   expect(flawWith({ sizes: { ...sizes, webapps: { ...sizes.webapps, api: large } } })).toBe(
-    'sizes has 1000 for api, which is no size there',
+    'sizes has 1000 for api, which is not a size of its profile',
   );
 });

@@ -72,7 +72,7 @@ function misfitIn(stack: Stack): string | undefined {
   const workers = apps.flatMap((app) => Object.values(workersOf(app)));
   const mounts = [...apps, ...workers, ...tasks].flatMap((each) => Object.values(each.mounts));
   const stray = mounts.find(({ source, service }) => source === 'service' && !Object.hasOwn(model.services, service ?? ''));
-  if (stray) return `model mounts ${stray.service}, which is none of its services`;
+  if (stray) return `model mounts ${stray.service}, which is not one of its services`;
   const sized = [
     ...services.map((each) => ({ ...each, size: sizes.services[each.name] })),
     ...apps.map((each) => ({ ...each, size: sizes.webapps[each.name] })),
@@ -82,5 +82,5 @@ function misfitIn(stack: Stack): string | undefined {
   const odd = sized.find(
     ({ type, container_profile, size }) => size && !containerProfiles[profileOf(type, container_profile)][size.profile_size],
   );
-  return odd && `sizes has ${odd.size?.profile_size} for ${odd.name}, which is no size there`;
+  return odd && `sizes has ${odd.size?.profile_size} for ${odd.name}, which is not a size of its profile`;
 }

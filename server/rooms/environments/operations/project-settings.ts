@@ -41,7 +41,7 @@ async function initialized(platform: Platform, { project }: ProjectSettings, wan
   const { db, config: installation } = platform;
   const environment = await environmentById(db, installation.domain, project.id, project.default_branch);
   if (!environment || environment.has_code || environment.is_dirty)
-    throw new Problem('conflict', 'The project has code already, or is just getting some; push to it instead.');
+    throw new Problem('conflict', 'The project already has code, or is just getting some; push to it instead.');
   return startInitialize(
     platform,
     environment,

@@ -47,7 +47,7 @@ const cron = ({ cronMinutesMin }: Context): Shape<Cron> =>
         report.warn(
           childOf(node, 'spec').at,
           `${path}.spec`,
-          `It runs every ${cronMinutesMin} minutes at most, whatever ${quoted(spec)} says.`,
+          `This cron runs at most every ${cronMinutesMin} minutes, whatever ${quoted(spec)} says.`,
         );
       }
       const both = commands ?? (cmd === undefined ? undefined : { start: cmd, stop: null });
@@ -183,7 +183,7 @@ function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typ
     report.warn(
       childOf(node, 'web').at,
       `${path}.web.commands.start`,
-      `Found no command to start, so nothing answers what ${quoted(passing?.[0] ?? '/')} passes on.`,
+      `Found no start command, so nothing answers the requests that ${quoted(passing?.[0] ?? '/')} passes on.`,
     );
   }
 }

@@ -45,7 +45,7 @@ export const service = (context: Context, name: string): Shape<Service> =>
       const { at } = childOf(childOf(node, 'relationships'), relationship);
       const here = `${path}.relationships.${relationship}`;
       if (context.targets.has(target.split(':', 1)[0] ?? ''))
-        report.warn(at, here, `It is ignored: ${nameOfType(found.type)} has no use for relationships.`);
+        report.warn(at, here, `This is ignored: ${nameOfType(found.type)} has no use for relationships.`);
       else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
     }
     const image = context.images.find(({ type }) => type === found.type);
