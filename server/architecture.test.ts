@@ -24,7 +24,7 @@ const everyImport: Import[] = globSync('{server,edge,cli,bench,e2e}/**/*.ts', { 
     }),
   ),
 );
-/** Those of the server, with paths that begin there. */
+/** The imports of the server, with paths that begin in its folder. */
 const imports = everyImport
   .filter(({ file }) => file.startsWith('server/'))
   .map((each) => ({ ...each, file: relative('server', each.file), to: relative('server', each.to) }));
@@ -81,7 +81,7 @@ test('a room uses only rooms above it in the list of rooms.ts, also of their typ
   expect(standing.filter(({ file, to }) => order.indexOf(roomOf(to)) >= order.indexOf(roomOf(file)))).toEqual([]);
 });
 
-/** Ways that lead from a file back to it. */
+/** Circles of imports: ways that lead from a file back to it. */
 function circlesAmong(some: readonly Import[]): string[] {
   const importsOf = Map.groupBy(some, ({ file }) => file);
   const circles: string[] = [];
@@ -141,7 +141,7 @@ test('the catalogue stands between drivers and rooms: it knows of drivers types 
   expect(inside.filter(({ to, typesOnly }) => !isBelow(to, typesOnly))).toEqual([]);
 });
 
-/** What a file of the server does, as opposed to what it says about it. */
+/** The code of a file of the server, without its comments. */
 const codeOf = (file: string) => readFileSync(join(root, 'server', file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm, '');
 const codeByFile = globSync('**/*.ts', { cwd: join(root, 'server') })
   .filter((file) => !isTest(file))
@@ -160,13 +160,13 @@ function filesIn(list: 'services' | 'runtimes'): Map<string, string> {
   return new Map([...lines].map(([, name = '', variable = name]) => [name, fileOf.get(variable) ?? '']));
 }
 
-/** Where services are spoken of for another reason than that they are offered. */
+/** Files that name services for another reason than to offer them. */
 const namesServices = new Set([
   // Types whose images are brought ahead of the first push.
   'catalogue/example-types.ts',
-  // Extensions are called as what they speak with.
+  // Extensions of PHP have the names of the services that they speak with.
   'catalogue/runtimes/php-extensions.ts',
-  // The platform's own database.
+  // The platform's own database is PostgreSQL.
   'config.ts',
   'drivers/postgres/embedded.ts',
 ]);
@@ -188,12 +188,12 @@ test('a type of service is known by name in its own file and in the list of serv
   expect(naming).toEqual([]);
 });
 
-/** Where languages are spoken of for another reason than that apps can be of that type. */
+/** Files that name languages for another reason than that apps can be of that type. */
 const namesRuntimes = new Set([
   'catalogue/example-types.ts',
-  // What a repository is written in: the signs of all languages, in one order.
+  // The signs by which the languages of a repository are recognised, in one order.
   'rooms/builds/config/recognise.ts',
-  // What apps of any type have installed beside them, by the language of the packages.
+  // Packages that apps of any type can have installed beside them, by language.
   'rooms/builds/build-commands.ts',
   'rooms/builds/config/language/runtime.ts',
 ]);
@@ -223,7 +223,7 @@ test('nothing but tests imports test code', () => {
   expect(imports.filter(({ file, to }) => isTest(to) && !isTest(file))).toEqual([]);
 });
 
-/** What systemd tells a process that it started is no setting. */
+/** Variables that systemd gives to a process that it started are no settings. */
 const toldBySystemd = new Set(['service-manager.ts', 'kernel/journal.ts']);
 
 test('the environment is handed to config.ts once, by main.ts', () => {

@@ -11,48 +11,48 @@ import { exampleTypes, namedTypes, typesExpected } from './catalogue/example-typ
 export interface Config {
   host: string;
   port: number;
-  /** Git over SSH. */
+  /** The port for SSH: Git, and sessions in apps. */
   sshPort: number;
   /** Where containers that are new in a development environment get their sizes from, unless somebody says otherwise. */
   developmentSizes: DevelopmentSizes;
   /** How many times what the machine has may be given to environments. */
   overcommit: { cpu: number; memory: number; disk: number };
-  /** Where environments answer, all of them, told apart by their host names. */
+  /** Where all environments are reached, told apart by their host names. */
   edge: { port: number; processes: number };
   /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
   url: string;
   domain: string;
   data: string;
-  /** Undefined: volumes are kept in the data folder. */
+  /** Undefined where volumes are kept in the data folder. */
   volumes: string | undefined;
   /** The cache of images; several installations can share one. */
   images: string;
-  /** A file of certificates that images trust beside the public ones; undefined: those that this machine trusts beside them. */
+  /** A file of certificates that images trust beside the public ones. Undefined where they trust those that this machine trusts beside them. */
   caCertificates: string | undefined;
-  /** How often Debian is asked for newer packages for them; 0: never. */
+  /** How often Debian is asked for newer packages for images; 0 for never. */
   imageUpdateDays: number;
   /** Types whose images are built before anybody asks for them, in this order. */
   imagesAhead: readonly string[];
-  /** Where backups are kept: in all of these places. */
+  /** Where backups are kept: each place has all of them. */
   backups: [BackupPlace, ...BackupPlace[]];
-  /** Undefined: the embedded PostgreSQL in the data folder. */
+  /** Undefined for the embedded PostgreSQL in the data folder. */
   databaseUrl: string | undefined;
-  /** Newest first; undefined: the key file in the data folder. */
+  /** Newest first; undefined for the key file in the data folder. */
   secretKeys: Buffer[] | undefined;
   /** Read on the first start only. */
   admin: { email: string; password: string | undefined; apiToken: string | undefined };
-  /** Whose X-Forwarded-For is believed. */
+  /** The proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[];
   logLevel: LogLevel;
-  /** Undefined SMTP server: mail is written to the data folder. */
+  /** Without an SMTP server, mail is written to the data folder. */
   mail: { smtpUrl: string | undefined; from: string };
-  /** Undefined webhook: messages to phones are written to the data folder. */
+  /** Without a webhook, messages to phones are written to the data folder. */
   phone: { webhookUrl: string | undefined };
-  /** Addresses and networks that are not public and that users reach all the same, from their containers and by having the platform visit them. */
+  /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
-  /** Environments that are not production. Without a deployment they are paused; without a visitor they sleep, unless they say otherwise. 0: never. */
+  /** When environments other than production are paused for want of deployments, and sleep for want of visitors, unless they say otherwise; 0 for never. */
   previews: { pauseAfterDays: number; sleepAfterSeconds: number };
-  /** Where this installation stands, as its users see it. Undefined carbon intensity (g/kWh): nobody said. */
+  /** Where this installation stands, as its users see it. The carbon intensity (g/kWh) is undefined where the operator did not set it. */
   region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
 }
 
@@ -161,9 +161,9 @@ const certificatesFile: Parse<string> = (value) =>
     : expected('the absolute path of a file of certificates in the form of PEM');
 const pauseDaysMax = 3650;
 const imageUpdateDaysMax = 365;
-/** Of installations and of environments. */
+/** The bound for the setting of the installation, and for those of environments. */
 export const sleepSecondsMax = 2_592_000;
-/** As in the setting. Throws a ConfigError. */
+/** Parses the places of backups, as the setting has them. Throws a ConfigError. */
 export const backupPlaces: Parse<[BackupPlace, ...BackupPlace[]]> = (value) => {
   const [first = expected('places'), ...others] = value.split(',').map((place) => backupPlace(place.trim()));
   return [first, ...others];
@@ -289,7 +289,7 @@ function parseVariables(env: Record<string, string | undefined>): Values {
   return values;
 }
 
-/** An address to listen on everywhere is not one to visit. */
+/** An address that means every address of this machine, for listening, cannot be visited. */
 function reachable(host: string) {
   if (host === '0.0.0.0' || host === '::') return 'localhost';
   return host.includes(':') ? `[${host}]` : host;

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
-/** Nothing refers to what it opened, and the garbage is collected: the lock must hold all the same. */
+/** A program that keeps no reference to the folder, and collects garbage: the lock must hold all the same. */
 const openAndStay = `
   import { openDataFolder } from ${JSON.stringify(new URL('data-folder.ts', import.meta.url).href)};
   openDataFolder(process.argv[1]);

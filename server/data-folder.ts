@@ -11,18 +11,18 @@ import { DatabaseSync } from 'node:sqlite';
 
 export interface DataFolder {
   readonly path: string;
-  /** The first encrypts, all decrypt: that is how keys are rotated. One is made if there is none. */
+  /** The first key encrypts, and all decrypt: that is how keys are rotated. A key is made if there is none. */
   secretKeys(): Buffer[];
-  /** Whether there are any yet. */
+  /** Whether there are any keys yet. */
   hasSecretKeys(): boolean;
   keepSecretKeys(keys: readonly Buffer[]): void;
-  /** Lets another instance in. */
+  /** Releases the lock, so that another instance can open the folder. */
   close(): void;
 }
 
 const keyBytes = 32;
 
-/** A lock that nobody refers to would be let go by the garbage collector, at a moment of its choosing. */
+/** Keeps references to the locks: a lock without one would be released by the garbage collector, at any time. */
 const held = new Set<DatabaseSync>();
 
 /** Throws a sentence for the operator if the folder cannot be used, or is in use. */
@@ -41,7 +41,7 @@ export function openDataFolder(path: string): DataFolder {
   };
 }
 
-/** For a process that works beside the one that opened it: nothing is locked, and nothing made. */
+/** For a process that works beside the one that opened the folder: nothing is locked, and nothing is made. */
 export function shareDataFolder(path: string): DataFolder {
   const folder = resolve(path);
   if (!existsSync(join(folder, 'secret-key')))
@@ -49,7 +49,7 @@ export function shareDataFolder(path: string): DataFolder {
   return { path: folder, ...keysIn(folder), close: () => {} };
 }
 
-/** Where `./offshoot restore platform` works: while it is there, what is beside it is no installation yet. */
+/** The folder in which `./offshoot restore platform` works: while it exists, the data folder is no installation yet. */
 export const restoringFolder = (path: string): string => join(resolve(path), 'restoring');
 
 /** Throws a sentence for the operator. */
@@ -69,7 +69,7 @@ function keysIn(folder: string): Pick<DataFolder, 'secretKeys' | 'hasSecretKeys'
   };
 }
 
-/** Others may pass through, to what is theirs inside, but not look around. */
+/** Other users may pass through, to what is theirs inside, but not list the folder. */
 function createFolder(folder: string) {
   try {
     mkdirSync(folder, { recursive: true });
@@ -109,7 +109,7 @@ function readSecretKeys(file: string): Buffer[] {
   return keys;
 }
 
-/** Whole or not at all, even if the power fails: a key that encrypted something must still be there afterwards. */
+/** Writes all of the file or nothing, even if the power fails: a key that encrypted something must still be there afterwards. */
 export function writeWhole(file: string, text: string) {
   const scratch = `${file}.new`;
   const descriptor = openSync(scratch, 'w', 0o600);

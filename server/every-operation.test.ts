@@ -28,13 +28,13 @@ beforeAll(async () => {
   [stranger, operator] = [await platform.person(), await platform.person({ is_operator: true })];
 });
 
-/** Whoever may do it to a sample of the owner's: the owner, except for what only operators do. */
+/** A person who may carry out the operation on a sample of the owner's: the owner, except for what only operators do. */
 function somebodyWhoMay({ permission }: Operation, owner: Person): Person {
   const roles = Object.hasOwn(permissions, permission) ? permissions[permission as Permission] : [];
   return roles.length === 1 && roles[0] === 'operator' ? operator : owner;
 }
 
-/** As the person, on a sample of the owner's. */
+/** Carries out the operation as the person, on a sample of the owner's. */
 const perform = async (person: Person, operation: Operation, owner: Person, address: Record<string, string>) =>
   person.send(operation.method, fill(operation.path, address), await sampleBody(operation, owner, address));
 
@@ -120,12 +120,12 @@ test.for(operations)('$endpoint succeeds with its example and answers as documen
   const { content = {} } = responses[String(reply.status)];
   const [type = ''] = Object.keys(content);
   expect(String(reply.headers['content-type'] ?? '').split(';', 1)[0]).toBe(type);
-  /** Of text that is streamed only its kind is documented. */
+  /** For text that is streamed, only the content type is documented. */
   const { schema } = content['application/json'] ?? {};
   expect(schema ? mismatches(reply, schema, document) : type === '' ? reply.text : '').toBe('');
 });
 
-/** That the document itself is valid is another test: looking at all of it for each operation would take most of the time. */
+/** The schema is not validated here: another test does so, and doing it for each operation would take most of the time. */
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 addFormats.default(ajv);
 

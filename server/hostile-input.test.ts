@@ -48,7 +48,7 @@ const json = fc.oneof(
   fc.dictionary(text, text, { maxKeys: 4 }),
   fc.constant({ ['__proto__']: { is_operator: true } }),
 );
-/** What the database cannot keep, not even where a schema takes anything: tried at every field, because chance seldom finds the one that does. */
+/** What the database cannot store, even where a schema accepts anything. It is tried in every field, because chance seldom finds the one that accepts it. */
 const unstorable = [
   String.raw`"\ud800"`,
   String.raw`["\ud800"]`,
@@ -57,7 +57,7 @@ const unstorable = [
   String.raw`{"a":"\u0000"}`,
   `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
 ];
-/** Where it goes in the text of a body: not all of it can be written by JSON.stringify. */
+/** Replaced in the text of a body by a hostile value, which JSON.stringify cannot always write. */
 const marker = '-- here --';
 const query = fc.dictionary(
   fc.oneof(nasty, fc.constantFrom('page[size]', 'page[after]', 'sort', 'filter[id][in]', 'filter', 'a[b][c][d][e]')),
@@ -90,7 +90,7 @@ beforeAll(async () => {
 
 const fieldsOf = ({ body }: Operation) => (body && 'properties' in body ? Object.keys(body.properties as object) : []);
 
-/** The example with fields replaced by hostile values: deeper than rubbish alone would get. */
+/** The example with some fields replaced by hostile values, which gets further into the code than rubbish alone. */
 const almostRight = (example: unknown, fields: readonly string[]) =>
   typeof example === 'object' && example !== null
     ? fc.dictionary(fc.constantFrom(...Object.keys(example), ...fields, 'extra'), json).map((spoiled) => ({ ...example, ...spoiled }))
@@ -132,6 +132,6 @@ test.for(operationsOf(rooms))('$endpoint bears hostile input', async (operation)
   );
 });
 
-/** A lone surrogate cannot be percent-encoded; everything else goes as it is. */
+/** A lone surrogate cannot be percent-encoded, so it is replaced; everything else is sent as it is. */
 const fillBytes = (path: string, address: Record<string, string>) =>
   fill(path, Object.fromEntries(Object.entries(address).map(([name, value]) => [name, value.toWellFormed()])));

@@ -11,14 +11,14 @@ export type User = Selectable<Database['users']>;
 export interface Proof {
   /** The person. */
   sub: string;
-  /** The credential that it came from. */
+  /** The credential that the proof came from. */
   via: string;
   generation: number;
   /** How the person proved who they are: `pwd`, and `mfa` with a second factor. */
   amr?: readonly string[];
 }
 
-/** Other ways than an access token to prove who one is. Each has been verified but for whether it is still honoured. */
+/** Ways other than an access token to prove who one is. Each was verified, except for whether it is still honoured. */
 export type Credential = { certified: Proof } | { sshKey: number } | { apiToken: string };
 
 export interface Keys {

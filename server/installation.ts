@@ -10,7 +10,7 @@ import { createApiToken, insertUser } from './rooms/users/public.ts';
 
 interface FirstCredentials {
   email: string;
-  /** Absent where the operator chose it: what they know is not printed. */
+  /** Absent where the operator chose the password: what they know is not printed. */
   password?: string;
   api_token?: string;
 }
@@ -50,7 +50,7 @@ export async function ensureInstalled(db: Db, secrets: Secrets, admin: Config['a
   });
 }
 
-/** Prints them once. They are forgotten only after printing: a kill in between prints them again on the next start. */
+/** Prints the first credentials once. They are forgotten only after printing: a kill in between prints them again on the next start. */
 export async function showFirstCredentials(db: Db, secrets: Secrets, print: (line: string) => void): Promise<void> {
   const { first_credentials } = await db.selectFrom('installation').select('first_credentials').executeTakeFirstOrThrow();
   if (first_credentials === null) return;

@@ -57,7 +57,7 @@ const lookedFor: Record<string, string[]> = {
   'next deployment': ['#edit'],
 };
 
-/** Shown only while they are possible, and so never all at once on one sample. */
+/** Links that are shown only while they are possible, and so never all at once on one sample. */
 const inOtherStates: Record<string, string[]> = {
   environment: [
     '#activate',

@@ -28,18 +28,18 @@ export interface Machine {
   logs: string;
 }
 
-/** What needs no process to have the machine: containers are found by name, by whoever may. */
+/** What a process can use without having claimed the machine: containers are found by name. */
 export type Inside = Pick<Runtime, 'exec' | 'state'>;
 
 export interface LazyMachine {
   get(): Promise<Machine>;
   inside(): Promise<Inside>;
-  /** Of the processes of an installation that carry out work one has the machine; when that ends, another takes it over. Settles once it is this one. */
+  /** Of all processes of an installation that carry out work, one has the machine; when it ends, another takes over. Settles once this process has it. */
   claim(): Promise<void>;
   isOurs(): boolean;
-  /** Settles once something has opened it here. */
+  /** Settles once the machine was opened in this process. */
   readonly opened: Promise<Machine>;
-  /** Lets go of it; what runs stays. */
+  /** Releases the machine; what runs on it goes on. */
   close(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
     },
     get: () =>
       (opening ??= open().catch((error: unknown) => {
-        // Whoever asks next tries again: what was in the way may be gone.
+        // The next caller tries again, because what was in the way may be gone.
         opening = undefined;
         throw error;
       })),
@@ -97,10 +97,10 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   };
 }
 
-/** Also for processes that only read them. */
+/** Exported for processes that only read logs, and do not have the machine. */
 export const logsFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'logs');
 
-/** All of it or nothing: what stayed open would be in the way of the next attempt. */
+/** Opens all parts or none: a part that stayed open would be in the way of the next attempt. */
 async function openMachine(config: Config, log: Log): Promise<Machine> {
   const { data, host, trustedProxies, allowPrivateAddresses } = config;
   const opened: { close(): Promise<void> }[] = [];

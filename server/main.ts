@@ -45,7 +45,7 @@ refuseHalfRestored(data.path);
 const secrets = openSecrets(config.secretKeys ?? data.secretKeys());
 
 const postgresFolder = join(data.path, 'postgres');
-const onReturn = (sentence: string) => log.error(`${sentence}\nIt is started again.`);
+const onReturn = (sentence: string) => log.error(`${sentence}\nThe database is started again.`);
 const postgres = config.databaseUrl === undefined && isWhole ? await openEmbeddedPostgres(postgresFolder, {}, onReturn) : undefined;
 closings.push(() => postgres?.stop());
 void postgres?.exited.then((sentence) => endWithSentence(new Error(sentence)));
@@ -56,7 +56,8 @@ await migrate(pool, join(import.meta.dirname, 'migrations'));
 const db = openDatabase(pool);
 closings.push(() => db.destroy());
 await ensureInstalled(db, secrets, config.admin);
-for (const lost of await adoptHosts(db, config)) log.warn(lost, 'a deployed route is not served: its host is not its environment’s');
+for (const lost of await adoptHosts(db, config))
+  log.warn(lost, 'a deployed route is not served, because its environment does not own the host');
 
 const mail = openMail(config.mail, join(data.path, 'mail'), log);
 const phone = openPhone(config.phone.webhookUrl, join(data.path, 'phone'), log);
@@ -104,7 +105,7 @@ await showFirstCredentials(db, secrets, (line) => console.log(line));
 const ready = `Offshoot is ready ${roles.has('api') ? `at ${config.url}` : 'to work'} (${process.uptime().toFixed(1)} s).`;
 console.log(ready);
 await tellReady(ready);
-/** From here on it is a bug, and deserves its stack trace. */
+/** The platform has started: an exception from here on is a bug, and deserves its stack trace. */
 process.off('uncaughtException', endWithSentence);
-// Node would keep what it compiled only when it ends in order; after a kill or a power failure the next start is to be as quick.
+// Node writes its compile cache only when it ends in order. It is written now, so that the next start is as quick after a kill or a power failure.
 flushCompileCache();

@@ -35,7 +35,7 @@ export type ProjectPermission = (typeof projectPermissions)[number];
 /** What was given to a person: memberships, and the access to the projects that the request is about, their own and their teams' merged. */
 export interface Grants {
   organizations: readonly Membership[];
-  /** By project. */
+  /** The permissions in each project, by its id. */
   projects: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -54,7 +54,7 @@ type Role =
   | `organization:${OrganizationPermission}`
   | 'project:admin'
   | 'project:viewer'
-  /** Of a thing of the project that is not one environment's. */
+  /** For things of the project that do not belong to one environment. */
   | 'whole-project:admin'
   | 'whole-project:viewer'
   | 'environment:admin'
@@ -78,18 +78,18 @@ const table = {
   'organization:create-project': ['organization:projects:create', 'operator'],
   'member:view': ['self', 'organization:members', 'operator'],
   'member:manage': ['organization:members', 'operator'],
-  /** Everybody may leave. */
+  /** Everybody may leave, so `self` is among the roles. */
   'member:remove': ['self', 'organization:members', 'operator'],
   'team:view': ['organization:member', 'operator'],
   'team:manage': ['organization:members', 'operator'],
-  /** To put oneself in. Whoever manages teams is trusted with who is in them, and another has to vouch for them. */
+  /** For adding oneself to a team. Whoever manages teams decides who is in them, but somebody else has to let the manager in. */
   'team:join': ['organization:owner', 'operator'],
 
   'project:view': ['project:viewer', 'operator'],
   'project:admin': ['project:admin', 'operator'],
-  /** What serves the project belongs to the installation. */
+  /** What serves the project belongs to the installation, so only operators restart it. */
   'system:restart': ['operator'],
-  /** A project as its organization sees it. */
+  /** For a project as its organization sees it. */
   'contract:view': ['organization:projects:list', 'organization:plans', 'project:viewer', 'operator'],
   'contract:edit': ['organization:plans', 'project:admin', 'operator'],
   'access:view': ['self', 'project:viewer', 'operator'],
@@ -97,12 +97,12 @@ const table = {
   'team-access:view': ['project:viewer', 'organization:projects:list', 'operator'],
 
   'environment:view': ['environment:viewer', 'operator'],
-  /** Whoever sees an environment may make their own of it. */
+  /** Whoever sees an environment may branch off one of their own. */
   'environment:branch': ['environment:viewer', 'operator'],
   'environment:push': ['environment:contributor', 'operator'],
   'environment:admin': ['environment:admin', 'operator'],
   'task:run': ['environment:contributor', 'operator'],
-  /** Logs tell of visitors: not for everybody who may look at the environment. */
+  /** Logs tell of visitors, so they are not for everybody who may look at the environment. */
   'log:view': ['environment:contributor', 'operator'],
   'variable:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'variable:manage': ['environment:admin', 'whole-project:admin', 'operator'],

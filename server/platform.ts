@@ -31,9 +31,9 @@ export interface Platform {
   git: Git;
   /** Where backups are kept. */
   blobs: Blobs;
-  /** What environments run on; opened with the first use. */
+  /** The machine that environments run on; opened on first use. */
   machine(): Promise<Machine>;
-  /** Into what runs on it, also from a process that does not have it. */
+  /** Access to running containers, also from a process that does not have the machine. */
   inside(): Promise<Inside>;
   /** What the processes of this installation tell each other. */
   notices: Notices;
@@ -46,7 +46,7 @@ export interface Platform {
    * One query; `params` of the path say for which project grants are needed.
    */
   callerOf(accessToken: string, params?: Record<string, string>): Promise<Caller | undefined>;
-  /** The same for those who come otherwise: with an SSH key, a certificate, or an API token itself. */
+  /** The caller behind another credential than an access token: an SSH key, a certificate, or an API token itself. */
   callerBy(credential: Credential, projectId: string): Promise<Caller | undefined>;
 }
 
@@ -56,10 +56,10 @@ export interface Caller {
   readonly user: User;
   /** The credential that the access token came from, as the token names it. */
   readonly via: string;
-  /** How they proved who they are, in the token's own words. */
+  /** How the caller proved who they are, in the words of the token. */
   readonly amr: readonly string[] | undefined;
   readonly grants: Grants;
-  /** Whether this sign-in, or the making of this API token, took a second factor. */
+  /** Whether a second factor was used for this sign-in, or when this API token was made. */
   readonly hasSecondFactor: boolean;
   can(permission: Permission, scope: Scope): boolean;
   /** Makes known what the caller was granted in more projects, where a request is about several. */

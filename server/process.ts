@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { isJournal, journalLine } from './kernel/journal.ts';
 
 const closeSecondsMax = 25;
-/** Some supervisors send a signal to the process and to its group; only a later one is somebody's impatience. */
+/** Some supervisors send a signal both to the process and to its group, so only a signal that comes later counts as impatience. */
 const impatientAfterMilliseconds = 1000;
 
 type Close = () => unknown;
@@ -30,8 +30,8 @@ export function stopOnSignal(): Close[] {
 }
 
 /**
- * For whatever keeps the platform from starting or a command from working: the reason in words, with a stack trace only for a bug. Where it is being stopped, what
- * was still being opened fails because the rest is closed under it, which is no news.
+ * For whatever keeps the platform from starting or a command from working: the reason in words, with a stack trace only for a bug. While the process is being
+ * stopped, what was still being opened fails because the rest is closed under it, and is not reported.
  */
 export function endWithSentence(error: Error) {
   if (stoppingSince !== undefined) return;

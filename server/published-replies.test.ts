@@ -28,7 +28,7 @@ const isList = ({ returns: { kind } }: Operation) => kind === 'array' || kind ==
 
 const listIn = (json: unknown) => (Array.isArray(json) ? json : Object.values(json as object).find(Array.isArray));
 
-/** The address of something that has to be told about: a list with something in it, an environment in which something runs. */
+/** The address of a target with something to show: a list that is not empty, an environment in which something runs. */
 async function furnished(operation: Operation, owner: Person): Promise<Record<string, string>> {
   const { returns, endpoint } = operation;
   const furnish = furniture[endpoint];
@@ -40,7 +40,7 @@ async function furnished(operation: Operation, owner: Person): Promise<Record<st
   return address;
 }
 
-/** Lists about the person who asks. */
+/** Fills the lists about the person who asks. */
 const furniture: Record<string, (owner: Person) => Promise<Record<string, string>>> = {
   'GET /users/{user_id}/teams': async (owner) => {
     const { team_id } = await sampleTeam(owner);

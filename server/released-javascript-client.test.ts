@@ -26,7 +26,7 @@ beforeAll(async () => {
   await owner.send('POST', `/projects/${project}/user-access`, [{ user_id: guest, permissions }]);
 });
 
-/** The client reads an error only of exactly this type; else it sees a text, and no `code`. */
+/** The client parses an error only where its content type is exactly this one; else it sees a text without a `code`. */
 test('setVariable finds out that there is no such variable yet', async () => {
   const absent = await owner.send('GET', `${environment}/variables/env:COLOUR`);
   expect([absent.headers['content-type'], absent.json.code]).toEqual(['application/json', 404]);

@@ -9,6 +9,6 @@ export function readRoles(args: readonly string[]): ReadonlySet<Role> {
   const named = list.split(',').filter(Boolean);
   const roles = named.flatMap((name) => allRoles.filter((role) => role === name));
   if (flag !== '--only' || rest.length > 0 || roles.length === 0 || roles.length < named.length)
-    throw new Error(`Start it without arguments, or with --only and one of ${allRoles.join(', ')}.`);
+    throw new Error(`Start the platform without arguments, or with --only and one of ${allRoles.join(', ')}.`);
   return new Set(roles);
 }

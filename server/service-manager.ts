@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const secondsMax = 10;
 
-/** Whoever waits for the service goes on from here. Node has no datagram sockets of Unix, hence the program. */
+/** Tells systemd that the service is ready. Node has no Unix datagram sockets, so a program sends the message. */
 export async function tellReady(status: string): Promise<void> {
   if (process.env['NOTIFY_SOCKET'] === undefined) return;
   await run('systemd-notify', ['--ready', `--status=${status}`], { timeout: secondsMax * 1000 });
-  // What we start is no part of that conversation.
+  // Processes that the platform starts must not talk to systemd in its name.
   delete process.env['NOTIFY_SOCKET'];
 }

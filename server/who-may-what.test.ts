@@ -12,7 +12,7 @@ import { fill, sampleAddress, sampleBody } from './testing/samples.ts';
 
 type StagingRole = 'admin' | 'contributor' | 'viewer';
 
-/** Sample environments are for staging. */
+/** The parts that hold one of these roles for staging, which is the type of all sample environments. */
 function onStaging(...roles: StagingRole[]): Part[] {
   return (['project', 'team'] as const).flatMap((held) => [
     `${held} admin` as const,
@@ -20,7 +20,7 @@ function onStaging(...roles: StagingRole[]): Part[] {
   ]);
 }
 
-/** Whom each of the groups below holds. Operators are in all but the first. */
+/** Who is in each of the groups that the table names. Operators are in all but the first. */
 const groups = {
   themselves: ['owner'],
   operators: ['operator'],
@@ -239,7 +239,7 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'POST /projects/{projectId}/environments/{environmentId}/rollback',
     'POST /projects/{projectId}/environments/{environmentId}/tasks/{taskId}/run',
     'POST /projects/{projectId}/environments/{environmentId}/source-operation',
-    // As the sample's operation says.
+    // The role that the operation in the sample asks for decides.
     'POST /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/operations',
   ],
   'users of staging': [
@@ -306,7 +306,7 @@ beforeAll(async () => {
 
 type Named = Record<string, string | undefined>;
 
-/** A target and a body that works on it, in an organization of the owner's with everybody in their place. */
+/** A target with a body that works on it, in an organization of the owner's in which every part is played by somebody. */
 async function stage(operation: Operation, owner: Person) {
   const address = await sampleAddress(operation, owner);
   const body = await sampleBody(operation, owner, address);
@@ -325,7 +325,7 @@ async function homeOf(table: 'projects' | 'teams', id: string | undefined) {
 
 const refused = new Set([401, 403, 404]);
 
-/** First those who are to be refused, all at once: they leave the stage as it was, and so does whoever only reads. Everybody else has one of their own. */
+/** Those who are to be refused try first, all at once: they change nothing, nor does anybody who only reads. Everybody else gets a target of their own. */
 test.for(operations)('$endpoint lets through whom the table names', async (operation) => {
   const owner = await platform.person({ strong: true });
   cast.set('owner', owner);

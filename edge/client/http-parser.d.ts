@@ -6,19 +6,19 @@ declare module 'node:_http_common' {
     static readonly kOnHeadersComplete: number;
     static readonly kOnBody: number;
     static readonly kOnMessageComplete: number;
-    /** After each read of what it consumes. */
+    /** Called after each read of the socket that the parser consumes. */
     static readonly kOnExecute: number;
     [callback: number]: unknown;
     initialize(type: number, resource: object, headerBytesMax: number, lenient: number): void;
-    /** How many bytes were taken: fewer than all only where the connection is handed over. */
+    /** Answers how many bytes were taken: fewer than all only where the connection is handed over. */
     execute(chunk: Uint8Array): number | (Error & { code: string });
     close(): void;
-    /** Reads a socket's handle by itself. */
+    /** From now on the parser reads the socket's handle by itself. */
     consume(handle: object): void;
     unconsume(): void;
-    /** During `kOnExecute`: a copy of all that was read. */
+    /** To be called during `kOnExecute`: a copy of all that was read. */
     getCurrentBuffer(): Buffer;
   }
-  /** By the number that the parser tells. */
+  /** The methods by the number that the parser gives them. */
   export const methods: readonly string[];
 }

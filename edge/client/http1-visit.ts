@@ -32,7 +32,7 @@ export class Http1Visit extends Visit {
   }
 
   protected override writeHead(status: number, reason: string, lines: string, body: ReplyBody): void {
-    // What is left of a body that nobody reads would be taken for the next request; and the parser reads none after one that wanted another protocol.
+    // The rest of a body that nobody reads would be taken for the next request, and the parser reads no request after one for another protocol.
     if (!this.body.isWhole || !this.#connection.staysOpen || this.upgrade !== undefined) this.keepAlive = false;
     const framing = this.#frame(body);
     const connection = this.keepAlive ? (this.minor === 1 ? '' : 'Connection: keep-alive\r\n') : 'Connection: close\r\n';

@@ -66,7 +66,7 @@ export class Http2Connection implements Peer, Occupant {
     if (now - this.#idleSince > (this.#requests === 0 ? headSeconds : keepAliveSeconds) * 1000) this.#session.destroy();
   }
 
-  /** The client is told to ask no more here; what it has asked is answered. */
+  /** Tells the client to send no more requests here; those that it has sent are answered. */
   closeIfIdle() {
     if (!this.#session.closed) this.#session.close();
   }
@@ -78,7 +78,7 @@ export class Http2Connection implements Peer, Occupant {
   #onStream(stream: ServerHttp2Stream, flags: number, raw: readonly string[]) {
     if (this.#requests++ === 0) this.acceptor.onAsked(this);
     if (this.#requests === this.acceptor.limits.requestsPerConnectionMax) this.#session.close();
-    // Whoever resets a stream ends it with an error, of which its close tells enough.
+    // A stream that is reset ends with an error, but its close tells enough.
     stream.on('error', () => {});
     const request = requestOf(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0);
     const head = request && readHead(request);
@@ -95,7 +95,7 @@ function refuse(stream: ServerHttp2Stream, refusal: Refusal) {
   stream.respond([':status', String(refusalStatus(refusal))], { endStream: true });
 }
 
-/** One stream, as its visit sees it. */
+/** One stream, as its visit sees a connection. */
 class StreamConnection implements VisitConnection {
   readonly #connection: Http2Connection;
   readonly #stream: ServerHttp2Stream;
@@ -141,7 +141,7 @@ class StreamConnection implements VisitConnection {
     return this.#connection.acceptor.proxies.identify(this.#connection, headers);
   }
 
-  /** Node reads for all streams of a connection together; requests have their turns all the same. */
+  /** Node reads for all streams of a connection together; requests take their turns all the same. */
   belongTo() {}
 
   pause() {
@@ -179,7 +179,7 @@ class StreamConnection implements VisitConnection {
     this.#connection.acceptor.onVisitOver(visit, record);
     this.#deadline = 0;
     if (visit.body.isWhole || this.#stream.destroyed) return;
-    // A reply that came before the whole request: the rest of it is not wanted.
+    // The reply is complete before the whole request has come: the rest of the request is not wanted.
     this.#stream.once('finish', () => this.#stream.close(NGHTTP2_NO_ERROR));
   }
 
@@ -223,7 +223,7 @@ interface Http2Request extends RequestHead {
   hasBody: boolean;
 }
 
-/** As HTTP/1.1 would have said it, which is what all else here understands. Undefined: it is not for us. */
+/** The request as HTTP/1.1 would have it, which is what the rest of the edge understands. Undefined for a CONNECT that is not for a WebSocket. */
 function requestOf(raw: readonly string[], isWhole: boolean): Http2Request | undefined {
   const pseudo: Record<string, string | undefined> = {};
   const headers: string[] = [];

@@ -29,12 +29,12 @@ export class Http2Visit extends Visit {
     const headers = [':status', String(status), ...headerList(lines)];
     if (body.kind !== 'stream' && body.length !== undefined) headers.push('content-length', String(body.length));
     this.#bytesOut += lines.length;
-    // Only of a reply of unknown length does an application say something after the body.
+    // Trailers are possible only after a reply of unknown length.
     if (body.kind === 'stream') this.#stream.once('wantTrailers', () => this.#sendTrailers());
     this.#stream.respond(headers, { endStream: body.kind === 'none', waitForTrailers: body.kind === 'stream' });
   }
 
-  /** A change of protocol is a stream that stays open (RFC 8441); what makes it one in HTTP/1.1 is not said. */
+  /** A change of protocol is a stream that stays open (RFC 8441); the headers by which HTTP/1.1 changes protocols are left out. */
   protected override writeTunnelHead(lines: string) {
     if (!this.#stream.closed) this.#stream.respond([':status', '200', ...headerList(lines)]);
   }
@@ -61,7 +61,7 @@ export class Http2Visit extends Visit {
 
 const notInHttp2 = new Set(['connection', 'upgrade', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'sec-websocket-accept']);
 
-/** Name, value, name, value; out of whole lines. */
+/** Turns lines of headers into a list of name, value, name, value. */
 function headerList(lines: string): string[] {
   const headers: string[] = [];
   for (let start = 0, end = lines.indexOf('\r\n'); end !== -1; start = end + 2, end = lines.indexOf('\r\n', start)) {

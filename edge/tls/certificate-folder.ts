@@ -48,7 +48,7 @@ function sealed(text: string, key: Buffer): Buffer {
   return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Throws for what was sealed with another key, or changed since. */
+/** Throws where the bytes were sealed with another key, or changed since. */
 function opened(bytes: Buffer, key: Buffer): string {
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
   decipher.setAuthTag(bytes.subarray(-tagBytes));

@@ -9,27 +9,27 @@ import type { Certificates } from './certificates.ts';
 import type { Challenges } from './challenges.ts';
 
 export interface CertificateKeeper {
-  /** False: a version at least as high is there already. */
+  /** False where a version at least as high is there already. */
   put(certificate: EdgeCertificate): Promise<boolean>;
   remove(id: string): Promise<boolean>;
-  /** Removes all others; answers which. */
+  /** Removes all other certificates; answers with their ids. */
   keepOnly(ids: ReadonlySet<string>): Promise<string[]>;
-  /** Id to version. */
+  /** The version of each certificate, by id. */
   versions(): Record<string, number>;
-  /** All that are open now. A process that starts later is told of them too; the next main process is not, and has to be told again. */
+  /** Replaces all open challenges. A process that starts later is told of them too; the next main process is not, and has to be told again. */
   challenge(challenges: Challenges): Promise<void>;
   readonly challenges: Challenges;
-  /** At the start: what an earlier main process has left. */
+  /** Reads, at the start, the certificates that an earlier main process has left. */
   load(): void;
-  /** What another main process has left since: it changes no more. */
+  /** Reads again what another main process has left, once that process makes no more changes. */
   reload(): Promise<void>;
-  /** Takes no more changes; resolves when all is done that was under way. */
+  /** Takes no more changes; resolves when those that were under way are done. */
   handOver(): Promise<void>;
-  /** Nobody took over after all. */
+  /** Takes changes again, because nobody took over after all. */
   goOn(): void;
 }
 
-/** What can be told to all processes. */
+/** The messages that go to all processes that serve. */
 export interface CertificateAudience {
   put(certificates: EdgeCertificate[]): Promise<void>;
   remove(ids: string[]): Promise<void>;
@@ -43,7 +43,7 @@ export function openCertificateKeeper(
 ): CertificateKeeper {
   let challenges: Challenges = { http: [], tls: [] };
   let isHandingOver = false;
-  /** One after the other: of two versions of one certificate, the file is that of the higher. */
+  /** Changes are made one after the other, so that the file of a certificate is always that of its highest version. */
   let last: Promise<unknown> = Promise.resolve();
 
   const change = <T>(work: () => Promise<T>): Promise<T> => {

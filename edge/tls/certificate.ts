@@ -11,13 +11,13 @@ export interface EdgeCertificate {
   version: number;
   /** Exact, or `*.` and a name for one label before it. Lower case, ASCII. */
   names: string[];
-  /** PEM, of the leaf. */
+  /** The leaf certificate, as PEM. */
   certificate: string;
-  /** PEM, each signed by the next. */
+  /** The certificates above the leaf, as PEM, each signed by the next. */
   chain: string[];
-  /** PEM. */
+  /** The private key, as PEM. */
   key: string;
-  /** Base64 of what the issuer says about it (OCSP), sent along to clients that ask for it. */
+  /** The issuer's OCSP response in base64, which is sent along to clients that ask for it. */
   stapled?: string;
   /** Presented to whoever asks for no name, or for one that no certificate is for. */
   is_default?: boolean;

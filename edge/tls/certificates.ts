@@ -7,20 +7,20 @@ import { recentlyUsed } from '../cache/recently-used.ts';
 import type { EdgeCertificate } from './certificate.ts';
 
 export interface Certificates {
-  /** False: a version at least as high is there already. */
+  /** False where a version at least as high is there already. */
   put(certificate: EdgeCertificate): boolean;
   remove(id: string): boolean;
   get(id: string): EdgeCertificate | undefined;
   all(): Iterable<EdgeCertificate>;
-  /** Id to version. */
+  /** The version of each certificate, by id. */
   versions(): Record<string, number>;
-  /** For no name, or one that none is for, the default. */
+  /** The certificate for the name; the default one where there is no name, or no certificate for it. */
   find(name: string | undefined): EdgeCertificate | undefined;
   /** `authorities` are those whose certificates clients may show. */
   contextOf(certificate: EdgeCertificate, authorities: readonly string[]): SecureContext;
 }
 
-/** Each takes some 50 KiB outside of what Node counts. */
+/** Each context takes some 50 KiB outside of the memory that Node counts. */
 const contextsMax = 2000;
 const sharedChainsMax = 1000;
 
@@ -37,7 +37,7 @@ const ciphers = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
-/** Of every context: those that are swapped during a handshake must agree in it. */
+/** Options of every context: contexts that are swapped during a handshake must agree in them. */
 export const contextOptions: SecureContextOptions = {
   minVersion: 'TLSv1.2',
   ciphers,
@@ -47,13 +47,13 @@ export const contextOptions: SecureContextOptions = {
 
 export function openCertificates(): Certificates {
   const byId = new Map<string, EdgeCertificate>();
-  /** The newest first. */
+  /** The certificates for each name, newest first. */
   const byName = new Map<string, EdgeCertificate[]>();
   const chains = new Map<string, string>();
   const contexts = recentlyUsed<SecureContext>(contextsMax);
   let byDefault: EdgeCertificate | undefined;
 
-  /** Thousands come from the same few issuers. */
+  /** Keeps equal texts in memory once: thousands of certificates have the same few issuers. */
   const shared = (pem: string) => {
     const known = chains.get(pem);
     if (known === undefined && chains.size < sharedChainsMax) chains.set(pem, pem);
@@ -110,7 +110,7 @@ const wildcardOf = (name: string) => `*${name.slice(name.indexOf('.'))}`;
 
 export const isFor = ({ names }: EdgeCertificate, name: string) => names.includes(name) || names.includes(wildcardOf(name));
 
-/** What OpenSSL says where it cannot be used, such as for a key of another certificate. */
+/** What OpenSSL says of a certificate that cannot be used, such as one with the key of another. */
 export function flawOf(certificate: EdgeCertificate): string | undefined {
   try {
     secureContextOf(certificate, []);
@@ -125,6 +125,6 @@ const secureContextOf = ({ certificate, chain, key }: EdgeCertificate, authoriti
     ...contextOptions,
     cert: [certificate, ...chain].map((pem) => pem.trim()).join('\n'),
     key,
-    // Without any, OpenSSL would take those that the machine trusts.
+    // Without a list, OpenSSL would take the authorities that the machine trusts.
     ca: [...authorities],
   });

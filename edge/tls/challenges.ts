@@ -12,7 +12,7 @@ export interface Challenges {
   tls: { host: string; certificate: string; key: string }[];
 }
 
-/** What a client offers that asks for nothing but the proof. */
+/** The protocol that a client offers when all it wants is the proof. */
 export const challengeProtocol = 'acme-tls/1';
 
 const challengesMax = 10_000;
@@ -36,7 +36,7 @@ export class ChallengeAnswers {
   #bodies = new Map<string, string>();
   #contexts = new Map<string, SecureContext>();
 
-  /** All that are open now. */
+  /** Replaces all challenges by those that are open now. */
   replace({ http, tls }: Challenges) {
     this.#bodies = new Map(http.map(({ host: its, token, body }) => [`${its} ${token}`, body]));
     this.#contexts = new Map(
@@ -44,7 +44,7 @@ export class ChallengeAnswers {
     );
   }
 
-  /** Whether a handshake may be about one; only then is it worth a look. */
+  /** Whether a challenge is open. Only then is it worth finding out what a handshake is for. */
   get areOpen() {
     return this.#contexts.size > 0;
   }

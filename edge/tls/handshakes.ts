@@ -15,25 +15,25 @@ import { periodOf, ticketKeysAt } from './ticket-keys.ts';
 export interface HandshakesOptions {
   certificates: Certificates;
   challenges: ChallengeAnswers;
-  /** What the routes of a host ask for. */
+  /** What the routes of a host require. */
   securityOf(host: string): HostSecurity | undefined;
-  /** Which the keys of tickets come from. */
+  /** The secret that the keys of tickets are derived from. */
   ticketSecret: Buffer;
 }
 
 /** What is known of a client when the connection is encrypted. */
 export interface SecureClient {
   socket: TLSSocket;
-  /** Lower case; undefined: the client named none. */
+  /** In lower case; undefined where the client named none. */
   serverName: string | undefined;
   protocol: 'h2' | 'http/1.1';
   certificate: ClientCertificate | undefined;
 }
 
 export interface ClientCertificate {
-  /** `SUCCESS`, or `FAILED:` and what is wrong with it. */
+  /** `SUCCESS`, `NONE` where the client showed no certificate, or `FAILED:` and what is wrong with it. */
   verified: string;
-  /** PEM; undefined: it showed none. */
+  /** As PEM; undefined where the client showed none. */
   pem: string | undefined;
 }
 
@@ -41,11 +41,11 @@ const handshakeShares: Shares = { alone: 8, amongOthers: 2 };
 const protocols = ['h2', 'http/1.1'] as const;
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
 
-/** The parts of a TLSSocket that Node keeps out of its documentation, and which its own servers use alike. */
+/** Parts of a TLSSocket that Node does not document, used here as Node's own servers use them. */
 interface Internals {
   _handle: { setVerifyMode(request: boolean, reject: boolean): void; verifyError(): Error | null | undefined } | null;
   secureConnecting: boolean;
-  /** From then on what goes wrong is an error of the socket. */
+  /** After this call, what goes wrong is an error of the socket. */
   _releaseControl(): boolean;
 }
 const internalsOf = (socket: TLSSocket) => socket as unknown as Internals;
@@ -70,7 +70,7 @@ export class Handshakes {
     else this.#turns.wait(address, start);
   }
 
-  /** Which certificate to show is chosen before Node tells what the client offers; only a proof is asked for with a protocol of its own. */
+  /** Node has the certificate chosen before it tells which protocols a client offers, so the first bytes are searched for the protocol of proofs. */
   #peek(socket: Socket, onSecure: (client: SecureClient) => void) {
     socket.once('readable', () => {
       const hello = socket.read() as Buffer | null;
@@ -89,7 +89,7 @@ export class Handshakes {
       ALPNCallback: ({ protocols: offered }) => offered.find((protocol) => protocol === challengeProtocol),
       SNICallback: (name, done) => {
         const context = challenges.contextFor(name.toLowerCase());
-        done(context ? null : new Error('No proof is asked for here'), context);
+        done(context ? null : new Error('No proof is open for this name'), context);
       },
     });
     secured.on('secure', () => secured.end());
@@ -129,7 +129,7 @@ export class Handshakes {
     done(null, certificate && certificates.contextOf(certificate, security?.client_certificate_authorities ?? []));
   }
 
-  /** Undefined: it may not enter. */
+  /** Undefined where the client may not enter. */
   #clientOf(socket: TLSSocket): SecureClient | undefined {
     const serverName = nameOf(socket.servername);
     const authentication = serverName === undefined ? undefined : this.#options.securityOf(serverName)?.client_authentication;
@@ -138,7 +138,7 @@ export class Handshakes {
     return { socket, serverName, protocol: socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1', certificate };
   }
 
-  /** What applies until the client has named a host, and to all sessions: the keys of tickets. */
+  /** The context that applies until the client has named a host. It also holds the keys of tickets, for all sessions. */
   #baseContext(): SecureContext {
     const byDefault = this.#options.certificates.find(undefined);
     const key = `${periodOf(Date.now())} ${byDefault?.id} ${byDefault?.version}`;
@@ -154,12 +154,12 @@ export class Handshakes {
   }
 }
 
-/** An address is no name of a host, whoever sends it as one. */
+/** An address does not count as the name of a host, even where a client sends it as one. */
 const nameOf = (told: string | false | null | undefined) => (told && isIP(told) === 0 ? told.toLowerCase() : undefined);
 
 type Stapled = (error: Error | null, response: Buffer | null) => void;
 
-/** Whom Node asks for what is stapled: of a server, it uses these two. */
+/** Node asks a server for the OCSP response to staple, and uses only these two functions of it. */
 const staplingOf = (chosen: { stapled?: string | undefined }) =>
   ({
     listenerCount: (event: string) => (event === 'OCSPRequest' ? 1 : 0),

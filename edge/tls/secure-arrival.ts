@@ -13,7 +13,7 @@ export class SecureArrival implements Occupant {
     socket.once('close', () => onGone(this));
   }
 
-  /** Nothing can be said to somebody whom one does not understand yet. */
+  /** The connection is closed without a word: before the handshake is done, nothing can be said to the client. */
   giveWay() {
     this.destroy();
   }

@@ -8,7 +8,7 @@ const ticketKeysBytes = 48;
 /** A ticket is good for as long as the key that it was made with is the current one. */
 export const ticketPeriodSeconds = 12 * 60 * 60;
 
-/** Of that moment. Every process derives it from what all of them know, so that nothing has to be told when it changes. */
+/** The keys of that moment. Every process derives them from the secret that all of them share, so that a change need not be announced. */
 export const ticketKeysAt = (secret: Buffer, milliseconds: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, 'session tickets', `period ${periodOf(milliseconds)}`, ticketKeysBytes));
 

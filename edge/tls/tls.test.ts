@@ -20,7 +20,7 @@ const secureRoute = (host: string, tls: Partial<RouteTls> = {}) =>
     tls: { min_version: null, client_authentication: null, client_certificate_authorities: [], ...tls },
   });
 
-/** One request on a connection of its own. */
+/** Sends one request on a connection of its own. */
 function ask(made: SecureTestEdge, host: string, some: RequestOptions & ConnectionOptions = {}) {
   return new Promise<{ status: number; body: string; socket: TLSSocket }>((resolve, reject) => {
     get(
@@ -34,7 +34,7 @@ function ask(made: SecureTestEdge, host: string, some: RequestOptions & Connecti
   });
 }
 
-/** Only the handshake. */
+/** Does only the handshake. */
 async function handshake(made: SecureTestEdge, host: string, some: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', port: made.securePort, servername: host, ca: authority.certificate, ...some });
   await once(socket, 'secureConnect');

@@ -66,7 +66,7 @@ export async function describeDatabase(pool: pg.Pool): Promise<{ schema: string;
     types: `// Generated from the migrations by ./offshoot schema; do not edit.
 import type { Generated, GeneratedAlways } from 'kysely';
 
-/** With microseconds, as in 2026-01-31T12:00:00.000000+00:00. */
+/** A time with microseconds, as in 2026-01-31T12:00:00.000000+00:00. */
 type Time = string;
 
 export interface Database {

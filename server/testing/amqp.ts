@@ -50,7 +50,7 @@ export async function openAmqp(address: string, { name, password }: Credentials,
       await expectMethod(60, 80);
       socket.destroy();
     },
-    /** Without an acknowledgement it stays in the queue. */
+    /** Reads a message without acknowledging it, so it stays in the queue. */
     async peek(queue: string): Promise<string> {
       send(1, 60, 70, short(0), shortText(queue), Buffer.of(0));
       await expectMethod(60, 71);
@@ -64,7 +64,7 @@ export async function openAmqp(address: string, { name, password }: Credentials,
   };
 }
 
-/** One iterator for all who wait, in turn. */
+/** One iterator serves all who wait, in turn. */
 function readFrames(socket: Socket) {
   async function* frames() {
     let rest: Buffer = Buffer.alloc(0);

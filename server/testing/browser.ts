@@ -3,7 +3,7 @@ import { createHash, randomBytes, scryptSync } from 'node:crypto';
 import type { TestPlatform } from './platform.ts';
 
 export const password = 'correct horse "battery" stäple';
-/** Cheap, as the stored text allows. */
+/** Hashed as cheaply as the stored form allows. */
 export const password_hash = `$scrypt$ln=4,r=8,p=1$c2FsdA$${scryptSync(password.normalize('NFKC'), 'salt', 32, { N: 16 }).toString('base64').replace('=', '')}`;
 
 export const returnTo = 'http://127.0.0.1:5003';
@@ -50,7 +50,7 @@ export function openBrowser({ send }: Pick<TestPlatform, 'send'>, remoteAddress 
     if (value === '') cookies.delete(name);
     else cookies.set(name, { value, path });
   };
-  /** To the page, or to where the sign-in returns. */
+  /** Follows redirects to the next page, or to the place that the sign-in returns to. */
   const follow = async (reply: Awaited<ReturnType<typeof load>>): Promise<Awaited<ReturnType<typeof load>>> =>
     reply.location?.startsWith('/') ? follow(await load('GET', reply.location)) : reply;
 
@@ -90,9 +90,9 @@ export const authorizeUrl = (verifier: string, more: Record<string, string> = {}
 /** What the program is told when the browser comes back. */
 export const answerOf = ({ location = '' }: { location?: string | undefined }) => Object.fromEntries(new URL(location).searchParams);
 
-/** The program's side of it. */
+/** The program that the user signs in to, on its side of OAuth. */
 export function openProgram({ send }: Pick<TestPlatform, 'send'>) {
-  /** Basic with an empty password, as the CLI sends it. */
+  /** Authenticates with Basic and an empty password, as the CLI does. */
   const token = (fields: Record<string, string>, client = 'upsun-cli') =>
     send({
       method: 'POST',

@@ -136,7 +136,7 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
       ended,
       /** Deploys, and gives the log; a failure is the test's. */
       push: async (content: Content, changes?: Changes) => well(await ended(await beginDeploy(content, changes))),
-      /** The same, however it ends. */
+      /** Deploys, and accepts any result. */
       attempt: async (content: Content, changes?: Changes) => ended(await beginDeploy(content, changes)),
       does: async (what: keyof typeof others) => well(await ended(await begin(others[what], { environment: 'main' }, 'main'))),
       row,
@@ -167,7 +167,7 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
 
   return {
     home,
-    /** Of the machine. */
+    /** The folder of the machine. */
     folder: containers.folder,
     machine,
     edge,

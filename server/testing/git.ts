@@ -14,7 +14,7 @@ import { sampleOrganization, sampleProject } from './samples.ts';
 
 export interface Ended {
   code: number;
-  /** Both streams. */
+  /** Standard output and standard error. */
   said: string;
 }
 
@@ -72,7 +72,7 @@ export async function openSource() {
     `http://${user}:${encodeURIComponent(secret)}@127.0.0.1:${port}/git/${id}.git`;
 
   let clones = 0;
-  /** A working copy with one commit on main, of nothing yet. */
+  /** A working copy with one commit on main, not pushed yet. */
   async function workingCopy(remote: string, files: Record<string, string> = { 'README.md': 'hello\n' }): Promise<string> {
     clones += 1;
     const path = join(folder, `copy-${clones}`);

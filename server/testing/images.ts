@@ -15,21 +15,21 @@ export const testImagesFolder =
   process.env['OFFSHOOT_IMAGES'] ?? join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'offshoot-images');
 
 const isRoot = process.getuid?.() === 0;
-/** Containers take root. In CI their tests fail rather than being left out. */
+/** Running containers takes root. In CI, their tests fail rather than being skipped. */
 export const canRunContainers = isRoot || process.env['CI'] === 'true';
 export const whyNoContainers = canRunContainers ? '' : ' (left out: needs root)';
 
 const limits = { cpu: 2, memoryBytes: 2 ** 29, pids: 500, diskBytes: 2 ** 30 };
 
 const authorities = trustedAuthorities(undefined);
-/** Of the catalogue, from the cache of all tests. */
+/** The images of the catalogue, from the cache that all tests share. */
 export const openTestImages = () => openImages(testImagesFolder, catalogue, { authorities });
-/** What containers are told, so that builds reach registries from wherever the machine does. */
+/** Variables of containers by which builds reach registries wherever the machine itself does. */
 export const testEnvironment = authorityVariables(authorities);
 
 export async function openTestContainers() {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-test-'));
-  // As the data folder: users of containers pass through.
+  // The mode of a data folder: users of containers have to pass through it.
   chmodSync(folder, 0o711);
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
   const runtime = await openRuncRuntime({
@@ -42,7 +42,7 @@ export async function openTestContainers() {
   const names = new Set<string>();
 
   return {
-    /** For other processes on the same machine. */
+    /** The folder, for other processes on the same machine. */
     folder,
     images,
     runtime,

@@ -27,20 +27,20 @@ import { openTestImages, testEnvironment } from './images.ts';
 import { openMemoryEdge } from './memory-edge.ts';
 
 export interface Asked {
-  /** Of the machine. */
+  /** The folder of the machine. */
   folder: string;
   data: string;
   databaseUrl: string;
-  /** In hexadecimal. */
+  /** The secret key, in hexadecimal. */
   key: string;
-  /** One that runs; absent: each process has one that only remembers. */
+  /** An edge that runs; where it is absent, each process has one that only remembers what it is told. */
   edge?: EdgeOptions;
 }
 
 /** A machine of its own for what a test platform has in its database and its repositories; what is sealed here can be opened there. */
 export function makeMachine({ platform, databaseUrl }: { platform: Platform; databaseUrl: string }): Asked {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-killed-'));
-  // As the data folder: users of containers pass through.
+  // The mode of a data folder: users of containers have to pass through it.
   chmodSync(folder, 0o711);
   const key = randomBytes(32);
   platform.secrets = openSecrets([key]);
@@ -64,7 +64,7 @@ export async function openRunning({ folder, data, databaseUrl, key, edge: runnin
   const secrets = openSecrets([Buffer.from(key, 'hex')]);
   const blobs = openBlobs({ folder: blobsFolder(data), places: config.backups, secrets });
   const platform = { config, db, log, notices, git, secrets, blobs, machine: async () => machine } as unknown as Platform;
-  /** What runs stays. */
+  /** Closes everything except for what runs on the machine. */
   const leave = async () => {
     await runtime.close();
     await volumes.close();
@@ -76,7 +76,7 @@ export async function openRunning({ folder, data, databaseUrl, key, edge: runnin
   return { platform, machine, leave };
 }
 
-/** As the first push to main leaves it; the activity that is to deploy it. */
+/** Records a first push to main; answers with the activity that is to deploy it. */
 export async function beginPush({ db }: Platform, project_id: string, commit: string): Promise<{ id: string }> {
   await db.updateTable('environments').set({ head_commit: commit }).where('project_id', '=', project_id).execute();
   const input = { from: null, to: commit, activate: true, deploying: {} };
@@ -84,7 +84,7 @@ export async function beginPush({ db }: Platform, project_id: string, commit: st
   return db.transaction().execute((tx) => startActivity(tx, pushActivity, { project_id, environments, input }));
 }
 
-/** With all that is on it, however it was left. */
+/** Removes the machine and all that is on it, in whatever state it was left. */
 export async function removeMachine({ folder }: Asked) {
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
   const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes, env: testEnvironment });
@@ -96,10 +96,10 @@ export async function removeMachine({ folder }: Asked) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** As for the platform: half of what a process does that lives for some seconds is to compile. */
+/** The same cache as the platform's: a process that lives for seconds spends half of its time compiling. */
 const compileCache = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'node');
 
-/** Ready to go in no time once it is loaded. */
+/** Loads a runner ahead of time, so that it begins at once when it is told to go. */
 export function loadRunner(asked: Asked) {
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(asked)], { stdio: 'pipe', env });
@@ -110,7 +110,7 @@ export function loadRunner(asked: Asked) {
   return {
     go: () => void child.stdin.write('go\n'),
     isAlive: () => child.exitCode === null && child.signalCode === null,
-    /** Gives what it said: nothing, if all was well. */
+    /** Answers with what the runner printed, which is nothing if all was well. */
     kill: async () => {
       child.kill('SIGKILL');
       await ended;
@@ -120,9 +120,9 @@ export function loadRunner(asked: Asked) {
 }
 
 if (import.meta.main) {
-  // Whoever goes takes it along.
+  // When the parent process ends, this one ends, too.
   process.stdin.once('end', () => process.exit());
-  // Usually done at the end, which it will not live to see.
+  // Node usually writes its compile cache at exit, which this process will not live to see.
   flushCompileCache();
   await once(process.stdin, 'data');
   const { platform } = await openRunning(JSON.parse(process.argv[2] ?? '') as Asked);

@@ -5,17 +5,17 @@ import type { Challenges, Edge, EdgeCertificate } from '../drivers/edge/edge.ts'
 export interface MemoryEdge extends Edge {
   readonly table: Map<string, EdgeEnvironment>;
   readonly presented: Map<string, EdgeCertificate>;
-  /** The proofs that it was told last. */
+  /** The proofs that the edge was told last. */
   readonly proofs: Challenges;
-  /** What it was told of states, in order: `<cluster> holding`. */
+  /** The states that the edge was told, in order: `<cluster> holding`. */
   readonly told: string[];
-  /** As if that had been visited so many seconds ago; all else never, for a day. */
+  /** How many seconds ago each cluster was visited; any other was not visited for a day. */
   readonly visited: Map<string, number>;
-  /** As if somebody visited an environment that sleeps. */
+  /** Acts as if somebody visited an environment that sleeps. */
   wake(cluster: string): void;
 }
 
-/** What is not remembered here is `real`'s to answer. */
+/** Remembers what it is told, and passes it on to `real`, which answers all questions. */
 export const rememberingEdge = (real: Edge): MemoryEdge => {
   const memory = openMemoryEdge();
   return {

@@ -13,9 +13,9 @@ import { openMemoryEdge, type MemoryEdge } from './memory-edge.ts';
 
 export interface MemoryMachine extends Machine {
   readonly edge: MemoryEdge;
-  /** The next container that is not there yet does not start. */
+  /** The next new container will not start. */
   failNextStart(): void;
-  /** As if that had never been asked for. */
+  /** Takes back `failNextStart`. */
   startWell(): void;
 }
 

@@ -39,14 +39,14 @@ export interface Person {
   user: User;
   apiToken: string;
   accessToken: string;
-  /** Where they live, for samples that need somebody else or a row that no operation makes yet. */
+  /** The platform that the person is on, for samples that need somebody else or a row that no operation makes yet. */
   home: TestPlatform;
   send(method: string, path: string, body?: unknown): Promise<Reply>;
 }
 
 export interface TestPlatform {
   platform: Platform;
-  /** For other processes that share its work. */
+  /** For other processes that share the work of this platform. */
   databaseUrl: string;
   http: FastifyInstance;
   logLines: string[];
@@ -54,7 +54,7 @@ export interface TestPlatform {
   mail(to?: string): Promise<Message[]>;
   /** The messages sent to phones so far, oldest first. */
   phoneMessages(): Promise<string[]>;
-  /** As nobody. */
+  /** Sends a request as nobody. */
   send(options: InjectOptions): Promise<Reply>;
   /** Somebody new; `strong` if they signed in, in a browser, with a second factor. */
   person(
@@ -66,7 +66,7 @@ export interface TestPlatform {
 
 let peopleSoFar = 0;
 
-/** Nothing runs in most tests, and what would is told so. */
+/** Most tests run no environments; an attempt to do so is refused with this sentence. */
 const noMachine = () => Promise.reject(new Problem('unavailable', 'This test has no machine to run environments on.'));
 
 export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platform['machine'] = noMachine): Promise<TestPlatform> {
@@ -161,7 +161,7 @@ async function signedInWithPasscode({ db, keys, config }: Platform, user: User):
     .sign(await importJWK(key));
 }
 
-/** JSON; or a form, where a field is a file. */
+/** A body of JSON; or a form, where a field is a file. */
 function payloadOf(body: unknown, headers: Record<string, string>): Pick<InjectOptions, 'headers' | 'payload'> {
   if (body === undefined) return { headers };
   const file = typeof body === 'object' && body !== null ? Object.entries(body).find(([, value]) => Buffer.isBuffer(value)) : undefined;
@@ -194,7 +194,7 @@ async function readFolder(folder: string): Promise<Buffer[]> {
   return Promise.all(names.map((name) => readFile(join(folder, name))));
 }
 
-/** A database of one's own, as the migrations leave it. */
+/** A new database, as the migrations leave it. */
 export async function cloneDatabase() {
   const templateUrl = new URL(inject('templateUrl'));
   const template = templateUrl.pathname.slice(1);

@@ -13,7 +13,7 @@ interface Schema {
 }
 
 interface Published {
-  /** By path. */
+  /** The schema of the reply at each path. */
   replies: Record<string, Schema>;
   $defs: Record<string, Schema>;
 }
@@ -22,7 +22,7 @@ interface Deviation {
   /** A definition or a path, and the way down from there; `*` is any name. */
   of: readonly string[];
   field: string;
-  /** What the field may be, too; one that is not published may be nothing else. */
+  /** What the field may be beside what is published; a field that is not published may be nothing else. */
   allows: Schema;
   because: string;
 }

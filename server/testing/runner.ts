@@ -9,7 +9,7 @@ import { startRunner } from '../kernel/runner.ts';
 import { openDatabase, openPool } from '../kernel/sql.ts';
 import type { Platform } from '../platform.ts';
 
-/** So that a storm lasts for some kills, however fast the machine. */
+/** Steps are slowed down by at most this, so that a storm lasts for some kills however fast the machine is. */
 const stepMillisecondsMax = 250;
 
 export const stormy = activity({

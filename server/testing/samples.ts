@@ -89,7 +89,7 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
 
-/** In a new organization of the owner's, with a member whose id comes along. */
+/** A team in a new organization of the owner's, with a member whose id comes along. */
 export async function sampleTeam(owner: Person) {
   const { organization_id } = await sampleOrganization(owner);
   const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Sample', project_permissions: ['viewer'] });
@@ -98,7 +98,7 @@ export async function sampleTeam(owner: Person) {
   return { organization_id, team_id: String(json.id), user_id };
 }
 
-/** Active and without code, as one that was created; straight into the tables, because so many are needed. */
+/** A new project, active and without code. It is written straight into the tables, because so many are needed. */
 export async function sampleProject(owner: Person, organizationId?: string) {
   const organization_id = organizationId ?? (await sampleOrganization(owner)).organization_id;
   const { platform } = owner.home;
@@ -119,7 +119,7 @@ export async function sampleProject(owner: Person, organizationId?: string) {
   return { organization_id, projectId: id, project_id: id };
 }
 
-/** A copy of an empty one: starting Git for each would take most of the time. */
+/** A copy of an empty repository: starting Git for each project would take most of the time. */
 async function sampleRepository(git: Git, projectId: string) {
   const original = 'original';
   await git.create(original, 'main');
@@ -154,7 +154,7 @@ async function sampleCode(owner: Person) {
   };
 }
 
-/** For staging, without code, of a branch whose name has to be escaped. */
+/** A staging environment without code, of a branch whose name has to be escaped. */
 export async function sampleEnvironment(owner: Person) {
   const project = await sampleProject(owner);
   const environmentId = 'feature/sample';
@@ -188,7 +188,7 @@ async function sampleTeamAccess(owner: Person) {
 const organizationOfTeam = async (owner: Person, { team_id }: Address): Promise<string> =>
   (await owner.send('GET', `/teams/${team_id}`)).json.organization_id;
 
-/** Of a person with two factors, who may ask the others for theirs. */
+/** An organization whose owner has a second factor, and so may ask its members for theirs. */
 export async function sampleOrganization(owner: Person) {
   await owner.home.platform.db.updateTable('users').set({ mfa_enabled: true }).where('id', '=', owner.user.id).execute();
   const { json } = await owner.send('POST', '/organizations', { label: 'Sample' });
@@ -202,7 +202,7 @@ async function sampleInvitation(owner: Person, path: string, address: Address) {
   return { ...address, invitation_id: String(json.id) };
 }
 
-/** Somebody else in the organization; the id of the user. */
+/** Adds somebody else to the organization; answers with the id of the user. */
 export async function sampleMember(owner: Person, organizationId: string, permissions: string[] = []): Promise<string> {
   const { user } = await owner.home.person();
   await owner.send('POST', `/organizations/${organizationId}/members`, { user_id: user.id, permissions });
@@ -297,12 +297,12 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
 };
 
-/** The log of one that waits would not end, either. */
+/** Ends the activity: the log of one that waits would not end, either. */
 async function atItsEnd({ home: { platform } }: Person, { activityId = '' }: Address) {
   await platform.db.updateTable('activities').set({ state: 'complete' }).where('id', '=', activityId).execute();
 }
 
-/** As far as its row tells; nothing runs. */
+/** Gives the environment this status in its row; nothing runs. */
 function inStatus(status: string) {
   return async ({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) =>
     void (await platform.db
@@ -313,7 +313,7 @@ function inStatus(status: string) {
       .execute());
 }
 
-/** Running, with changes that wait until somebody says go. */
+/** A running environment with changes that wait for a manual deployment. */
 async function deployedByHand(owner: Person, address: Address) {
   await inStatus('active')(owner, address);
   const { projectId = '', environmentId = '' } = address;
@@ -329,7 +329,7 @@ async function deployed({ home: { platform } }: Person, { projectId = '', enviro
   await deploySample(platform, { projectId, environmentId });
 }
 
-/** With another deployment before the current one, of which all is kept. */
+/** An environment with an earlier deployment, of which everything is kept. */
 async function deployedTwice({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const at = { projectId, environmentId };
   const first = await deploySample(platform, at, { commit_id: 'b'.repeat(40) });
@@ -344,7 +344,7 @@ async function deployedTwice({ home: { platform } }: Person, { projectId = '', e
   }
 }
 
-/** With commits, and a parent of the same type that has some, too. */
+/** An environment with commits, and with a parent of the same type that has some, too. */
 async function withCode({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const head_commit = 'a'.repeat(40);
   const parent = {
@@ -360,7 +360,7 @@ async function withCode({ home: { platform } }: Person, { projectId = '', enviro
   await platform.db.updateTable('environments').set(change).where('project_id', '=', projectId).where('id', '=', environmentId).execute();
 }
 
-/** With an app that defines the source operation `update`. */
+/** An environment with an app that defines the source operation `update`. */
 async function withSourceOperation({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const config = 'applications: { app: { type: "nodejs:22", source: { operations: { update: { command: "true" } } } } }';
   const head_commit = commitFiles(platform.git.path(projectId), undefined, { '.upsun/config.yaml': config });
@@ -369,7 +369,7 @@ async function withSourceOperation({ home: { platform } }: Person, { projectId =
   await change.where('project_id', '=', projectId).where('id', '=', environmentId).execute();
 }
 
-/** With an operation of an app, for contributors. */
+/** An environment with an app that defines an operation for contributors. */
 async function withRuntimeOperation({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   const operations = { 'clear-cache': { role: 'contributor', commands: { start: 'true', stop: null }, timeout: null } } as const;
   const model = { ...shop(), applications: { app: app('app', { operations }) } };
@@ -379,14 +379,14 @@ async function withRuntimeOperation({ home: { platform } }: Person, { projectId 
   await deploySample(platform, { projectId, environmentId }, { id, model, deployment });
 }
 
-/** Of an environment for staging, with a route by its name. */
+/** The deployment of a staging environment, with a route by its name. */
 async function sampleDeployment(owner: Person) {
   const environment = await sampleEnvironment(owner);
   await deploySample(owner.home.platform, environment);
   return { ...environment, deploymentId: 'current', routeId: 'front' };
 }
 
-/** Of an environment for staging; as far as its row tells, for nothing is in the store. */
+/** A backup of a staging environment. There is only its row: nothing is in the store. */
 export async function sampleBackup(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { db, secrets } = owner.home.platform;
@@ -400,14 +400,14 @@ export async function sampleBackup(owner: Person) {
   return { ...environment, backupId: id };
 }
 
-/** Of an environment for staging, which is active. */
+/** A task of an active staging environment. */
 async function sampleTask(owner: Person) {
   const environment = await sampleEnvironment(owner);
   await deploySample(owner.home.platform, environment, { model: { ...shop(), tasks: { report: task('report') } } });
   return { ...environment, taskId: 'report' };
 }
 
-/** Of an app of an environment for staging, with a line in it. */
+/** A log of an app in a staging environment, with a line in it. */
 export async function sampleLog(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { projectId, environmentId } = environment;
@@ -417,7 +417,7 @@ export async function sampleLog(owner: Person) {
   return { ...environment, app: 'app', name: 'app' };
 }
 
-/** Waiting, of an environment for staging. */
+/** An activity of a staging environment that waits for its turn. */
 async function sampleActivity(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { projectId: project_id, environmentId: id } = environment;
@@ -444,7 +444,7 @@ export const fill = (path: string, address: Address) =>
 const absentUuid = '00000000-0000-4000-8000-000000000000';
 const absentUlid = '00000000000000000000000000';
 
-/** Well-formed, and nobody's. */
+/** Ids that are well-formed, and that nothing has. */
 export const absentAddress: Address = {
   user_id: absentUuid,
   userId: absentUuid,

@@ -47,13 +47,13 @@ export function openSshClient(folder: string, ssh: { port: number; hostKey: stri
       await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path(name)]);
       return readFileSync(`${path(name)}.pub`, 'utf8').trim();
     },
-    /** A key of theirs, by which the programs come. Its number. */
+    /** Gives the person a key that the programs sign in with; answers with its id. */
     async addKey(person: Person, name: string): Promise<number> {
       const { status, json } = await person.send('POST', '/ssh_keys', { value: await this.newKey(name) });
       if (status !== 201) throw new Error(`The key was not taken: ${JSON.stringify(json)}`);
       return json.key_id;
     },
-    /** Names and commands that OpenSSH's programs would not send. */
+    /** Sends names and commands that the programs of OpenSSH would not send. */
     raw: (key: string, username: string, command: string) =>
       new Promise<{ code: number; output: string; errors: string }>((resolve, reject) => {
         const connection = new ssh2.Client();

@@ -171,7 +171,7 @@ export const shop = (): ProjectModel => ({
   tasks: {},
 });
 
-/** Of the sample, unless it is given a project or an environment. */
+/** The host of the sample stack, unless it is given another project or environment. */
 export const host = 'main-bvxea6i-abcdefghij234.offshoot.localhost';
 
 export function sampleStack(model: ProjectModel = shop(), changes: Partial<Stack> = {}): Stack {

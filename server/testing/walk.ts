@@ -10,17 +10,17 @@ interface Life<State extends string, Event extends string> {
 
 export interface Walked<State extends string, Event extends string, Thing> {
   life: Life<State, Event>;
-  /** A new one, and the state with which its life begins. */
+  /** Makes a new thing; answers with the state in which its life begins. */
   begin(random: Random): Promise<{ thing: Thing; state: State }>;
-  /** Makes it happen, or has it refused where it is not possible; `undefined` where nobody could even try that just now. */
+  /** Makes the event happen, or checks that it is refused where it is not possible; `undefined` where nobody could even try just now. */
   events: Record<Event, (thing: Thing, isPossible: boolean) => (() => Promise<void>) | undefined>;
-  /** Undefined: it is gone. */
+  /** Undefined where the thing is gone. */
   stateOf(thing: Thing): Promise<State | undefined>;
-  /** What is offered in this state, and refused; and whether what just happened, if anything did, looks to people as it should. */
+  /** Checks what is offered and refused in this state, and that the event that just happened, if any, is shown to people as it should be. */
   look(thing: Thing, state: State, happened: Event | undefined): Promise<void>;
 }
 
-/** From 0 up to what is given. */
+/** A number from 0 up to, but without, the one that is given. */
 export type Random = (below: number) => number;
 
 export function seededRandom(seed: number): Random {
@@ -33,10 +33,10 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Where both are there, two of three steps are possible ones: the others are many, and lead nowhere. */
+/** Where there are possible and impossible events, two of three steps take a possible one: impossible events are many, and lead nowhere. */
 const possibleOfThree = 2;
 
-/** How many steps it took, of one life after the other. */
+/** Walks through one life after the other; answers with the number of steps. */
 export async function walk<State extends string, Event extends string, Thing>(
   seed: number,
   steps: number,
@@ -68,7 +68,7 @@ function pickRarest(random: Random): Pick {
   };
 }
 
-/** How many steps its life took; at most as many as are left. */
+/** Walks through one life, with at most as many steps as are left; answers with the number of steps that it took. */
 async function walkOne<State extends string, Event extends string, Thing>(
   { life, begin, events, stateOf, look }: Walked<State, Event, Thing>,
   left: number,
@@ -89,7 +89,7 @@ async function walkOne<State extends string, Event extends string, Thing>(
       return happen ? [{ event, isPossible, happen }] : [];
     });
     const leadsOn = tried.some(({ event, isPossible }) => isPossible && life.after(state, event) !== state);
-    // At the end of a life some more is tried in vain, and then there is another one.
+    // At the end of a life a few more events are tried in vain, and then another life begins.
     if (!leadsOn && random(2) === 0) return step;
     const likely = tried.filter(({ isPossible }) => isPossible === random(3) < possibleOfThree);
     const next = pick(likely.length > 0 ? likely : tried, ({ event }) => `${state} ${event}`);

@@ -5,41 +5,41 @@
  * keeps it, sealed, after each `advance`, and goes on from it. Two issuers exist: an authority that speaks ACME (acme/), and one of our own (authority/).
  */
 
-/** As it is kept and served; all of it PEM. */
+/** A certificate with its key, as it is kept and served; all of it is PEM. */
 export interface KeyedCertificate {
   certificate: string;
-  /** PKCS #8. */
+  /** In the form of PKCS #8. */
   key: string;
-  /** From the one that signed the certificate upwards; the root may be absent. */
+  /** From the certificate of the signer upwards; the root may be absent. */
   chain: readonly string[];
 }
 
 export interface CertificateRequest {
   /** In ASCII and lower case: host names, also `*.example.org`, and IP addresses in their shortest form. */
   names: readonly [string, ...string[]];
-  /** ECDSA on P-256 unless said otherwise; RSA of 2048 bits is for clients of the last century. */
+  /** ECDSA on P-256 unless said otherwise; RSA of 2048 bits is for very old clients. */
   keyType?: KeyType;
   /** One of the issuer's `profiles`. */
   profile?: string;
-  /** The certificate, as PEM, in whose place this one will be; issuers let renewals pass where new certificates are rationed. */
+  /** The certificate, as PEM, that this one will replace; issuers let renewals pass where new certificates are rationed. */
   replaces?: string;
 }
 
 export type KeyType = 'ecdsa' | 'rsa';
 
-/** Plain data, to be stored and read again as JSON. It holds the private key: it is to be sealed. */
+/** Plain data, to be stored and read again as JSON. It has to be sealed, because it holds the private key. */
 export type Issuance = OngoingIssuance | { status: 'issued'; issued: KeyedCertificate } | RefusedIssuance;
 
 export interface OngoingIssuance {
   status: 'ongoing';
   request: CertificateRequest;
-  /** What comes next, for logs. */
+  /** The name of the next step, for logs. */
   next: string;
-  /** Before this time `advance` is not to be called. */
+  /** `advance` is not to be called before this time. */
   notBefore?: string;
-  /** What did not work the last time and is tried again; gone once it worked. */
+  /** What failed the last time and is tried again; absent once it has worked. */
   trouble?: { times: number; sentence: string };
-  /** The issuer's own. */
+  /** Data that only the issuer reads. */
   data: unknown;
 }
 
@@ -50,7 +50,7 @@ export interface RefusedIssuance {
 
 /** Why there is no certificate. */
 export interface IssuanceFault {
-  /** Undefined: it is not about one of the names. */
+  /** The name that the fault is about; undefined where it is not about one of the names. */
   name?: string;
   cause: IssuanceCause;
   /** For the owner of the name: what happened, and what to change. */
@@ -70,39 +70,39 @@ export type IssuanceCause =
   | 'name'
   /** No way that the issuer offers to prove the name is open to this platform. */
   | 'no-way-to-prove'
-  /** Too many were asked for. */
+  /** Too many certificates were asked for. */
   | 'rate'
   /** The issuer does not want this account. */
   | 'account'
   | 'other';
 
 export interface Issuer {
-  /** Makes the key, and asks nobody yet. */
+  /** Makes the key; nothing is sent to the issuer yet. */
   begin(request: CertificateRequest): Promise<OngoingIssuance>;
   /**
-   * One step further, or the same with a later `notBefore`. Whoever was killed before the result was stored calls it again with what is stored.
-   * What goes wrong is told in the result; thrown is only what `signal` was aborted with.
+   * Takes one step further, or answers the same with a later `notBefore`. After a kill before the result was stored, it is called again with what is stored.
+   * What goes wrong is told in the result; it throws only what `signal` was aborted with.
    */
   advance(issuance: OngoingIssuance, signal?: AbortSignal): Promise<Issuance>;
-  /** Takes back what was put up for the issuer to see, for somebody who will not go on. */
+  /** Takes down what was put up for the issuer to see, when nobody will go on with the issuance. */
   abandon(issuance: OngoingIssuance, signal?: AbortSignal): Promise<void>;
   /** When a certificate of this issuer, as PEM, is to be replaced. Throws nothing but what `signal` was aborted with. */
   renewal(certificate: string, signal?: AbortSignal): Promise<Renewal>;
-  /** Throws a Problem where the issuer does not do it. */
+  /** Throws a Problem where the issuer cannot revoke. */
   revoke(certificate: string, reason?: RevocationReason, signal?: AbortSignal): Promise<void>;
 }
 
-/** Those of RFC 5280 that a subscriber may give. */
+/** The reasons of RFC 5280 that a subscriber may give. */
 export type RevocationReason = 'unspecified' | 'key-compromise' | 'affiliation-changed' | 'superseded' | 'cessation-of-operation';
 
 export interface Renewal {
-  /** Past: now. For one certificate it is always the same, unless the issuer changes its mind. */
+  /** A time in the past means now. It is always the same for one certificate, unless the issuer changes its mind. */
   renewAt: string;
-  /** When to ask again. */
+  /** When `renewal` is to be asked again. */
   askAgainAt: string;
-  /** Who decided: the issuer, or a third of the lifetime. */
+  /** Who decided: the issuer, or the rule that a third of the lifetime has to be left. */
   by: 'issuer' | 'lifetime';
-  /** Where the issuer explains why, for people. */
+  /** A URL at which the issuer explains why, for people. */
   explanation?: string;
 }
 
@@ -113,17 +113,17 @@ export interface CertificateFacts {
   keyType: KeyFacts;
   issuer: readonly NamePart[];
   subject: readonly NamePart[];
-  /** Lower-case hexadecimal. */
+  /** In lower-case hexadecimal. */
   serial: string;
-  /** Of all of it, SHA-256, lower-case hexadecimal. */
+  /** The SHA-256 of the whole certificate, in lower-case hexadecimal. */
   fingerprint: string;
   validFrom: string;
   expiresAt: string;
-  /** What its key may be used for, such as `serverAuth`; an OID where it has no name here. Empty: anything. */
+  /** What the key may be used for, such as `serverAuth`; an OID where the use has no name here. Empty where it may be used for anything. */
   uses: readonly string[];
   isSelfSigned: boolean;
   isAuthority: boolean;
-  /** Where its issuer tells whether it is revoked; undefined: nowhere. */
+  /** Where the issuer tells whether the certificate is revoked; undefined where it does not. */
   ocspUrl: string | undefined;
 }
 
@@ -136,11 +136,11 @@ export interface NamePart {
   value: string;
 }
 
-/** What is wrong with one that somebody gave us. */
+/** What is wrong with a certificate that somebody uploaded. */
 export interface CertificateFault {
   /** `certificate`, `key`, `chain` or `chain[2]`. */
   field: string;
-  /** Says what to do. */
+  /** Says what is wrong, and what to do. */
   sentence: string;
 }
 

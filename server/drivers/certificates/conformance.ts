@@ -6,20 +6,20 @@ import { readCertificate } from './x509/read-certificate.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface IssuerWorld {
-  /** As another process would open it, on the same data. */
+  /** Opens the issuer on the same data, as another process would. */
   open(): Issuer;
-  /** Below which it issues. */
+  /** The domain below which it issues certificates. */
   domain: string;
-  /** For which it does not. */
+  /** A name for which it issues none. */
   foreignName: string;
-  /** Clients that trust these, as PEM, trust what it issues. */
+  /** Clients that trust these roots, as PEM, trust what it issues. */
   roots(): Promise<readonly string[]>;
-  /** Whether anything that was put up for it to see is still there. */
+  /** Whether all proofs that were put up are taken down again. */
   isTidy(): boolean;
   close(): Promise<void>;
 }
 
-/** As if the value had been stored and read again by another process. */
+/** The value as another process would read it after it was stored. */
 const stored = <T>(value: T) => JSON.parse(JSON.stringify(value)) as T;
 
 export async function waited(issuance: OngoingIssuance): Promise<OngoingIssuance> {

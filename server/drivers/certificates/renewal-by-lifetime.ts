@@ -4,7 +4,7 @@ import type { Renewal } from './certificates.ts';
 
 const askAgainSeconds = 6 * 3600;
 
-/** Spread over a hundredth of the lifetime, so that what was issued together is not renewed together. */
+/** Renewals are spread over a hundredth of the lifetime, so that certificates issued together are not renewed together. */
 export function renewalByLifetime(pem: string, now = new Date()): Renewal {
   const { validFrom, validTo } = new X509Certificate(pem);
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)];
@@ -17,5 +17,5 @@ export function renewalByLifetime(pem: string, now = new Date()): Renewal {
   };
 }
 
-/** From 0 to 1, by chance, but for one certificate always the same. */
+/** A number from 0 to 1 that is as good as random, but always the same for one certificate. */
 export const chanceOf = (pem: string) => createHash('sha256').update(new X509Certificate(pem).raw).digest().readUInt32BE() / 2 ** 32;

@@ -10,9 +10,9 @@ import type { SigningKey } from './dns/signature.ts';
 import { freePort } from './test-ports.ts';
 import { runProgram } from './test-programs.ts';
 
-/** Every name in it leads to this machine, unless something else is said of it. */
+/** Every name in this zone leads to this machine, unless a test sets something else. */
 export const testZone = 'offshoot.test';
-/** Of the same server, where nothing may be changed. */
+/** Another zone of the same server, in which nothing may be changed. */
 export const fixedZone = 'fixed.test';
 
 const zoneText = (zone: string, records: readonly string[]) =>

@@ -21,7 +21,7 @@ export const externalAccount = { keyId: 'customer-1', hmacKey: randomSecret() };
 export const blockedName = 'blocked.offshoot.test';
 
 export interface PebbleOptions {
-  /** Who answers its questions to DNS. */
+  /** The DNS server that Pebble asks. */
   dnsServer: string;
   takesOnlyCustomers?: boolean;
   env?: Record<string, string>;
@@ -53,7 +53,7 @@ export async function openTestPebble({ dnsServer, takesOnlyCustomers = false, en
     solvers: proofs.solvers,
     served: proofs.served,
     said: program.said,
-    /** Of the chains that it offers, the first or another one; PEM. */
+    /** The root, as PEM, of one of the chains that Pebble offers. */
     rootOf: async (chain = 0) => (await send('GET', `https://127.0.0.1:${managementPort}/roots/${chain}`)).body,
     close: async () => {
       await program.stop();
@@ -85,7 +85,7 @@ const addressesOf = (port: number, managementPort: number) => ({
 
 export type TestPebble = Awaited<ReturnType<typeof openTestPebble>>;
 
-/** By an authority of our own. */
+/** A certificate for Pebble's own server, from an authority of ours. */
 async function serverCertificate() {
   const secrets = openSecrets([Buffer.alloc(32, 1)]);
   const stored = await makeAuthority({ title: 'Test', names: ['localhost'], addresses: ['127.0.0.1'] }, secrets);
@@ -95,7 +95,7 @@ async function serverCertificate() {
   return { root: stored.certificate, keyed: issuance.issued };
 }
 
-/** What answers at the names: proofs of HTTP and of TLS that were put up, and nothing else. */
+/** Servers for the names of the tests, which show the proofs for HTTP and TLS that were put up, and nothing else. */
 async function openProofServers() {
   const served = new Map<string, Proof>();
   const keyOf = (proof: Proof) =>

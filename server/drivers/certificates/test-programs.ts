@@ -35,7 +35,7 @@ export type TestProgram = 'pebble' | 'knotd';
 
 export interface RunningProgram {
   process: ChildProcess;
-  /** Of what it said, the last part. */
+  /** The last part of what the program printed. */
   said(): string;
   stop(): Promise<void>;
 }

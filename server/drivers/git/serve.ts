@@ -180,7 +180,7 @@ const pushedTo = (repository: Repository, quarantine: string | undefined, update
 
 const sentenceOf = (error: unknown) => {
   if (error instanceof Problem) return error.message;
-  return 'Something went wrong on our side; push again, and tell the operator if it stays so.';
+  return 'Something went wrong on our side; push again, and tell the operator if it happens again.';
 };
 
 /** The line ends up in a terminal, so it must hold no line breaks, and nothing that moves the cursor. */

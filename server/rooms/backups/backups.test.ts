@@ -211,7 +211,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
   test('what would change the environment waits for the copies, not for the store', { timeout }, async () => {
     const { platform } = all.home;
     const slow: Blobs['store'] = async (...given) => {
-      // Whatever becomes of the environment, and of what was built for it, these are the backup's.
+      // These belong to the backup, whatever becomes of the environment and of what was built for it.
       const [, backup, parts] = given;
       expect(parts.map(({ folder }) => folder.includes(`backup-${backup.toLowerCase()}-`))).toEqual([true, true, true, true]);
       expect((await project.environment()).is_dirty).toBe(false);
@@ -357,7 +357,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
       from generate_series(1, 1000) as n`.execute(db);
     const many = await counted();
     expect(many.backups).toHaveLength(few.backups.length + 1000);
-    // The environment, and its backups.
+    // One query finds the environment, and one all of its backups.
     expect([few.queries, many.queries]).toEqual([2, 2]);
     const times = many.backups.map(({ created_at }) => created_at);
     expect(times).toEqual(times.toSorted().toReversed());

@@ -39,7 +39,7 @@ export async function checkRestore(platform: Platform, backup: Backup, asked: As
   return (tx, target) => refuseRestoreEarly(tx, platform, target, plan, model);
 }
 
-/** Where the code is, or will come from. */
+/** The branch that the code is on, or that a new environment takes it from. */
 async function branchOf({ db, config }: Platform, projectId: string, { environment, branchFrom }: AskedRestore): Promise<string> {
   return (await environmentById(db, config.domain, projectId, environment)) ? environment : branchFrom;
 }

@@ -35,7 +35,7 @@ async function markDamaged(tx: Tx, id: string): Promise<boolean> {
   return tellNewest(tx, rows);
 }
 
-/** From now on the policy, or the end of its environment, decides again how long it stays. */
+/** From now on the retention policy, or the end of the environment, decides again how long the backup stays. */
 async function markWhole(tx: Tx, id: string): Promise<boolean> {
   const { rows } = await sql<Marked>`
     update backups set ${becoming('findWhole')},

@@ -1,6 +1,6 @@
 /**
  * The end of a backup that somebody does not want any more. Once it has begun it is not taken back: where the store does not answer, what is left is tried
- * again until it is gone (pack-repositories.ts).
+ * again until it is gone (remove-old-backups.ts).
  */
 import { Type } from 'typebox';
 import { repairingOnce } from '../../drivers/blobs/repairing-once.ts';
@@ -28,7 +28,7 @@ export const deleteBackupActivity = activity({
       repairingOnce(
         () => blobs.forget(self.project_id, [backup], signal),
         async ({ message }) => {
-          log(`  W: ${message} It is repaired first`);
+          log(`  W: ${message} The store is repaired first`);
           await repairStore({ db, blobs }, self.project_id, log, signal);
         },
       ),

@@ -29,11 +29,11 @@ const idsThere = async () => {
   return rows.map(({ id }) => id).toSorted();
 };
 
-test('what is imported is not tidied away because what it is of was long ago', async () => {
+test('an imported backup is not removed for being of a moment long ago', async () => {
   const { platform } = home;
   const { db, secrets, blobs } = platform;
   const made: string[] = [];
-  // As many as are kept of those that people make, and one more.
+  // One more than the policy keeps of backups that people make.
   for (const day of [1, 2, 3, 4, 5]) {
     const id = ulid();
     const stored = { backup: id, parts: [], places: {}, bytes: 1, bytesAdded: 1 };
@@ -53,7 +53,7 @@ test('what is imported is not tidied away because what it is of was long ago', a
   expect(left).not.toContain(oldest);
 });
 
-/** Has whatever is written in a manifest, by backup. */
+/** A store that holds this manifest for each backup, whatever is written in it. */
 const storeOf = (manifests: ReadonlyMap<string, string>): Pick<Blobs, 'list' | 'inspect' | 'restore'> => ({
   list: () => Promise.resolve([...manifests.keys()]),
   inspect: () => Promise.resolve([{ place: 'here', state: 'whole' }]),
@@ -89,7 +89,7 @@ test('what is found in the store and makes no sense here is left alone, and it i
     [climbing, manifest(climbing, { parts: [{ name: '../etc', kind: 'data', of: 'db', type: null, bytes_max: 1, bytes: 1 }] })],
     [unlike, manifest(unlike, {}, { slugs: {} })],
     [cut, manifest(cut).slice(0, -1)],
-    // With a key of somebody else.
+    // A stack that was sealed with somebody else's key.
     [sealed, manifest(sealed, { stack_sealed: 'abcdef01.AAAA' })],
   ]);
   const before = await idsThere();

@@ -21,7 +21,7 @@ const never = new AbortController().signal;
 
 describe.runIf(canRunContainers)(`which backups are made and kept by themselves${whyNoContainers}`, () => {
   let all: TestDeployments;
-  /** What the store was asked for. */
+  /** The requests that the store got. */
   const asked: string[] = [];
   let isAway = false;
 
@@ -50,7 +50,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
       .values({ project_id, id: 'preview', machine_name: 'preview', title: 'Preview', type: 'development' })
       .execute();
 
-  /** Deployed for days, as far as rows tell. */
+  /** A project whose environment has been deployed for days, as far as the database knows. */
   async function openProject(environmentId: 'main' | 'preview' = 'main') {
     const owner = await all.home.person();
     const { projectId } = await sampleProject(owner);
@@ -94,7 +94,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     const project = await openProject();
     const candidate = (await candidates(db())).find(({ project_id }) => project_id === project.projectId);
     if (!candidate) throw new Error('It is no candidate');
-    // No slot ends meanwhile.
+    // The clock stands still, so that no slot ends during the test.
     vi.useFakeTimers({ toFake: ['Date'] });
     const begun = await Promise.all(Array.from({ length: 6 }, () => startIfDue(all.home.platform, candidate, Date.now())));
     expect(begun.filter(Boolean)).toHaveLength(1);
@@ -117,12 +117,12 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
       [2, 3],
       [3, 3],
     ]);
-    // The next slot starts anew.
+    // The next slot has all of its attempts again.
     await startIfDue(all.home.platform, { ...candidate, slot_at: null }, Date.now() + day);
     expect(await project.activities()).toHaveLength(4);
   });
 
-  test('only what runs and has a schedule is backed up by itself: production, or what the project says; nothing that is an hour old', async () => {
+  test('only what runs and has a schedule is backed up by itself: production, or what the project says; nothing younger than an hour', async () => {
     const [young, preview, scheduled, paused] = [
       await openProject(),
       await openProject('preview'),
@@ -194,7 +194,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     expect((await project.list()).map(({ id }) => id)).toEqual([automated.at(-1)]);
   });
 
-  /** With a store that has these states of a backup, in its places; the number of times that it was asked for them. */
+  /** Runs the work with a store whose copies of backups are in these states; answers how often the store was surveyed. */
   async function withStates<T>(states: Record<string, Copy['state'][]>, work: () => Promise<T>): Promise<number> {
     const { platform } = all.home;
     const { blobs } = platform;
@@ -242,7 +242,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     expect((await newestBackup(db(), project.projectId, 'main'))?.id).toBe(newer);
     expect((await storedBefore(db(), project.projectId, 'main'))?.backup).toBe(newer);
 
-    // It takes nobody's place.
+    // A damaged backup does not count against the limit, so no sound one goes because of it.
     await project.retain({ production: { max_backups: 1, default_config: {} } });
     await tidy();
     expect((await project.list()).map(({ id, status }) => [id, status])).toEqual([
@@ -260,7 +260,7 @@ describe.runIf(canRunContainers)(`which backups are made and kept by themselves$
     const damaged: Record<string, Copy['state'][]> = { [automated]: ['damaged'], [manual]: ['damaged'] };
     await withStates(damaged, () => repairStore(all.home.platform, project.projectId, () => {}));
     const states = async () => (await project.list()).map(({ id, status, restorable }) => [id, status, restorable]);
-    // Nothing was stored since that they could lack.
+    // Nothing was stored since then that the damaged backups could lack.
     expect(await withStates({}, tidy)).toBe(0);
     expect(await states()).toEqual([
       [manual, 'CREATED', false],

@@ -13,7 +13,7 @@ import type { Platform } from '../../platform.ts';
 import { backupContent } from './queries.ts';
 import { operate, seeded, stormFiles, visitConstantly, visitorOf, type Random } from './test-storm.ts';
 
-/** While what is done; each has to be met. Each begins when the one before it is done. */
+/** A runner has to be killed during each of these steps. `after` is the step before it. */
 const moments = [
   { type: 'environment.backup', after: 'begin backup', during: 'take copies' },
   { type: 'environment.backup', after: 'let others pass', during: 'store' },
@@ -24,13 +24,13 @@ const moments = [
 ];
 type Moment = (typeof moments)[number];
 
-/** After so many, only those that have to meet something. */
+/** After so many kills, a runner is killed only during a step that was not met yet. */
 const killsMax = 16;
 const lookMilliseconds = 20;
-/** Into a moment that is to be met, until one was missed, and until one that is not chosen. */
+/** The kill comes at most this long after the step has begun; at once, when an earlier kill has missed its step. */
 const intoMillisecondsMax = 150;
 const anyMillisecondsMax = 2500;
-/** One kill in so many comes when it comes. */
+/** One kill in so many comes at any time, whatever the runner is doing. */
 const anyEvery = 4;
 
 interface UnderWay {
@@ -74,7 +74,7 @@ class Meeting {
 
 /** Runs one runner after the other, and kills each, until all is done. */
 async function storm(platform: Platform, asked: Asked, random: Random, meeting: Meeting, isOver: () => boolean): Promise<void> {
-  /** What those who are dead had claimed. */
+  /** The activities that killed runners had claimed, with the fence of the claim. */
   const claimed = new Map<string, number>();
   const alive = async () => (await underWay(platform)).filter(({ id, fence }) => fence > (claimed.get(id) ?? 0));
   const wanted = async () => {
@@ -96,7 +96,7 @@ async function storm(platform: Platform, asked: Asked, random: Random, meeting: 
     meeting.note(await alive());
     isHurried ||= met.some((moment) => meeting.isWanted(moment));
     for (const { id, fence } of await underWay(platform)) claimed.set(id, fence);
-    // It is dead for sure: nobody has to wait until that would be noticed.
+    // The runner is dead for sure, so its leases need not run out first.
     await sql`update activities set lease_until = clock_timestamp() where state = 'in_progress'`.execute(platform.db);
   }
   await next.kill();
@@ -137,7 +137,7 @@ test.runIf(canRunContainers)(
   },
 );
 
-/** Where it answers. */
+/** Deploys the commit; answers with the host at which it is reached. */
 const deployed = (asked: Asked, projectId: string, commit: string): Promise<string> =>
   whileOpen(asked, async ({ platform }) => {
     const { id } = await beginPush(platform, projectId, commit);

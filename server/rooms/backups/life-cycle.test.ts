@@ -20,7 +20,7 @@ let home: TestPlatform;
 let owner: Person;
 let projectId: string;
 let stack: Stack;
-/** An activity that is over. */
+/** The id of an activity that is over. */
 let over: string;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   owner = await home.person();
   ({ projectId } = await sampleProject(owner));
   stack = await deploySample(home.platform, { projectId, environmentId: 'main' });
-  // Nothing is in the store, so there is nothing to forget: a deletion that is carried out fails here.
+  // The store always fails to forget, so that a deletion fails when it is carried out.
   const forget = () => Promise.reject(new Problem('unavailable', 'The place does not answer.'));
   home.platform.blobs = { ...home.platform.blobs, forget };
   over = await home.platform.db.transaction().execute(async (tx) => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 interface Thing {
   id: string;
-  /** Of the activity that is about to delete it, or to restore it. */
+  /** The id of the activity that is about to delete the backup; `restore` is that of the one that is about to restore it. */
   deletion: string | undefined;
   restore: string | undefined;
 }
@@ -51,7 +51,7 @@ const at = ({ id }: Thing) => `/projects/${projectId}/environments/main/backups/
 const stateOf = async ({ id }: Thing) =>
   (await sql<{ state: BackupState }>`select ${backupState} as state from backups where id = ${id}`.execute(db())).rows[0]?.state;
 
-/** As people know it, whatever the table says. */
+/** What the API must tell after each event, written down here independently of the table. */
 const toldAfter: Record<string, RegExp> = {
   finish: /^CREATED restorable$/,
   giveUp: /^gone$/,
@@ -76,7 +76,7 @@ const isOffered = (verb: 'delete' | 'restore', { deletion, restore }: Thing, sta
   verbsIn[state].includes(verb) && deletion === undefined && (verb === 'restore' || restore === undefined);
 const sentenceOf = (verb: 'delete' | 'restore', { id }: Thing, state: BackupState) => backupLife.otherwise(state, verb).replace('{id}', id);
 
-/** Over HTTP; the id of the activity that was started, where it was. */
+/** Asks over HTTP; answers with the id of the activity that was started, if one was. */
 async function ask(verb: 'delete' | 'restore', thing: Thing): Promise<string | undefined> {
   const state = (await stateOf(thing)) ?? 'abandoned';
   const path = verb === 'delete' ? at(thing) : `${at(thing)}/restore`;
@@ -112,7 +112,7 @@ const askToDelete = async (thing: Thing) => {
   thing.deletion = (await ask('delete', thing)) ?? thing.deletion;
 };
 
-/** It stays open for a while: meanwhile the backup cannot be deleted, nor is it let go of. */
+/** The restore stays open for a while; meanwhile the backup can neither be deleted nor expire. */
 const askToRestore = async (thing: Thing) => {
   thing.restore = (await ask('restore', thing)) ?? thing.restore;
 };
@@ -123,7 +123,7 @@ const spare = async (thing: Thing) => {
   await settleForgotten(db());
 };
 
-/** What stands outside of the table: an activity ends, and the backup is in the state in which it was. */
+/** Events that the table does not have: an activity ends, and the backup is again in the state in which it was. */
 const endings = {
   failToDelete: (thing: Thing) =>
     thing.deletion === undefined
@@ -148,7 +148,7 @@ const life = {
 
 const verbs = ['delete', 'restore'] as const;
 
-/** Only what is possible is offered, and the rest is refused. */
+/** Checks that only what is possible is offered, and that everything else is refused. */
 async function look(thing: Thing, state: BackupState, happened: string | undefined) {
   for (const verb of verbs) if (!isOffered(verb, thing, state)) await ask(verb, thing);
   const { status, json } = await owner.send('GET', at(thing));

@@ -15,7 +15,7 @@ const sentences = {
 };
 
 export const backupLife = lifeCycle(states, {
-  /* How it is made: all of it was read back from the store, it was given up, or nobody is at it any more. */
+  /* How making a backup ends: all of it was read back from the store, it was given up, or nobody works on it any more. */
   finish: { making: 'restorable', restorable: null, damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
   giveUp: {
     making: 'abandoned',
@@ -27,11 +27,11 @@ export const backupLife = lifeCycle(states, {
   },
   beForgotten: { making: 'abandoned', restorable: null, damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
 
-  /* What is found when it is looked at. */
+  /* What is found when a backup is looked at. */
   findDamaged: { making: null, restorable: 'damaged', damaged: null, deleting: null, deletingDamaged: null, abandoned: null },
   findWhole: { making: null, restorable: null, damaged: 'restorable', deleting: null, deletingDamaged: null, abandoned: null },
 
-  /* What people ask for. Where deleting it failed, it is tried again. */
+  /* What people ask for. Where deleting a backup failed, it can be asked for again. */
   delete: {
     making: null,
     restorable: 'deleting',
@@ -51,7 +51,7 @@ export const backupLife = lifeCycle(states, {
     otherwise: (state) => (state === 'damaged' || state === 'deletingDamaged' ? sentences.restoreDamaged : sentences.restore),
   },
 
-  /* How it goes: nobody keeps it any more; its deletion was cancelled before it began; nothing is left of it. */
+  /* How a backup goes: nobody keeps it any more; its deletion was cancelled before it began; nothing is left of it. */
   letGo: { making: null, restorable: 'deleting', damaged: 'deletingDamaged', deleting: null, deletingDamaged: null, abandoned: null },
   spare: { making: null, restorable: null, damaged: null, deleting: 'restorable', deletingDamaged: 'damaged', abandoned: null },
   remove: {
@@ -63,7 +63,7 @@ export const backupLife = lifeCycle(states, {
     abandoned: 'abandoned',
   },
 
-  /* What is done with it, and leaves it as it is. */
+  /* What is done with a backup, and leaves its state as it is. */
   list: {
     making: 'making',
     restorable: 'restorable',
@@ -72,13 +72,13 @@ export const backupLife = lifeCycle(states, {
     deletingDamaged: 'deletingDamaged',
     abandoned: null,
   },
-  /** It should be in the store, and outlives its environment for a while. */
+  /** The backup should be in the store, and outlives its environment for a while. */
   keep: { making: null, restorable: 'restorable', damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
-  /** Nobody has given it up: its repository stays. */
+  /** Nobody has given the backup up, so its repository stays. */
   want: { making: 'making', restorable: 'restorable', damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
-  /** Also of one that goes, as long as all of it is there. */
+  /** A backup that is being deleted can be exported as long as all of it is there. */
   export: { making: null, restorable: 'restorable', damaged: null, deleting: 'deleting', deletingDamaged: null, abandoned: null },
-  /** It may be found whole again. */
+  /** The backup may be found whole again. */
   review: { making: null, restorable: null, damaged: 'damaged', deleting: null, deletingDamaged: null, abandoned: null },
 });
 
@@ -87,7 +87,7 @@ export type BackupEvent = EventOf<typeof backupLife>;
 interface Columns {
   status: 'CREATED' | 'DELETING' | 'ABANDONED';
   restorable: boolean;
-  /** Absent: it does not matter, and stays what it was. */
+  /** Absent where damage does not matter, and stays as it was. */
   isDamaged?: boolean;
 }
 
@@ -100,10 +100,10 @@ const columnsOf: Record<BackupState, Columns> = {
   abandoned: { status: 'ABANDONED', restorable: false },
 };
 
-/** As the API tells it. */
+/** The status of a backup in the API. */
 export const statusOf = (state: BackupState) => columnsOf[state].status as 'CREATED' | 'DELETING';
 
-/** In no more columns than tell it from others of the same status, so that partial indexes are found, and what they hold is enough. */
+/** Compares only the columns that tell the state from others of the same status, so that the planner finds the partial indexes and can read from them alone. */
 function sqlIn(state: BackupState, table: string): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   const { status, restorable, isDamaged } = columnsOf[state];
@@ -116,7 +116,7 @@ function sqlIn(state: BackupState, table: string): RawBuilder<unknown> {
   return sql.join([sql`${column('status')} = ${sql.lit(status)}`, ...beside[status]], sql` and `);
 }
 
-/** Of rows in `backups`, or in another name of that table: those in which the event can happen. */
+/** The condition for rows in which the event can happen. `table` is `backups`, or its alias in the query. */
 export const backupsThat = (event: BackupEvent, table = 'backups'): RawBuilder<boolean> =>
   sql`(${sql.join(
     backupLife.statesThat(event).map((state) => sql`(${sqlIn(state, table)})`),
@@ -128,7 +128,7 @@ export const backupState = sql<BackupState>`(case ${sql.join(
   sql` `,
 )} end)`;
 
-/** What an `update backups set` writes where the event happens, which changes each column in the same way whatever the state was. */
+/** What `update backups set` writes for the event. Each column gets the same value, whatever the state was before. */
 export function becoming(event: BackupEvent): RawBuilder<unknown> {
   const changes = backupLife
     .statesThat(event)

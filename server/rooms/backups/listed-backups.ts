@@ -14,7 +14,7 @@ export interface ListedBackup {
   damaged_at: string | null;
   automated: boolean;
   safe: boolean;
-  /** MB. */
+  /** In MB. */
   size_used: number | null;
   stored: Stored | null;
   /** The names of the places. */
@@ -23,7 +23,7 @@ export interface ListedBackup {
 
 const backupsMax = 100_000;
 
-/** The newest last. */
+/** All backups, or those of one project, newest last. */
 export async function allBackups(db: Db, projectId?: string): Promise<ListedBackup[]> {
   const { rows } = await sql<Omit<ListedBackup, 'places'>>`
     select id, project_id, environment_id, created_at, ${backupState} as state, damaged_at, automated, safe, size_used, stored from backups

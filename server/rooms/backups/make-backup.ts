@@ -30,7 +30,7 @@ const BackupInput = Type.Object({
   environment: Type.String(),
   backup: Type.String(),
   safe: Type.Boolean(),
-  /** When it was due; null where somebody asked for it. */
+  /** When the backup was due; null where somebody asked for it. */
   slot: Type.Union([Type.String(), Type.Null()]),
 });
 type BackupWork = Work<Static<typeof BackupInput>>;
@@ -95,7 +95,7 @@ const takeSnapshots = (work: BackupWork, platform: Platform): Promise<Snapshots>
       log(`Backing up ${environment} (commit ${deployed.stack.commit_id.slice(0, 7)}) as ${backup}`);
       const snapshots = await snapshotStack(platform, deployed, backup, { safe });
       const copied = snapshots.parts.filter(({ kind }) => kind !== 'slug').map(({ name }) => name);
-      log(`  Copied ${copied.length === 0 ? 'no data, as it keeps none' : copied.join(', ')}, as of ${snapshots.taken_at}`);
+      log(`  Copied ${copied.length === 0 ? 'no data, as the environment keeps none' : copied.join(', ')}, as of ${snapshots.taken_at}`);
       log(safe ? `  Requests waited for ${seconds(snapshots.heldMilliseconds)} meanwhile` : '  No request had to wait');
       return snapshots;
     },
@@ -110,8 +110,8 @@ interface InStore {
 }
 
 /**
- * What the store has already is not stored again: where that was damaged since, so is the new backup. Then it is taken out of use, and everything is stored once
- * more.
+ * Data that the store has already is not stored again, so damage to it would damage the new backup, too. Then the damaged data is taken out of use, and
+ * everything is stored once more.
  */
 function storeWhole(work: BackupWork, platform: Platform, snapshots: Snapshots): Promise<InStore> {
   let again = '';
@@ -130,7 +130,7 @@ function storeWhole(work: BackupWork, platform: Platform, snapshots: Snapshots):
   return repairingOnce(storeAndVerify, repair);
 }
 
-/** What a failure leaves in the store is found by the row, and forgotten (pack-repositories.ts): the store may be what fails. */
+/** What a failure leaves in the store is found by the row, and forgotten (remove-old-backups.ts): the store may be what fails. */
 const storeParts = (work: BackupWork, platform: Platform, snapshots: Snapshots, name: string): Promise<InStore> =>
   work.step(name, async (signal) => {
     const { activity: self, input, log, progress } = work;

@@ -40,7 +40,7 @@ export type Manifest = Static<typeof Manifest>;
 
 const Versioned = Type.Object({ version: Type.Number() });
 
-/** As it was found in the store of a project. Unfit where it is none, or that of another backup. */
+/** Parses a manifest from the store of a project. It is refused where it is malformed, or that of another backup. */
 export function parseManifest(text: string, { project, backup }: Pick<Manifest, 'project' | 'backup'>): Manifest {
   const what = `The manifest of backup ${backup}`;
   const value = parsedJson(what, text);

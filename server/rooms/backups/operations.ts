@@ -21,7 +21,8 @@ export const backupEnvironment = operation({
     safe: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'Requests wait for the moment that it is of, so that none is half done in it. `false`: nothing waits.',
+        description:
+          'Whether requests wait while the copies are taken, so that none is half done in the backup. With `false`, nothing waits.',
       }),
     ),
   }),

@@ -23,7 +23,7 @@ export interface Backup {
   /** The environment that it was made of. */
   environment: string;
   safe: boolean;
-  /** MB. */
+  /** In MB. */
   size_of_volumes: number | null;
   size_used: number | null;
   size_object_storage: number | null;
@@ -43,11 +43,11 @@ export interface Backup {
   is_being_restored: boolean;
 }
 
-/** What it takes to restore one. */
+/** What it takes to restore a backup. */
 export interface BackupContent {
   stack: Stack;
   parts: BackupPart[];
-  /** Null: not all of it is in the store. */
+  /** Null where not all of the backup is in the store. */
   stored: Stored | null;
 }
 
@@ -72,7 +72,7 @@ async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilde
   return rows;
 }
 
-/** The newest first. */
+/** The backups of an environment, newest first. */
 export const backupsOf = (db: Db | Tx, projectId: string, environmentId: string): Promise<Backup[]> =>
   backupsWhere(db, projectId, sql`backups.environment_id = ${environmentId}`);
 
@@ -87,7 +87,7 @@ export async function backupContent(db: Db | Tx, secrets: Secrets, id: string): 
   return row && { stack: openedStack(secrets, id, row.stack_sealed), parts: row.parts, stored: row.stored };
 }
 
-/** Unfit where it cannot be made sense of here: it may have come from elsewhere, or from another version. */
+/** Throws UnreadableBackup where the stack makes no sense here: it may come from another installation, or from another version. */
 export const openedStack = (secrets: Secrets, id: string, sealed: string): Stack =>
   fitStack(`The backup ${id}`, unsealed(secrets, id, sealed));
 
@@ -141,7 +141,7 @@ export async function insertBackup(tx: Tx, secrets: Secrets, { id, stack, safe, 
     .execute();
 }
 
-/** From here on nobody sees it; what is left of it is removed (pack-repositories.ts). */
+/** From here on nobody sees the backup; what is left of it is removed (remove-old-backups.ts). */
 export const abandonBackup = async (db: Db | Tx, id: string): Promise<void> =>
   void (await sql`update backups set ${becoming('giveUp')} where id = ${id} and ${backupsThat('giveUp')}`.execute(db));
 
@@ -149,14 +149,14 @@ export interface MadeBackup {
   id: string;
   stored: Stored;
   parts: readonly BackupPart[];
-  /** MB. */
+  /** In MB. */
   size_of_volumes: number;
   size_used: number;
-  /** The moment that it is of. */
+  /** The moment whose data the backup holds. */
   taken_at: string;
 }
 
-/** It was read back: from here on it can be restored from. */
+/** To be called once the backup was read back: from here on it can be restored. */
 export async function makeRestorable(tx: Tx, { id, stored, parts, size_of_volumes, size_used, taken_at }: MadeBackup): Promise<void> {
   await sql`with made as (
       update backups set ${becoming('finish')}, stored = ${JSON.stringify(stored)}::jsonb, parts = ${JSON.stringify(parts)}::jsonb,
@@ -167,8 +167,8 @@ export async function makeRestorable(tx: Tx, { id, stored, parts, size_of_volume
 }
 
 /**
- * What was stored last of the environment, or else, from before it was branched off, of its parent: most of it is in the store already. What both changed since may
- * look the same and not be.
+ * The last backup of the environment, or else the last of its parent from before the branch, as most of that data is in the store already. A later one of the
+ * parent does not count: files that both have changed since may look the same and differ.
  */
 export async function storedBefore(db: Db | Tx, projectId: string, environmentId: string): Promise<Stored | undefined> {
   const { rows } = await sql<{ stored: Stored }>`
@@ -181,7 +181,7 @@ export async function storedBefore(db: Db | Tx, projectId: string, environmentId
   return rows[0]?.stored;
 }
 
-/** False: it is being deleted or restored, or is not whole yet. */
+/** False where the backup is being deleted or restored, or is not whole yet. */
 export async function markDeleting(tx: Tx, projectId: string, id: string): Promise<boolean> {
   const { rows } = await sql`update backups set ${becoming('delete')}
     where project_id = ${projectId} and id = ${id} and ${backupsThat('delete')}
@@ -191,7 +191,7 @@ export async function markDeleting(tx: Tx, projectId: string, id: string): Promi
   return rows.length > 0;
 }
 
-/** Notes the activity that will delete it. Where that is cancelled before it begins, the backup stays. */
+/** Notes the activity that will delete the backup. Where that is cancelled before it begins, the backup stays. */
 export const noteDeletion = async (tx: Tx, id: string, deletionId: string): Promise<void> =>
   void (await sql`update backups set deletion_id = ${deletionId} where id = ${id}`.execute(tx));
 

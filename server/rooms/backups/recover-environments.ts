@@ -62,7 +62,7 @@ interface Fate {
   word: string;
 }
 
-/** Its row was made of the same as its manifest. Nobody knows whether it was read back then, so it is now. */
+/** Inserts the row that the manifest describes. Nobody knows whether the backup was ever read back, so it is read back now. */
 async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string): Promise<Fate> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-manifest-'));
   try {
@@ -88,7 +88,7 @@ async function adopt({ db, blobs, secrets }: Kept, projectId: string, id: string
 const partNames = ({ parts }: Manifest) => [...parts.map(({ name }) => name), manifestPart.name];
 const bytesOf = ({ parts }: Manifest) => parts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** One that was made elsewhere, or that nobody remembers; all of it is in the store, and was read back. */
+/** Inserts a backup that was made elsewhere, or that the database does not know; all of it is in the store, and was read back. */
 export async function insertFound(db: Db, manifest: Manifest, stored: Stored): Promise<void> {
   const {
     backup,
@@ -131,7 +131,7 @@ export interface Recovery {
   project_id: string;
   environment_id: string;
   backup: NewestBackup;
-  /** How it rested, and is to rest afterwards; null: it is to run. */
+  /** How the environment rested, and is to rest afterwards; null where it is to run. */
   rest: Rest | null;
 }
 

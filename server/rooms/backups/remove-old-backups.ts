@@ -53,7 +53,7 @@ async function removeCopies(platform: Platform) {
   for (const backup of found) if (!needed.has(backup)) await removeSnapshots(machine, backup);
 }
 
-/** What was stored since may be what damaged ones lack. */
+/** What was stored since may be what damaged backups lack, so they are looked at again. */
 async function review({ db, blobs, log }: Platform, project: string, signal: AbortSignal) {
   try {
     await reviewDamaged({ db, blobs }, project, (line) => log.info({ project }, line), signal);

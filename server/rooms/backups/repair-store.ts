@@ -13,7 +13,7 @@ interface Kept {
 
 type Log = (line: string) => void;
 
-/** It bears being interrupted at any moment and called again. */
+/** The repair may be interrupted at any moment, and called again. */
 export async function repairStore({ db, blobs }: Kept, projectId: string, log: Log, signal?: AbortSignal): Promise<void> {
   for (const repaired of await blobs.repair(projectId, signal)) log(`  ${repairedLine(repaired)}`);
   await bringBackKnown({ db, blobs }, projectId, log, signal);
@@ -57,7 +57,7 @@ export function repairedLine({ place, damaged, piecesKept }: Repaired): string {
   return `Damaged or missing at ${place}, and out of use now: ${damaged.slice(0, filesNamedMax).join(', ')}${more}${kept}`;
 }
 
-/** Those that were found damaged, and of which all is there again: they can be restored once they were read back. */
+/** Looks at damaged backups of which everything is there again: once they are read back, they can be restored. */
 export async function reviewDamaged({ db, blobs }: Kept, projectId: string, log: Log, signal?: AbortSignal): Promise<void> {
   const damaged = (await knownBackups(db, projectId)).filter(({ is_damaged }) => is_damaged);
   if (damaged.length === 0) return;

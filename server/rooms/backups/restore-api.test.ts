@@ -138,7 +138,7 @@ test('data goes only where whoever restores it administers both sides, or may br
   expect([await contributor('preview'), await previewer('preview')]).toEqual([403, 404]);
   expect([await stager('shown'), await stager('preview'), await stager('new')]).toEqual([403, 403, 403]);
   expect([await both('shown'), await both('preview')]).toEqual([403, 200]);
-  // As with a branch: whoever sees both types may make one.
+  // The same rule as for a branch: whoever sees both types may make one.
   expect([await viewing('preview'), await viewing('brand-new')]).toEqual([403, 200]);
 });
 
@@ -168,7 +168,7 @@ test('what would get more than there is, or has data that means nothing there, i
     [409, full],
     [409, full],
   ]);
-  // Nothing is given out yet, and yet the disk is full.
+  // No disk is assigned yet, but the disk of the machine is full all the same.
   const part = { name: 'data-db-postgresql', kind: 'data', of: 'db', type: 'postgresql:17', bytes_max: 2 ** 31, bytes: 2 ** 30 };
   await change({ parts: JSON.stringify([part]) });
   await db.updateTable('machine_amounts').set({ cpu: 1000, disk_free: 500 }).execute();
@@ -180,7 +180,7 @@ test('what would get more than there is, or has data that means nothing there, i
     [409, room],
     [409, room],
   ]);
-  // Whoever has the machine has not looked for long.
+  // The figures of the machine are too old to be relied on, so they refuse nothing.
   await db.updateTable('machine_amounts').set({ noted_at: '2026-01-01T00:00:00Z' }).execute();
   const model = shop();
   await addEnvironment('newer', 'development');
@@ -201,7 +201,7 @@ test('what would get more than there is, or has data that means nothing there, i
     expect.anything(),
   ]);
   expect(json.some(({ is_dirty }: { is_dirty: boolean }) => is_dirty)).toBe(false);
-  // What it has already it may have again; one that rests has given it back.
+  // What a running environment uses already counts for its restore; one that is paused or asleep has given it back.
   await setQuota(db, { project_id: projectId, organization_id: null }, { memory: 100 });
   await changeEnvironment({ status: 'paused' });
   expect(await refusals({})).toEqual([[402, quota]]);

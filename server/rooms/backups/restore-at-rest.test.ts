@@ -37,7 +37,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
 
   const ask = (statement: string) => project.inside(`dash /app/client.sh pg '${statement}'`);
 
-  /** With all that the machine had of it. */
+  /** Forgets the stack of the environment, and removes all that the machine had of it. */
   async function lose() {
     const { platform } = all.home;
     await platform.db.transaction().execute((tx) => forgetStack(tx, project.projectId, 'main'));
@@ -53,7 +53,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
     const recovery = { project_id: project.projectId, environment_id: 'main', backup, rest: state };
     return db.transaction().execute((tx) => startRecovery(tx, config.domain, recovery));
   };
-  /** What does not run takes nothing of a machine that has nothing to give. */
+  /** Runs the work on a machine that has nothing left to give: what does not run needs nothing of it. */
   async function whileFull<T>(work: () => Promise<T>): Promise<T> {
     const { platform } = all.home;
     const { config } = platform;
@@ -62,7 +62,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
   }
   const onTheMachine = async () => ({ containers: await all.machine.runtime.list(), volumes: await all.machine.volumes.list() });
 
-  /** As after a kill in the moment that somebody came for it. */
+  /** Wakes the environment as after a kill at the moment at which somebody visited it. */
   async function wake() {
     const { platform } = all.home;
     await sql`update environments set sleeping_since = null, is_waking = true where project_id = ${project.projectId}`.execute(platform.db);
@@ -76,7 +76,7 @@ describe.runIf(canRunContainers)(`an environment that did not run when its machi
     expect((await project.table())?.state).toBe('sleeping');
     expect((await onTheMachine()).containers).toEqual([]);
     await wake();
-    // With the password that the database knows.
+    // The app still has the password that the database expects.
     expect(await ask('select * from words')).toBe('then');
   });
 

@@ -50,7 +50,7 @@ export const restoreActivity = activity({
 /** How to restore, besides which backup and where to. */
 type Manner = Omit<Input, 'backup' | 'origin' | 'environment'>;
 
-/** `environment` is what the backup was made of. */
+/** `environment` is the one that the backup was made of. */
 export function startRestoring(
   tx: Tx,
   { id, environment: origin, commit_id }: Pick<Backup, 'id' | 'environment' | 'commit_id'>,
@@ -72,7 +72,7 @@ export function startRestoring(
 /** What people call the backup. */
 export const titleOf = (backup: string, origin: string) => `backup ${backup} of ${origin}`;
 
-/** What it takes is kept, sealed, with the step: whatever happens to the backup, what was begun can be taken back. */
+/** The step keeps all that the restore needs, sealed, so that it can be undone whatever happens to the backup. */
 async function findBackup(work: Work<Input>, platform: Platform): Promise<Restoring> {
   const { input, step, log } = work;
   const { project_id } = work.activity;
@@ -107,7 +107,7 @@ async function findBackup(work: Work<Input>, platform: Platform): Promise<Restor
 const holesShareMin = 0.1;
 const holesBytesMin = 16 * 2 ** 20;
 
-/** The store gives back holes as zeros. There are some where files are together much longer than what they took. */
+/** The store writes holes in files as zeros. Parts whose files together are much longer than what they took have holes. */
 export function bytesWithoutHoles({ bytes }: Stored, parts: readonly BackupPart[]): number {
   const taken = parts.reduce((sum, part) => sum + part.bytes, 0);
   return bytes > taken * (1 + holesShareMin) + holesBytesMin ? bytes : 0;
@@ -124,7 +124,7 @@ async function requestFor({ input, activity, step }: Work<Input>, platform: Plat
   return { ...now, kind: 'backup data', environment, restoring: { ...restoring, restoresCode } };
 }
 
-/** What runs goes on running; where nothing does, what the branch has. */
+/** What runs now is deployed again; where nothing runs, the head of the branch is deployed. */
 async function deploymentNow({ db, secrets, config }: Platform, projectId: string, environment: string) {
   const stack = await currentStack(db, secrets, projectId, environment);
   if (stack) return { deployment: stack.deployment.id, commit: stack.commit_id };

@@ -10,7 +10,7 @@ import { fetchingOnce, openDrill, smallFiles, type DrilledProject } from './test
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
-/** What was there then, and what has come since. */
+/** `then` is what was deployed when the backup was made; `now` is what has been deployed since. */
 const then = { services: '{ store: { type: "redis-persistent:7.0" } }' };
 const now = { services: '{ later: { type: "redis-persistent:7.0" } }' };
 
@@ -135,7 +135,7 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
       'then',
       { containers: [expect.anything(), expect.anything()], volumes: after },
     ]);
-    // What the code of then does not know was kept for the code that does.
+    // Data of a service that the restored code does not have is kept for the code that has it.
     expect([await markerOf(store), await markerOf(later)]).toEqual(['then', 'now']);
   });
 
@@ -178,7 +178,7 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
     const { result, log } = await project.tryToRestore(backup);
     expect([result, log]).toEqual(['failure', expect.stringContaining('damaged')]);
     expect(await state()).toEqual(before);
-    // It is not offered a second time.
+    // A backup that could not be restored is not offered a second time.
     const at = `${project.at('main')}/backups/${backup}`;
     expect((await project.owner.send('GET', at)).json).toMatchObject({ restorable: false, status: 'CREATED' });
     expect(await project.owner.send('POST', `${at}/restore`, {})).toMatchObject({

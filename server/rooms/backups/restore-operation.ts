@@ -17,16 +17,18 @@ export const restoreBackup = operation({
   otherwise: noRestore,
   body: closed({
     environment_name: Name(
-      'Where to; without it, what the backup was made of. One that does not exist is made; one that is paused or inactive runs afterwards. What is staged there stays staged.',
+      'The environment to restore into; by default the one that the backup was made of. One that does not exist is made; one that is paused or inactive runs afterwards. What is staged there stays staged.',
     ),
-    branch_from: Name('Of an environment that is made: what it is branched off; without it, what the backup was made of.'),
+    branch_from: Name('What a new environment is branched off; by default the one that the backup was made of.'),
     restore_code: Type.Optional(
       Type.Boolean({
         description:
-          'What ran then runs again, with the variables of then where it is the same environment (default); or what runs now goes on, with the data of the backup. The repository does not change.',
+          'With `true` (default), the code of the backup runs again, in the same environment with its variables of that time. With `false`, what runs now goes on with the data of the backup. The repository does not change.',
       }),
     ),
-    restore_resources: Type.Optional(Type.Boolean({ description: 'Containers that are there get their sizes of then (default).' })),
+    restore_resources: Type.Optional(
+      Type.Boolean({ description: 'Whether existing containers get the sizes that they had in the backup (default: `true`).' }),
+    ),
     resources: Type.Optional(
       Type.Unsafe<{ init?: 'backup' | 'default' | 'minimum' | 'parent' | null } | null>({
         type: ['object', 'null'],

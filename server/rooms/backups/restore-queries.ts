@@ -10,7 +10,7 @@ export interface RestorableContent {
   parts: BackupPart[];
 }
 
-/** Undefined where it cannot be restored, or not any more. */
+/** Undefined where the backup cannot be restored, or not any more. */
 export async function restorableContent(db: Db, projectId: string, id: string): Promise<RestorableContent | undefined> {
   const { rows } = await sql<RestorableContent>`
     select stack_sealed, stored, parts from backups

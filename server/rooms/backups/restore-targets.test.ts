@@ -25,7 +25,7 @@ const wakefully = deployments.listeners?.find(({ name }) => name === 'wake previ
 describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNoContainers}`, () => {
   let all: TestDeployments;
   let project: DrilledProject;
-  /** Of code `one`, with the word `then`. */
+  /** A backup of the code `one`, with the word `then` in its data. */
   let backup: string;
 
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
     await say('now');
   };
 
-  /** With what it answers, where it runs; its word is read from the disk. */
+  /** The environment as it is found: what it answers, if it runs, and the word that is on its disk. */
   const seen = async (environment = preview) => {
     const [{ status }, edge, { containers, volumes }] = [
       await project.row(environment),
@@ -78,7 +78,7 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
   const restore = (body: object = {}) => project.restore(backup, body, preview);
   const restoreInterrupted = () => eachStepTwice(all.home.platform, () => project.beginRestore(backup, {}, preview));
 
-  /** As if somebody had cancelled it when the step was done. */
+  /** Restores, and cancels the activity as soon as the step is done. */
   const cancelAfter = async (step: string, body: object = {}) => {
     const { id } = await project.beginRestore(backup, body, preview);
     const afterWork = (activity: { id: string }, done: string) => {
@@ -88,7 +88,7 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
     expect([step, await activityRow(all.home.platform, id)]).toMatchObject([step, { state: 'cancelled', result: 'failure' }]);
   };
 
-  /** With something else going on while the data comes in. */
+  /** Restores while something else happens as the data comes in. */
   const restoreWhile = async (happens: (id: string, signal?: AbortSignal) => Promise<unknown>) => {
     const { platform } = all.home;
     const { blobs } = platform;
@@ -109,9 +109,9 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
     signal?.throwIfAborted();
   };
 
-  /** As Git leaves it: the push waits for its turn. */
+  /** A push as Git leaves it: the activity still waits for its turn. */
   const beginPush = (content: Content) => moved(commitFiles(all.home.platform.git.path(project.projectId), undefined, content));
-  /** Null: the branch is deleted. */
+  /** Moves the branch to the commit, or deletes it where the commit is null. */
   const moved = async (to: string | null): Promise<{ id: string }> => {
     const { platform } = all.home;
     const { projectId: project_id, owner } = project;

@@ -34,7 +34,7 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
     return promise;
   };
 
-  /** One after the other, until stopped; what went wrong, how many were answered, and how long the longest took. */
+  /** Sends one request after the other until stopped; counts the replies, and notes failures and the longest time. */
   const keepVisiting = (next: (n: number) => Promise<{ status: number; body: string }>) => {
     const seen = { answered: 0, longestMilliseconds: 0, wrong: [] as string[] };
     const stopping = new AbortController();
@@ -128,7 +128,7 @@ describe.runIf(canRunContainers)(`a disaster drill${whyNoContainers}`, () => {
     const [pg, ...others] = await entriesOf(project);
     expect(pg).toBeGreaterThanOrEqual(acknowledged.before);
     expect(pg).toBeLessThanOrEqual(acknowledged.after + 1);
-    // Of one moment: an entry that was under way is in the first places, and not yet in the others.
+    // All counts are of one moment: an entry that was being written is in the first places, and not yet in the others.
     for (const [index, count] of others.entries()) expect([pg, pg - 1], `place ${index}`).toContain(count);
     expect(JSON.parse((await visit()).body)).toMatchObject({ version: 'one' });
     expect((await project.row()).pinned_commit).toBeNull();

@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const branch of branches) for (const day of [1, 2]) await backUp(branch, day);
 });
 
-/** By hand. */
+/** A backup that somebody made by hand. */
 async function backUp(environment: string, day: number) {
   const id = ulid(day * millisecondsPerDay);
   await sql`insert into backups (id, project_id, environment_id, environment_type, restorable, safe, automated, commit_id, stack_sealed, stored, created_at)
@@ -54,7 +54,7 @@ test('which backups stay is decided anew only where backups or what decides chan
   const newest = await backUp('one', 3);
   expect(await changed()).toEqual(['one']);
   await applyRetention(db);
-  // Development keeps two that people made. It is looked at until there is nothing left to do.
+  // The policy for development keeps two manual backups. An environment is looked at until there is nothing left to change.
   expect(await kept('one')).toEqual([expect.any(String), newest]);
   expect(await changed()).toEqual(['one']);
   await applyRetention(db);

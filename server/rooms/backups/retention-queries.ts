@@ -1,4 +1,4 @@
-/** Which backups stay and which go: the SQL of pack-repositories.ts. What an activity is at work on is left to it. */
+/** Which backups stay and which go: the SQL of remove-old-backups.ts. What an activity is at work on is left to it. */
 import { sql } from 'kysely';
 import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db } from '../../kernel/sql.ts';
@@ -23,7 +23,7 @@ export const hasBackups = async (db: Db): Promise<boolean> => {
 
 export const orphanDays = 14;
 
-/** Where a branch of the same name comes back, they are its own again. One that was damaged before goes when it was to. */
+/** Orphans have no environment any more; where a branch of that name comes back, they belong to it again. A damaged one expires no later than it would have. */
 export async function noteOrphans(db: Db): Promise<void> {
   await sql`update backups set orphaned_at = now(), updated_at = clock_timestamp(),
       expires_at = least(case when ${backupsThat('review')} then expires_at end, now() + make_interval(days => ${orphanDays}::integer))
@@ -48,18 +48,18 @@ export async function settleForgotten(db: Db): Promise<void> {
       and ${backupsThat('spare')}`.execute(db);
 }
 
-/** Whose backups, or whose policy, changed since it was decided which of them stay. */
+/** An environment whose backups or retention policy changed since it was last decided which of its backups stay. */
 export interface ChangedEnvironment {
   project_id: string;
   environment_id: string;
   type: EnvironmentType;
   timezone: string;
   data_retention: unknown;
-  /** Of all that is decided from. Each change of a backup gives it another time, and each that goes another count. */
+  /** A digest of all that the decision depends on: each change of a backup gives it another time, and each removal another count. */
   basis: string;
 }
 
-/** One pass over an index of the backups that can be restored, which gives nothing where nothing changed. In the order of their names, after the last one. */
+/** Reads one index of the backups that can be restored, and finds nothing where nothing changed. Ordered by name, beginning after `last`. */
 export const changedEnvironments = async (db: Db, last: ChangedEnvironment | undefined, most: number): Promise<ChangedEnvironment[]> => {
   const { rows } = await sql<ChangedEnvironment>`
     with kept as (
@@ -122,7 +122,7 @@ export async function tellExpiry(db: Db, changes: readonly { id: string; expires
       where backups.id = change.id and ${backupsThat('want')}`.execute(db);
 }
 
-/** Those that may have a copy on the pool. */
+/** The backups that may have a copy on the pool. */
 export const beingMade = async (db: Db): Promise<Set<string>> => {
   const { rows } = await sql<{ id: string }>`
     select id from backups where ${isBeingMade}`.execute(db);

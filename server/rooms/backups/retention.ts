@@ -21,9 +21,9 @@ export interface KeptBackup {
 }
 
 export interface Retained {
-  /** What nobody needs any more. */
+  /** The ids of backups that nobody needs any more. */
   remove: string[];
-  /** For automated backups that stay: when newer ones take their place. Without a rule none does. */
+  /** When newer backups take the place of automated ones that stay. Without a rule, none does. */
   expiresAt: Map<string, number>;
 }
 
@@ -44,7 +44,7 @@ export function retain({ max_backups, manual_count, schedule }: Policy, calendar
   };
 }
 
-/** The first of each period, of the newest periods. */
+/** The first backup of each period, for the newest periods. */
 function keptBy({ interval, count }: Rule, calendar: Calendar, newestFirst: readonly KeptBackup[]): KeptBackup[] {
   const firsts = new Map<number, KeptBackup>();
   for (const backup of newestFirst) {
@@ -55,7 +55,7 @@ function keptBy({ interval, count }: Rule, calendar: Calendar, newestFirst: read
   return [...firsts.values()];
 }
 
-/** The newest takes the place of the oldest of its own kind; of the other kind where it is the only one. */
+/** The newest backup takes the place of the oldest one of its own kind, or of the other kind where it is the only one of its own. */
 function withinLimit(newestFirst: readonly KeptBackup[], most: number): KeptBackup[] {
   const [newest, ...older] = newestFirst;
   if (!newest) return [];

@@ -16,14 +16,14 @@ const localTime = (timeZone: string, instant: number) => new Date(wallTime(timeZ
 interface Year {
   policy: Policy | ((now: number) => Policy);
   calendar: Calendar;
-  /** Whether a backup can be made then; the platform is down otherwise, or the environment busy. */
+  /** Whether a backup can be made at that time; otherwise the platform is down, or the environment is busy. */
   isUp?: (now: number) => boolean;
-  /** Manual ones. */
+  /** When somebody makes a backup by hand. */
   manualAt?: readonly number[];
   everyMinutes?: number;
 }
 
-/** A year as the reconcilers live it: each round starts what is due, and then lets go what is too much. */
+/** Simulates a year of the reconcilers: each round starts what is due, and then removes what is too much. */
 function live({ policy, calendar, isUp = () => true, manualAt = [], everyMinutes = 180 }: Year) {
   let kept: KeptBackup[] = [];
   let last = yearBegins;
@@ -66,7 +66,7 @@ test.for(['UTC', 'Europe/Amsterdam', 'America/New_York', 'Australia/Lord_Howe', 
     expect(new Set(days).size).toBe(days.length);
     expect(days).toEqual(days.map((_, n) => (days[0] ?? 0) + n));
     const times = Map.groupBy(made, (slot) => localTime(timeZone, slot));
-    // Where the hour of the backup is left out in spring, it is made as much later.
+    // Where the hour of the backup is skipped in spring, the backup is made later by as much.
     expect([...times.values()].filter((slots) => slots.length > 1)).toHaveLength(1);
     expect(times.size).toBeLessThanOrEqual(2);
     expect([kept.length, sizesMax]).toEqual([2, 2]);
@@ -147,7 +147,7 @@ test('another policy holds from the moment it is set: it lets go, or keeps more 
   expect(fewer.kept).toHaveLength(2);
   const more = live({ policy: (now) => (now < july ? daily : hourly), calendar, everyMinutes: 60 });
   expect(more.kept).toHaveLength(30);
-  // Whoever turns it off keeps what was made.
+  // Turning automated backups off removes none that were made.
   const none = live({ policy: (now) => (now < july ? five : never), calendar });
   expect([none.kept.length, none.made.length < 190]).toEqual([5, true]);
 });

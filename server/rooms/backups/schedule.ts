@@ -22,7 +22,7 @@ export interface Calendar {
 
 const hour = 3_600_000;
 const day = 24 * hour;
-/** Of the night. */
+/** Automated backups are spread over the first hours of the night. */
 const spreadHoursMax = 4;
 /** The first day of the epoch was a Thursday. */
 const mondayDays = 4;
@@ -33,7 +33,7 @@ export function calendarOf(timeZone: string, projectId: string, environmentId: s
   return { timeZone, spreadSeconds: digest.readUInt32BE() % (spreadHoursMax * 3600) };
 }
 
-/** When the newest period began, of all rules: a backup is due unless one was begun since. Undefined: there are no rules. */
+/** When the newest period of all rules began: a backup is due unless one was begun since. Undefined where there are no rules. */
 export function slotAt(rules: readonly Rule[], calendar: Calendar, now: number): number | undefined {
   return rules.length === 0 ? undefined : Math.max(...rules.map(({ interval }) => periodStart(interval, calendar, now)));
 }
@@ -52,14 +52,14 @@ export function periodAfter(interval: string, calendar: Calendar, now: number, p
   const startOf = (index: number) => momentOf(timeZone, beginningOf[unit](index * number) + spreadSeconds * 1000);
   const wall = wallTime(timeZone, now) - spreadSeconds * 1000;
   const about = Math.floor(countOf[unit](wall) / number);
-  // Where clocks are put back or forward, what they show is not enough to tell.
+  // Where clocks are put back or forward, the local time alone does not tell which period it is.
   const index = [about + 1, about].find((each) => startOf(each) <= now) ?? about - 1;
   return startOf(index + periods);
 }
 
 type LongUnit = 'd' | 'w' | 'M' | 'y';
 
-/** How many of them have passed when the clock on the wall shows this, counted as if it never changed. */
+/** How many units have passed at this local time, counted as if clocks were never changed. */
 const countOf: Record<LongUnit, (wall: number) => number> = {
   d: (wall) => Math.floor(wall / day),
   w: (wall) => Math.floor((wall / day - mondayDays) / 7),

@@ -18,7 +18,7 @@ export interface Candidate {
   data_retention: unknown;
   /** Since when there is something to back up. */
   since: string;
-  /** When one was due last, and begun; null: never. */
+  /** The last slot for which a backup was begun; null where there was none. */
   slot_at: string | null;
   is_over: boolean;
 }
@@ -48,7 +48,7 @@ export const candidates = async (db: Db): Promise<Candidate[]> => {
   return rows;
 };
 
-/** False: somebody else has begun it. */
+/** False where somebody else has begun the slot, or where nothing more is to be done about it. */
 export async function claimSlot(tx: Tx, projectId: string, environmentId: string, at: string): Promise<boolean> {
   const { rows } = await sql`
     insert into backup_slots (project_id, environment_id, slot_at) values (${projectId}, ${environmentId}, ${at}::timestamptz)
@@ -59,7 +59,7 @@ export async function claimSlot(tx: Tx, projectId: string, environmentId: string
   return rows.length > 0;
 }
 
-/** The number of the next one. */
+/** The number of the next automated backup of the environment. */
 export async function indexInSlots(tx: Tx, projectId: string, environmentId: string): Promise<number> {
   const { rows } = await sql<{ made: number }>`
     select made from backup_slots where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);

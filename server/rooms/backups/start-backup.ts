@@ -9,8 +9,8 @@ import { backupActivity } from './make-backup.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
 
 /**
- * Also one that sleeps, which is woken for it, and one to which something is happening, when that has ended. One that is paused has to be resumed first.
- * One at a time: each takes room on the pool until it is stored.
+ * An environment that sleeps is woken for its backup, and one to which something is happening is backed up afterwards. One that is paused has to be resumed first.
+ * Backups of an environment are made one at a time, because each takes room on the pool until it is stored.
  */
 export const mayBackUp = ({ status, has_deployment, is_being_backed_up }: Environment) =>
   environmentLife.possible(status, 'backUp') && has_deployment && !is_being_backed_up;
@@ -18,7 +18,7 @@ export const noBackup = ({ status }: Pick<Environment, 'status'>) => environment
 
 interface Asked {
   safe: boolean;
-  /** When it was due, of one that nobody asked for. */
+  /** When an automated backup was due; null where somebody asked for the backup. */
   slot: string | null;
 }
 
@@ -31,8 +31,8 @@ export async function startBackup(
 ): Promise<{ target: Environment; activity: Activity }> {
   await lockTree(tx, project_id);
   const target = await environmentById(tx, domain, project_id, id);
-  // What is due by itself can wait until nothing happens.
   if (!target) throw new Problem('not-found', `There is no environment ${id} any more.`);
+  // An automated backup can wait until nothing else happens to the environment.
   if (!mayBackUp(target) || (slot !== null && target.is_dirty)) throw new Problem('conflict', noBackup(target));
   const backup = ulid();
   const activity = await startActivity(tx, backupActivity, {

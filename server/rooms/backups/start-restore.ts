@@ -56,7 +56,7 @@ export async function startRestore(platform: Platform, backup: Backup, wanted: W
 
 interface Target {
   target: Environment;
-  /** Of one that was just made: where its branch starts. */
+  /** Where the branch starts, if the environment was just made. */
   branchFrom?: string;
 }
 

@@ -5,7 +5,7 @@ import { openTestDeployments } from '../../testing/deployed-project.ts';
 import { openDrill, smallFiles } from './test-drill.ts';
 import { removeOldBackups } from './remove-old-backups.ts';
 
-/** A backup, as it is told. */
+/** A backup as the API tells of it. */
 export interface Told {
   id: string;
   created_at: string;
@@ -37,7 +37,7 @@ export async function openBackedUp() {
   const act = async (method: string, path: string, body?: unknown) => project.ended(await begin(method, path, body));
   const list = async (): Promise<Told[]> => (await send('GET', '/backups')).json;
 
-  /** Several at once, one request after the other each, until told; what was not answered well. */
+  /** Visitors who each send one request after the other until stopped; answers with every reply that was not right. */
   function visitors(count: number) {
     const wrong: string[] = [];
     const stop = new AbortController();
@@ -73,11 +73,11 @@ export async function openBackedUp() {
     activity: async (id: string) => (await owner.send('GET', `/projects/${projectId}/activities/${id}`)).json,
     cancel: (id: string) => owner.send('POST', `/projects/${projectId}/activities/${id}/cancel`),
     tidy: () => removeOldBackups.run(platform, new AbortController().signal),
-    /** On the pool, of backups. */
+    /** The names of all copies of backups on the pool. */
     copies: async () => (await all.machine.volumes.list()).map(({ name }) => name).filter((name) => name.startsWith('backup-')),
     inStore: async () => (await blobs.list(projectId)).toSorted(),
     state: async () => (await project.table())?.state,
-    /** What the edge was told meanwhile. A hold is renewed as long as it lasts, which is no news. */
+    /** The states that the edge was told since the last call. Renewals of a hold are left out. */
     toldEdge: () => {
       const states = all.edge.told.splice(0).map((line) => line.split(' ')[1]);
       return states.filter((state, n) => state !== 'holding' || states[n - 1] !== 'holding');

@@ -83,7 +83,7 @@ export const drillFiles = (version: string, { hooks = '{}' }: Drill = {}): Conte
   'client.sh': client,
 });
 
-/** Without databases, for what is done many times. */
+/** A project without databases, for what is done many times. */
 export const smallFiles = (version: string, { services = '{}', hooks = '{}' }: Drill = {}): Content => ({
   '.upsun/config.yaml': `
 applications:
@@ -101,7 +101,7 @@ routes:
   'server.js': server(version),
 });
 
-/** From the store once, and then from a copy: for what is restored many times, where the store is tried elsewhere. */
+/** Fetches from the store once, and then from a copy: for tests that restore many times, as others test the store. */
 export function fetchingOnce({ blobs, config }: Platform): Blobs['restore'] {
   const fetched = mkdtempSync(join(config.data, 'fetched-'));
   return async (repository, stored, parts, signal) => {
@@ -164,7 +164,7 @@ export async function openDrill(all: TestDeployments) {
     at,
     ended,
     act: async (path: string, body: unknown) => well(await begin('main', path, body)),
-    /** As a push leaves it: deployed, and the head of its branch. */
+    /** Deploys the content and makes it the head of its branch, as a push does. */
     release: async (content: Content, environment = 'main') => {
       const log = await project.push(content, { environment });
       const [row] = await platform.db
@@ -185,7 +185,7 @@ export async function openDrill(all: TestDeployments) {
       return log;
     },
     commit: (content: Content) => commitFiles(platform.git.path(projectId), undefined, content),
-    /** Its id. */
+    /** Answers with the id of the backup. */
     backUp: async (safe: boolean, environment = 'main'): Promise<string> => {
       const { id } = await well(await begin(environment, '/backup', { safe }));
       const { json } = await owner.send('GET', `${at(environment)}/backups`);
@@ -193,7 +193,7 @@ export async function openDrill(all: TestDeployments) {
     },
     beginRestore: (backup: string, body: object = {}, origin = 'main') => begin(origin, `/backups/${backup}/restore`, body),
     restore: async (backup: string, body: object = {}, origin = 'main') => well(await begin(origin, `/backups/${backup}/restore`, body)),
-    /** However it ends. */
+    /** Restores the backup, and accepts any result. */
     tryToRestore: async (backup: string, body: object = {}) => ended(await begin('main', `/backups/${backup}/restore`, body)),
     folder: async (volume: string, environment = 'main') => {
       const { stack_id } = await project.row(environment);
@@ -213,7 +213,7 @@ const askKeys = ({ inside }: DrilledProject, command: string, environment?: stri
 
 const rowsMax = 500;
 
-/** Known state in every place, some of it awkward. */
+/** Puts known data into every place, some of it awkward. */
 export async function fill(project: DrilledProject): Promise<void> {
   const tables = 'create table entries (n bigint primary key);';
   await ask(
@@ -255,7 +255,7 @@ export async function fillFiles(root: string): Promise<void> {
   utimesSync(path('empty folder'), 1_000_000_000, 1_000_000_000.5);
 }
 
-/** All of it but entries. */
+/** All data of the environment except for the entries. */
 export async function stateOf(project: DrilledProject, environment = 'main') {
   const keys = async (command: string) => askKeys(project, command, environment);
   const things = 'select * from things order by n;';
@@ -269,7 +269,7 @@ export async function stateOf(project: DrilledProject, environment = 'main') {
 
 const digest = (text: string) => `${text.split('\n').length} lines: ${createHash('sha256').update(text).digest('hex')}`;
 
-/** What was written one after the other: at every moment each place has the numbers from 1 to its last. */
+/** The entries that were written one after the other: at every moment each place has the numbers from 1 to its last. */
 export async function entriesOf(project: DrilledProject, environment = 'main') {
   const counted = 'select count(*) = coalesce(max(n), 0), count(*) from entries';
   const [pg, maria, keys] = await Promise.all([

@@ -61,7 +61,7 @@ const turnSecondsMax = 300;
 
 export type Random = (below: number) => number;
 
-/** The same for the same seed (mulberry32). */
+/** A generator that gives the same numbers for the same seed (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -74,7 +74,7 @@ export function seeded(seed: number): Random {
 
 type Visit = (method: string, path: string) => Promise<string>;
 
-/** Through the edge, as people do, however long it takes. */
+/** Visits through the edge, as people do, however long that takes. */
 export function visitorOf(port: number, host: string): Visit {
   return (method, path) =>
     new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ export function visitorOf(port: number, host: string): Visit {
     });
 }
 
-/** Two at a time, until told; what they got that was not right. */
+/** Two visitors at a time until stopped; answers with every reply that was not right. */
 export function visitConstantly(visit: Visit) {
   const wrong: string[] = [];
   const stop = new AbortController();
@@ -109,15 +109,15 @@ async function until<T>(what: string, look: () => Promise<T | undefined>): Promi
   const end = performance.now() + turnSecondsMax * 1000;
   for (let found = await look(); ; found = await look()) {
     if (found !== undefined) return found;
-    if (performance.now() > end) throw new Error(`It never came to this: ${what}`);
+    if (performance.now() > end) throw new Error(`The test waited in vain for: ${what}`);
     await sleep(lookMilliseconds);
   }
 }
 
-/** Somebody who has no idea of it: each thing is begun as soon as it is allowed. */
+/** A user who knows nothing of the kills, and begins each thing as soon as it is allowed. */
 function openOperator(owner: Person, projectId: string, visit: Visit, random: Random) {
   const at = `/projects/${projectId}/environments/main`;
-  /** What each backup has. */
+  /** The entries that each backup holds. */
   const entries = new Map<string, string>();
   const begin = (method: string, path: string, body?: unknown): Promise<string> =>
     until(`${method} ${path}`, async () => {
@@ -153,7 +153,7 @@ function openOperator(owner: Person, projectId: string, visit: Visit, random: Ra
   };
 }
 
-/** One thing after the other, until it is enough and all have ended; tells what each backup has, and which was restored last. */
+/** Does one thing after the other until there are enough and all have ended; tells what each backup holds, and which was restored last. */
 export async function operate(owner: Person, projectId: string, visit: Visit, random: Random, isEnough: () => boolean) {
   const { entries, backUp, restore, remove } = openOperator(owner, projectId, visit, random);
   const script = [(n: number) => backUp(true, n), (n: number) => backUp(false, n), restore, remove];

@@ -16,10 +16,10 @@ const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 const definitions = [...deploying, ...activitiesOf(rooms)];
 const hourMilliseconds = 3_600_000;
-/** Of a table, by a look that finds nothing due. */
+/** How many rows of one table a look that finds nothing due may read. */
 const rowsReadMax = 100;
 
-/** By table: what this connection has read, whichever way, and not reported yet, which it never does within a transaction. */
+/** How many rows this connection has read of each table within this transaction, by scans and by indexes. */
 const rowsRead = async (tx: Tx): Promise<Map<string, number>> => {
   const { rows } = await sql<{ relname: string; rows: number }>`
     select relname, (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables`.execute(tx);
@@ -57,7 +57,7 @@ const endless = (name: string, stop?: string) => ({
 describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
   let all: TestDeployments;
   let project: Awaited<ReturnType<TestDeployments['project']>>;
-  /** Midnight in Berlin of a day that no other test has used. */
+  /** Midnight in Berlin at the start of a day that no other test has used. */
   let midnight = Date.parse('2027-01-31T23:00:00Z');
 
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
   afterAll(() => all.close());
   beforeEach(() => void (midnight += 7 * 24 * hourMilliseconds));
 
-  /** Local time there, of that day. */
+  /** The moment of that day at which a clock in Berlin shows this hour. */
   const at = (hour: number) => new Date(midnight + hour * hourMilliseconds);
   const lookAt = (hour: number) => startCronsAt(all.home.platform, at(hour));
   const deploy = async (crons: object) => {
@@ -90,7 +90,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
   };
   const until = async (done: () => Promise<boolean>) => {
     for (let looks = 0; !(await done()); looks++) {
-      if (looks > 3000) throw new Error('It did not come to that');
+      if (looks > 3000) throw new Error('The test waited in vain');
       await sleep(20);
     }
   };
@@ -146,7 +146,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
     await lookAt(4.9);
     expect(await namesOf()).toEqual(['hello']);
     await work();
-    // As if the platform had been down for four days.
+    // The hour is 100: as if the platform had been down for four days.
     await Promise.all([lookAt(100), lookAt(100)]);
     expect((await namesOf('pending')).sort()).toEqual(['hello', 'other']);
     await work();
@@ -163,7 +163,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
     expect(await project.inside('cat data/once')).toBe('run');
   });
 
-  test('what is deployed changes the times at once, and nothing is made up for that it did not say before', { timeout }, async () => {
+  test('a deployment changes the times at once, and does not make up for slots before it', { timeout }, async () => {
     await forget();
     await deploy({ hello });
     await project.push(filesOf({ hello: { ...hello, spec: '0 8 * * *' }, fresh: { ...hello, spec: '0 1 * * *' } }));
@@ -188,7 +188,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
     await work();
     const turns = (await project.inside('cat data/turns; rm data/turns')).split('\n');
     expect(turns.filter((_, index) => index % 2 === 0)).toEqual(turns.filter((_, index) => index % 2 === 1));
-    for (const { id } of await runs()) expect(await linesOf(id)).toContain('W: It was due 2 times more while this run waited.');
+    for (const { id } of await runs()) expect(await linesOf(id)).toContain('W: The cron was due 2 more times while this run waited.');
     await lookAt(72 + 9.5);
     await work();
     expect(await linesOf((await runs()).at(-1)?.id ?? '')).toEqual([expect.stringMatching(/^Running cron/)]);
@@ -223,7 +223,7 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
       expect(first).toBe(waits);
       expect(others.length).toBeGreaterThan(0);
       expect(others).not.toContain(waits);
-      // A cron tells what it does, and not what it waited for.
+      // The log of a cron tells what the cron does, and not what it waited for.
       expect(await linesOf(order[2] ?? '')).toEqual([expect.stringMatching(/^Running cron/), '    begun', '    well']);
       const times = rows.flatMap(({ started_at, completed_at }) => [started_at, completed_at]).map((time) => Date.parse(time ?? ''));
       expect(times).toEqual(times.toSorted((one, other) => one - other));
@@ -268,13 +268,13 @@ describe.runIf(canRunContainers)(`crons${whyNoContainers}`, () => {
     await lookAt(48 + 2);
     expect(await runs()).toEqual([]);
     await lookAt(48 + 3.5);
-    // It was due, and before its turn came the environment was paused.
+    // The cron was due, and the environment was paused before its turn came.
     await set({ status: 'paused' });
     await work();
     await set({ status: 'active' });
     const [run] = await runs();
     expect(run).toMatchObject({ state: 'complete', result: 'success' });
-    expect(await linesOf(run?.id ?? '')).toEqual(['W: The environment is paused. It is not run.']);
+    expect(await linesOf(run?.id ?? '')).toEqual(['W: The environment is paused. The cron is not run.']);
   });
 
   test('a look costs as good as nothing, however many crons wait for their time', { timeout }, async () => {

@@ -10,7 +10,7 @@ import { environmentLife } from '../environments/life-cycle.ts';
 type Row = Selectable<Database['crons']>;
 export type CronAddress = Pick<Row, 'project_id' | 'environment_id' | 'app' | 'name'>;
 
-/** A deployment that became current, and what it says of crons. */
+/** A deployment that became current and whose crons are not scheduled yet. */
 export interface Unscheduled {
   id: string;
   project_id: string;
@@ -31,7 +31,7 @@ export const unscheduledDeployments = async (db: Db, most: number): Promise<Unsc
   return rows;
 };
 
-/** False: another deployment is current by now, or its crons are there. */
+/** False where another deployment has become current, or where the crons of this one are scheduled already. */
 export const markScheduled = async (tx: Tx, deploymentId: string): Promise<boolean> => {
   const { rows } = await sql`update deployments set has_crons_scheduled = true
     where id = ${deploymentId} and ${deploymentLife.sqlPossible('status', 'run')} and not has_crons_scheduled returning id`.execute(tx);
@@ -42,7 +42,7 @@ export interface NewCron extends Pick<Row, 'app' | 'name' | 'spec' | 'timezone'>
   next_at: string;
 }
 
-/** From now on there are these and no others. One whose times are as they were goes on with the slot that it waits for, or has missed. */
+/** Makes these the only crons of the environment. A cron whose times did not change keeps the slot that it waits for, or has missed. */
 export async function replaceCrons(tx: Tx, projectId: string, environmentId: string, crons: readonly NewCron[]): Promise<void> {
   const wanted = sql`jsonb_to_recordset(${JSON.stringify(crons)}::jsonb) as wanted (app text, name text, spec text, timezone text, next_at timestamptz)`;
   await sql`delete from crons where project_id = ${projectId} and environment_id = ${environmentId}
@@ -60,16 +60,16 @@ export interface DueCron extends Omit<Row, 'timezone'> {
   settings: Record<string, unknown>;
   environment_type: EnvironmentType;
   machine_name: string;
-  /** Something runs there in which it could run. */
+  /** Whether the environment runs, so that the cron can run in it. */
   can_run: boolean;
   is_deployed: boolean;
-  /** Of the run before, if there is one. */
+  /** Whether the run that was started before still waits for its turn. */
   is_last_waiting: boolean;
-  /** Where it can run; null: what is deployed does not have it. */
+  /** Null where the cron cannot run, or where what is deployed does not have it any more. */
   definition: Cron | null;
 }
 
-/** Those whose time has come, oldest first. What is not due costs nothing, however much there is of it. */
+/** The crons whose time has come, oldest first. Crons that are not due cost nothing, however many there are. */
 export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron[]> => {
   const { rows } = await sql<DueCron>`
     select crons.project_id, crons.environment_id, crons.app, crons.name, crons.spec, crons.next_at, crons.last_at, crons.activity_id, crons.left_out,
@@ -90,10 +90,10 @@ export const dueCrons = async (db: Db, now: Date, most: number): Promise<DueCron
 
 type Slot = CronAddress & Pick<Row, 'next_at'>;
 
-/** `waits`: a run of it does already, and the slot is left out. */
+/** `runs` starts a run; `waits` leaves the slot out, because an earlier run of the cron still waits for its turn. */
 export type Heeding = 'runs' | 'waits';
 
-/** Exactly once for each slot. False: somebody else was first. */
+/** Moves the cron on to its next slot. False where somebody else did so first: each slot is heeded exactly once. */
 export async function heedSlot(tx: Tx, cron: Slot, next: Date, heeding: Heeding): Promise<boolean> {
   const { rows } = await sql`
     update crons set next_at = ${next.toISOString()}::timestamptz, last_at = case when ${heeding === 'runs'} then next_at else last_at end,
@@ -102,7 +102,7 @@ export async function heedSlot(tx: Tx, cron: Slot, next: Date, heeding: Heeding)
   return rows.length > 0;
 }
 
-/** All at once: there may be many environments in which nothing runs. */
+/** All slots pass in one statement: there may be many environments in which nothing runs. */
 export const passSlots = (db: Db, slots: readonly (Slot & { next: string })[]) =>
   sql`update crons set next_at = passed.next
     from jsonb_to_recordset(${JSON.stringify(slots)}::jsonb)
@@ -118,7 +118,7 @@ export const removeCron = (tx: Tx, cron: CronAddress) => sql`delete from crons w
 const at = ({ project_id, environment_id, app, name }: CronAddress) =>
   sql`project_id = ${project_id} and environment_id = ${environment_id} and app = ${app} and name = ${name}`;
 
-/** How many slots were left out since this was last asked. */
+/** How many slots were left out since the last call. */
 export async function takeLeftOut(tx: Tx, cron: CronAddress): Promise<number> {
   const { rows } = await sql<{ left_out: number }>`
     with before as (select left_out from crons where ${at(cron)} for update)
@@ -126,6 +126,6 @@ export async function takeLeftOut(tx: Tx, cron: CronAddress): Promise<number> {
   return rows[0]?.left_out ?? 0;
 }
 
-/** How long it is listed, from now on. */
+/** Lists the activity for so many days from its creation. */
 export const keepActivity = (tx: Tx, activityId: string, days: number) =>
   sql`update activities set expires_at = created_at + make_interval(days => ${days}::integer) where id = ${activityId}`.execute(tx);

@@ -25,7 +25,7 @@ async function runCron(work: Work<CronInput>, platform: Platform): Promise<void>
   const deployed = await currentlyDeployed(platform.db, platform.secrets, work.activity.project_id, work.input.environment);
   const obstacle = await work.step('look whether it can run', () => obstacleTo(work, platform, deployed));
   const cron = deployed?.stack.model.applications[app]?.crons[name];
-  if (obstacle !== null || !deployed || !cron) return work.log(`W: ${obstacle ?? 'Nothing is deployed any more.'} It is not run.`);
+  if (obstacle !== null || !deployed || !cron) return work.log(`W: ${obstacle ?? 'Nothing is deployed any more.'} The cron is not run.`);
   await announce(work);
   const code = await runLasting(work, platform, {
     deployed,
@@ -39,7 +39,7 @@ async function runCron(work: Work<CronInput>, platform: Platform): Promise<void>
   if (code !== 0) throw new CommandFailed(`The cron ended with exit code ${code}.`);
 }
 
-/** It may have waited for long, and for what changes everything. */
+/** The run may have waited for long, and the environment may have been changed, paused or deleted meanwhile. */
 async function obstacleTo(
   { activity: { project_id }, input }: Work<CronInput>,
   { db, config }: Platform,
@@ -58,6 +58,6 @@ async function announce(work: Work<CronInput>) {
   await work.record('tell of slots that were left out', async (tx) => {
     const leftOut = await takeLeftOut(tx, { project_id: work.activity.project_id, environment_id: environment, app, name });
     work.log(`Running cron ${name} of application ${app}`);
-    if (leftOut > 0) work.log(`W: It was due ${leftOut} ${leftOut === 1 ? 'time' : 'times'} more while this run waited.`);
+    if (leftOut > 0) work.log(`W: The cron was due ${leftOut} more ${leftOut === 1 ? 'time' : 'times'} while this run waited.`);
   });
 }

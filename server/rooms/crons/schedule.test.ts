@@ -15,7 +15,7 @@ const iso = (runs: readonly Date[]) => runs.map((at) => at.toISOString().replace
 const local = (zone: string, at: Date) => new Date(wallTime(zone, at.getTime())).toISOString().slice(0, 16);
 
 describe('a simulated year', () => {
-  // When clocks are put forward, over half past one or two; and the first time that it is half past on the day on which they are put back.
+  // The last two columns: when the run comes in spring, as clocks are put forward, and in autumn, where the first of two such times counts.
   test.for([
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T01:00', '2026-10-25T00:30'],
     ['America/New_York', '30 2 * * *', '2026-03-08T07:00', '2026-11-01T07:30'],
@@ -43,12 +43,12 @@ describe('a simulated year', () => {
   });
 });
 
-/** Minute by minute, as slowly as can be understood. */
+/** A slow reference that is easy to believe: looks at the clock in every minute. */
 function lookedAtEachMinute(hour: number, minutes: readonly number[], walls: readonly { at: number; wall: number }[]): string[] {
   const runs: Date[] = [];
   let shown = (walls[0]?.wall ?? 0) - minuteMilliseconds;
   for (const { at, wall } of walls) {
-    // All that it shows for the first time: one minute, or what was skipped, or nothing while it shows what it has shown before.
+    // The times that the clock shows for the first time: one minute, several where it skipped some, none while it repeats an hour.
     const news = Array.from(
       { length: Math.max(0, (wall - shown) / minuteMilliseconds) },
       (_, n) => new Date(wall - n * minuteMilliseconds),
@@ -124,7 +124,7 @@ describe('slots', () => {
     );
     const quarters = runsBetween({ ...usual, zone: 'UTC', spec: 'H/15 * * * *' }, '2026-01-01T00:00:00Z', '2026-01-01T02:00:00Z');
     expect(quarters).toHaveLength(8);
-    // Exactly at its minute: the choice is all there is of chance.
+    // No jitter is added, so the run comes exactly at its minute: `H` has spread the crons already.
     expect(keys.every((key) => first('H 3 * * *', key)?.getUTCSeconds() === 0)).toBe(true);
   });
 
@@ -132,7 +132,7 @@ describe('slots', () => {
     ['0 3 * * *', 20],
     ['0 * * * *', 20],
     ['*/5 * * * *', 5],
-  ] as const)('%s comes later by as much each time: by less than it takes to the next, and less than twenty minutes', ([spec, most]) => {
+  ] as const)('%s is delayed by the same amount each time, which is less than its interval and than twenty minutes', ([spec, most]) => {
     const delays = keys.map((key) => ((first(spec, key)?.getTime() ?? 0) / minuteMilliseconds) % (most === 5 ? 5 : 60));
     expect(Math.max(...delays)).toBeLessThan(most);
     expect(new Set(delays).size).toBeGreaterThan(100);

@@ -13,17 +13,17 @@ import { dayMilliseconds, minuteMilliseconds, momentOf, offsetAt, wallTime } fro
 export interface Cadence {
   spec: string;
   zone: string;
-  /** Whose slots they are: the same for the same cron, another for another. */
+  /** Names the cron. `H` and the jitter are derived from it, so they never change for one cron and differ between crons. */
   key: string;
   intervalMinutesMin: number;
   jitterMinutesMax: number;
 }
 
-/** A 29th of February is eight years from the next where a century is in between. */
+/** There are eight years between one 29th of February and the next around a century that has no leap year. */
 const searchedDaysMax = 8 * 366 + 1;
 const hoursOfDay = 24;
 
-/** The first time after that moment; undefined where it never comes. `last`: when it came before, if it did. */
+/** The first run after `after`; undefined where there is none. `last` is when the cron was due before, if it ever was. */
 export function nextRun(cadence: Cadence, after: Date, last?: Date): Date | undefined {
   const times = parseCron(cadence.spec, slotsOf(cadence.key));
   if (typeof times === 'string') return undefined;
@@ -36,7 +36,7 @@ export function nextRun(cadence: Cadence, after: Date, last?: Date): Date | unde
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest().readUIntBE(0, 6);
 
-/** Each `H` of a cron is another choice. */
+/** Each `H` in the times of a cron is chosen by itself. */
 function slotsOf(key: string) {
   let count = 0;
   return (first: number, last: number) => first + (hashOf(`${key} ${count++}`) % (last - first + 1));
@@ -65,7 +65,7 @@ function nextByClock({ minutes, hours, ...days }: CronTimes, zone: string, after
   return undefined;
 }
 
-/** Minute by minute where it must, else in steps of what is left of the hour or of the day. */
+/** Goes minute by minute where it must, else skips the rest of an hour or of a day at once. */
 function nextByInterval({ minutes, ...days }: CronTimes, zone: string, after: number): number | undefined {
   const until = after + searchedDaysMax * dayMilliseconds;
   for (let moment = (Math.floor(after / minuteMilliseconds) + 1) * minuteMilliseconds; moment < until;) {

@@ -28,7 +28,7 @@ import { cronActivity } from './run-cron.ts';
 import { nextRun, type Cadence } from './schedule.ts';
 
 const atOnceMax = 200;
-/** Of one whose times never come. */
+/** The next slot of a cron whose times never come. */
 const never = new Date('9999-01-01T00:00:00Z');
 
 export const startCrons: Reconciler = {
@@ -37,7 +37,7 @@ export const startCrons: Reconciler = {
   run: (platform, signal) => startCronsAt(platform, new Date(), signal),
 };
 
-/** First what was deployed: its slots begin now, and what no longer is in it does not run any more. */
+/** Deployments come first: the slots of a new one begin now, and a cron that it does not have any more does not run. */
 export async function startCronsAt(platform: Platform, now: Date, signal?: AbortSignal): Promise<void> {
   const { db } = platform;
   await inBatches(
@@ -66,7 +66,7 @@ async function inBatches<T>(find: () => Promise<T[]>, work: (found: T[]) => Prom
   }
 }
 
-/** What fails is found again the next time, and keeps nobody else from their turn. */
+/** One that fails is found again in the next round, and does not keep the others from their turn. */
 async function eachOf<T extends { environment_id: string }>(
   { log }: Platform,
   all: readonly T[],
@@ -116,7 +116,7 @@ const schedule = ({ db }: Platform, deployment: Unscheduled, now: Date) =>
 const nextOf = (cron: DueCron, now: Date): Date =>
   nextRun(cadenceOf(cron, cron.spec, cron.zone, cron.settings), now, new Date(cron.next_at)) ?? never;
 
-/** Nothing runs that it could run in. */
+/** The slot passes without a run, because nothing runs that the cron could run in. */
 const passes = ({ can_run, is_deployed }: DueCron) => is_deployed && !can_run;
 
 async function pass({ db }: Platform, crons: readonly DueCron[], now: Date) {
@@ -127,7 +127,7 @@ async function pass({ db }: Platform, crons: readonly DueCron[], now: Date) {
   if (crons.length > 0) await passSlots(db, crons.map(slotOf));
 }
 
-/** At most one run of a cron waits. */
+/** At most one run of a cron waits; further slots are left out. */
 const heed = (platform: Platform, cron: DueCron, now: Date) =>
   platform.db.transaction().execute(async (tx) => {
     if (cron.definition === null) return void (await removeCron(tx, cron));

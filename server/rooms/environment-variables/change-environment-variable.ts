@@ -84,5 +84,5 @@ const environmentOf = ({ environment, environment_title, environment_type }: Env
   type: environment_type,
 });
 
-/** Somebody was faster. */
+/** Somebody else deleted the variable, or renamed it, a moment before. */
 const gone = () => new Problem('not-found', 'No such environment variable.');

@@ -13,7 +13,7 @@ type Kept = Pick<StoredEnvironmentVariable, 'project' | 'organization_id' | 'ori
 export const maySeeOrigin = (caller: Caller, { project, organization_id, origin_type }: Kept) =>
   caller.can('variable:view', { project, organization: organization_id, environmentType: origin_type });
 
-/** Of what comes from an environment that the caller may not see, only that it is there. */
+/** Hides the value of a variable that is inherited from an environment that the caller may not see. */
 export function seenBy(caller: Caller, variable: EnvironmentVariable): EnvironmentVariable {
   if (maySeeOrigin(caller, variable)) return variable;
   const { value: _hidden, ...others } = variable;
@@ -29,7 +29,9 @@ export const EnvironmentVariableEntity = entity({
     ...variableFields,
     project: ProjectId,
     environment: EnvironmentId,
-    inherited: Type.Boolean({ description: 'Whether it is that of an ancestor. Changing it here makes it one of this environment.' }),
+    inherited: Type.Boolean({
+      description: 'Whether the variable comes from an ancestor. Changing it here makes it one of this environment.',
+    }),
     is_enabled: Type.Boolean({ description: 'Whether it exists here; where false, no variable of its name does.' }),
     is_inheritable: Type.Boolean({ description: 'Whether the children of the environment have it too.' }),
   }),

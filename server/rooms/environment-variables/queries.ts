@@ -9,19 +9,19 @@ type OwnEnvironmentVariable = Selectable<Database['environment_variables']>;
 
 export type StoredEnvironmentVariable = OwnEnvironmentVariable & {
   project: string;
-  /** Where it was asked for; `environment_id` is where it is kept. */
+  /** The environment that was asked about; `environment_id` is the one where the variable is kept. */
   environment: string;
   inherited: boolean;
   organization_id: string;
   environment_type: EnvironmentType;
   environment_title: string;
-  /** Of the environment where it is kept. */
+  /** The type of the environment where the variable is kept. */
   origin_type: EnvironmentType;
 };
 
 /**
- * Those of an environment, its own and inherited, or the one of that name. Of a name the nearest counts as a whole; what an ancestor does not pass
- * on is as if it were not there, so that one further up may be seen. One statement, at most over the variables of the project.
+ * The variables of an environment, its own and inherited, or the one of that name. Of several with one name, the nearest counts as a whole. One that an
+ * ancestor does not pass on is ignored, so that one further up may be seen. It takes one statement, at most over the variables of the project.
  */
 export async function environmentVariables(
   db: Db | Tx,
@@ -52,7 +52,7 @@ export async function environmentUsage(tx: Tx, projectId: string, environmentId:
   return rows[0] ?? { count: 0, bytes: 0 };
 }
 
-/** What to say where the database refuses a row. */
+/** The Problem for each constraint by which the database may refuse a row. */
 const refusals = {
   environment_variables_pkey: nameIsTaken,
   environment_variables_project_id_environment_id_fkey: () => new Problem('not-found', 'No such environment.'),

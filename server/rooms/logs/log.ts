@@ -20,9 +20,9 @@ export interface Log {
   bytes: number;
   updated_at: string;
   environment_id: string;
-  /** Of its environment. */
+  /** The scope of the log's environment. */
   scope: Required<Pick<Scope, 'project' | 'organization' | 'environmentType'>>;
-  /** What it takes to get into the app. */
+  /** The permission that lets somebody into the app. */
   entrance: Permission;
   file: string;
 }
@@ -41,7 +41,7 @@ export const LogEntity = entity({
     id: Type.String(),
     app: Type.String({ description: 'The app or worker; @edge for requests that led to none.' }),
     name: Type.String({ description: '/var/log/{name}.log in its container.' }),
-    bytes: Type.Integer({ description: 'All that is kept of it.' }),
+    bytes: Type.Integer({ description: 'How many bytes of the log are kept.' }),
     updated_at: Time,
   }),
   address: ({ app, name, environment_id, scope }: Log) => ({ projectId: scope.project, environmentId: environment_id, app, name }),

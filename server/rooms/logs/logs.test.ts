@@ -84,7 +84,7 @@ describe('the logs of an environment', () => {
       expect((await owner.send('GET', `${environment}/logs/${path}`)).status).toBe(404);
   });
 
-  test('are not for those who may only look; nor for those whom the app lets not in', async () => {
+  test('are neither for those who may only look, nor for those whom the app does not let in', async () => {
     const { projectId, environmentId, environment, at } = await sample();
     const [viewer, contributor, admin] = await Promise.all(
       ['viewer', 'contributor', 'admin'].map((role) => letIn(projectId, [`staging:${role}`])),

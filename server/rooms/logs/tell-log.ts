@@ -11,7 +11,11 @@ const tailLinesMax = 100_000;
 
 export const LogQuery = closed({
   tail: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: tailLinesMax, description: `The last so many lines; ${tailLinesUsual} where no time is given.` }),
+    Type.Integer({
+      minimum: 0,
+      maximum: tailLinesMax,
+      description: `How many of the last lines to read; ${tailLinesUsual} where no time is given.`,
+    }),
   ),
   since: Type.Optional(Time),
   until: Type.Optional(Time),
@@ -28,7 +32,7 @@ function extentOf({ tail, since, until }: LogQuery): LogExtent {
   };
 }
 
-/** Bounded, also where much more was asked for. */
+/** The reply is bounded, even where much more was asked for. */
 export async function* told({ file }: Log, query: LogQuery): AsyncGenerator<string> {
   const found = await readLog(file, extentOf(query));
   yield Buffer.concat(found?.lines ?? []).toString('utf8');
@@ -37,9 +41,9 @@ export async function* told({ file }: Log, query: LogQuery): AsyncGenerator<stri
 const followSecondsMax = 4 * 60 * 60;
 const checkMilliseconds = 10_000;
 const noLongerYours = '[You may no longer read this log.]\n';
-const longEnough = '[Followed for long enough; ask again.]\n';
+const longEnough = '[A log is followed for four hours at most; ask again to go on.]\n';
 
-/** Ends soon after the reader's access does, or the environment. */
+/** Ends soon after the reader loses access, or the environment is gone. */
 export async function* followed(log: Log, query: LogQuery, caller: Caller, platform: Platform, gone: AbortSignal): AsyncGenerator<string> {
   const ending = new AbortController();
   const signal = AbortSignal.any([gone, ending.signal]);
@@ -62,7 +66,7 @@ export async function* followed(log: Log, query: LogQuery, caller: Caller, platf
   }
 }
 
-/** All look at the same moments: what they ask the database is then asked once. */
+/** All followers check at the same moments, so that equal questions to the database are asked once. */
 async function keepChecking(check: () => Promise<void>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(checkMilliseconds - (Date.now() % checkMilliseconds), undefined, { signal, ref: false }).catch(() => {});

@@ -44,7 +44,7 @@ export const runOperation = operation({
   endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/operations',
   on: DeploymentEntity,
   rel: '#operations',
-  /** Each operation says itself which role it takes. */
+  /** Whoever sees the environment may ask; the configuration says which role each operation needs. */
   permission: 'environment:view',
   allowedWhen: ({ id, environment_info }) => id === 'current' && environmentLife.possible(environment_info.status, 'runOperation'),
   otherwise: ({ id, environment_info }) =>

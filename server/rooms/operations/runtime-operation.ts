@@ -16,19 +16,19 @@ const Input = Type.Object({
   environment: Type.String(),
   service: Type.String(),
   operation: Type.String(),
-  /** Sealed: they may be secrets. */
+  /** Sealed, because parameters may be secrets. */
   parameters: Type.String(),
 });
 type Input = Static<typeof Input>;
 
-/** Where the configuration says nothing. */
+/** The timeout of an operation whose configuration names none. */
 const secondsUsual = 24 * 60 * 60;
-/** After being asked to end. */
+/** How long an operation that is told to end may take, before it is killed. */
 const stopSecondsMax = 10;
 
 export const runtimeOperationActivity = activity({
   type: 'environment.operation',
-  /** Beside crons: those that take long keep no deployment of another environment waiting. */
+  /** Operations share the queue of crons, so that long ones do not keep the deployments of other environments waiting. */
   queue: 'cron',
   usesMachine: true,
   isPatient: true,
@@ -50,7 +50,7 @@ export const runtimeOperationActivity = activity({
   },
 });
 
-/** As it is now: it may have been deployed anew since somebody asked for it. */
+/** The operation as it is deployed now: there may have been a deployment since somebody asked for it. */
 async function definedIn(
   { db, secrets }: Platform,
   projectId: string,
@@ -63,7 +63,7 @@ async function definedIn(
   return { ...defined, deployed };
 }
 
-/** By app, and by worker as `<app>--<worker>`. */
+/** The operations of each app, and of each worker by its name `<app>--<worker>`. */
 const operationsOf = ({ applications }: ProjectModel): Map<string, Record<string, Operation>> =>
   new Map(
     Object.values(applications).flatMap((app) => [app.name, ...Object.keys(workersOf(app))].map((name) => [name, app.operations] as const)),

@@ -65,12 +65,12 @@ describe.runIf(canRunContainers)(`runtime operations${whyNoContainers}`, () => {
       govern: { role: 'admin' },
       wait: { commands: { stop: 'touch /tmp/stop' } },
     });
-    // A client that is not told where takes the last container that lists one.
+    // A worker lists no operations, because a client that is not told where to run one takes the last container that lists it.
     expect(json.workers['app--queue'].operations).toEqual({});
     expect(json.project_info.capabilities).toMatchObject({ runtime_operations: { enabled: true }, source_operations: { enabled: true } });
   });
 
-  test('parameters are arguments, whatever is in them, and only the script itself is one', { timeout }, async () => {
+  test('parameters are arguments, whatever is in them, and never a part of the script', { timeout }, async () => {
     const parameters = ['$(touch /tmp/evil)', '`touch /tmp/evil`', '; touch /tmp/evil', '', 'a  b', `'"\\`, '--help', '$HOME', '*', '${1}'];
     const done = await operate('tell', parameters);
     expect(done).toMatchObject({ type: 'environment.operation', state: 'complete', result: 'success' });
@@ -120,7 +120,7 @@ describe.runIf(canRunContainers)(`runtime operations${whyNoContainers}`, () => {
     });
     const lingering = await begin('linger');
     await project.whenSaid(lingering, 'begun', async () => undefined);
-    // A runner that comes when its time is over.
+    // The next runner comes when the time of the operation is over.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + lingerSecondsMax * 1000 });
     expect(await project.ended(lingering).finally(() => void vi.useRealTimers())).toMatchObject({
       result: 'failure',
@@ -173,7 +173,7 @@ describe.runIf(canRunContainers)(`runtime operations${whyNoContainers}`, () => {
     expect(await refused(known, id)).toEqual([409, expect.stringContaining('deployments/current')]);
   });
 
-  test('only where something is active; what is deployed anew meanwhile decides', { timeout }, async () => {
+  test('an operation runs only in an active environment, and only if it is still deployed when its turn comes', { timeout }, async () => {
     const waiting = await begin('fail');
     await sql`update deployments set model = (replace(model::text, '"fail"', '"flee"'))::json
       where project_id = ${project.projectId} and status = 'current'`.execute(all.home.platform.db);

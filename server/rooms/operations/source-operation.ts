@@ -19,7 +19,7 @@ import { effectiveVariables, openGiven, withGiven } from '../variables/public.ts
 const Input = Type.Object({
   environment: Type.String(),
   operation: Type.String(),
-  /** Sealed: they may be secrets. */
+  /** Sealed, because variables may be secrets. */
   variables: Type.String(),
   by: Type.Object({ name: Type.String(), email: Type.String() }),
 });
@@ -52,7 +52,7 @@ export const sourceOperationActivity = activity({
   },
 });
 
-/** As it is written down, so that what Git has beyond that shows as somebody's push. */
+/** The head as the database has it, so that commits which Git has beyond it are noticed as somebody's push. */
 async function headOf({ db }: Platform, projectId: string, id: string): Promise<string> {
   const row = await db
     .selectFrom('environments')
@@ -70,7 +70,7 @@ async function modelOf(platform: Platform, projectId: string, commit: string): P
   return found.model;
 }
 
-/** By name. */
+/** The names of the apps that define the operation. */
 function appsWith({ applications }: ProjectModel, operation: string): string[] {
   const apps = Object.values(applications).filter(({ source }) => Object.hasOwn(source.operations, operation));
   if (apps.length === 0) throw new Problem('conflict', `No application defines the source operation '${operation}' any more.`);
@@ -79,9 +79,9 @@ function appsWith({ applications }: ProjectModel, operation: string): string[] {
 
 interface AppRun {
   app: string;
-  /** Whose configuration counts. */
+  /** The commit whose configuration counts. */
   from: string;
-  /** What is checked out. */
+  /** The commit that is checked out. */
   commit: string;
 }
 
@@ -127,5 +127,5 @@ interface Target {
   id: string;
 }
 
-/** What given variables are sealed for. */
+/** The purpose that variables given for a run are sealed for. */
 export const runOn = ({ project_id, id }: Target) => `of a source operation ${project_id} ${id}`;

@@ -12,7 +12,7 @@ import { openOperatedProject, type OperatedProject } from './test-operated-proje
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 
-/** Tells what it finds in the file that operations write. */
+/** An app that answers with the content of the file that operations write. */
 const server = `
 const { readFileSync } = require('node:fs');
 require('node:http').createServer((request, reply) => reply.end(JSON.stringify(readFileSync('note', 'utf8')))).listen(process.env.PORT, '0.0.0.0');
@@ -20,7 +20,7 @@ require('node:http').createServer((request, reply) => reply.end(JSON.stringify(r
 
 const commitAll = 'git add --all && git commit --quiet --message';
 
-/** By app and name. */
+/** The command of each operation, by app and name. */
 type Operations = Record<'app' | 'docs', Record<string, string>>;
 
 const filesOf = ({ app, docs }: Operations) => ({
@@ -47,7 +47,7 @@ const commandsOf = (scripts: Record<string, string>) =>
 
 describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
   let all: TestDeployments;
-  /** From the second test on, one in which nothing runs. */
+  /** From the second test on, this is a project in which nothing runs. */
   let project: OperatedProject;
 
   beforeAll(async () => {
@@ -145,7 +145,7 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
     },
   );
 
-  test('a checkout that lies in wait for us gets nothing but its commits taken', { timeout }, async () => {
+  test('nothing but commits is taken from a hostile checkout', { timeout }, async () => {
     const trap = join(tmpdir(), `offshoot-trap-${shortId()}`);
     const traps = `
       mkdir -p .git/hooks ../.git/hooks
@@ -231,7 +231,7 @@ describe.runIf(canRunContainers)(`source operations${whyNoContainers}`, () => {
     const begin = () => project.begin('/source-operation', { operation: 'add' });
     const steps = await eachStepTwice(platform, async () => {
       const activity = await begin();
-      /** As whoever is killed in the middle of it would leave. */
+      /** A volume such as a runner leaves that is killed in the middle of the operation. */
       await all.machine.volumes.create(`source-${activity.id}-left`, 2 ** 20);
       return activity;
     });

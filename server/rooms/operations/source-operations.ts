@@ -18,7 +18,7 @@ interface Code {
   head_commit: string | null;
 }
 
-/** App by app. Throws a Problem where the configuration cannot be read. */
+/** Lists the operations app by app. Throws a Problem where the configuration cannot be read. */
 export async function sourceOperations(platform: Platform, { project_id, head_commit }: Code): Promise<SourceOperation[]> {
   if (head_commit === null) return [];
   const found = await readModel(platform, project_id, head_commit).catch((error: unknown) => {

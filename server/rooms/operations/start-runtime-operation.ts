@@ -17,7 +17,7 @@ interface Wanted {
 
 const parametersBytesMax = 64 * 1024;
 
-/** What it takes to hold a role in the environment. */
+/** The permission by which a caller counts as having the role. */
 const permissionOf: Record<Role, Permission> = {
   viewer: 'environment:view',
   contributor: 'environment:push',
@@ -63,7 +63,7 @@ export async function startRuntimeOperation(
   return changed(target, organization_id, activity);
 }
 
-/** Throws a Problem that says what there is. */
+/** Throws a Problem that lists what can be chosen where the service or the operation does not exist. */
 function definedIn({ webapps, workers, services }: Deployment, service: string, operation: string): Operation {
   const all = { ...webapps, ...workers };
   if (!Object.hasOwn(all, service))
@@ -71,7 +71,7 @@ function definedIn({ webapps, workers, services }: Deployment, service: string, 
       'service',
       `must be ${listed(Object.keys(all))}; ${JSON.stringify(service)} ${Object.hasOwn(services, service) ? 'has no operations' : 'does not run here'}`,
     );
-  // A worker has those of its app.
+  // A worker has the operations of its app.
   const operations = webapps[workers[service]?.app ?? service]?.operations ?? {};
   const defined = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
   if (!defined)

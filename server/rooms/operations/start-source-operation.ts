@@ -14,7 +14,7 @@ interface Wanted {
   variables?: GivenVariables;
 }
 
-/** Whether it still exists is asked again when its turn comes: somebody may push until then. */
+/** The operation is looked for again when its turn comes, because somebody may push until then. */
 export async function startSourceOperation(
   platform: Platform,
   target: Environment,

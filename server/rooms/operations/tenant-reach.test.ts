@@ -19,7 +19,7 @@ const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 const portSecondsMax = 5;
 
-/** Prints where somebody answers, of those that it is told and of the machine as it is seen from inside. */
+/** Prints which of the given addresses answer, and whether the machine does at the address that containers see. */
 const scan = `
 const { readFileSync } = require('node:fs');
 const { connect } = require('node:net');
@@ -122,7 +122,7 @@ describe.runIf(canRunContainers)(`the code of a tenant${whyNoContainers}`, { tim
   test('that never opens its port is given up in time and in words, and the old one goes on serving', async () => {
     const { runtime } = all.machine;
     const { ensure } = runtime;
-    // As in earnest, only sooner.
+    // The same wait for the port as always, only shorter.
     runtime.ensure = (container) =>
       ensure({ ...container, ...(container.probe && { probe: { ...container.probe, secondsMax: portSecondsMax } }) });
     try {

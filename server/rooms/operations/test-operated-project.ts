@@ -18,7 +18,7 @@ export async function openOperatedProject(all: TestDeployments) {
   const at = `/projects/${projectId}/environments/main`;
   const repository = platform.git.path(projectId);
 
-  /** On top of what is there, as if it had been pushed; nothing is deployed. */
+  /** Commits on top of the branch as if it had been pushed; nothing is deployed. */
   const commit = async (content: Content): Promise<string> => {
     const to = commitFiles(repository, await platform.git.branch(projectId, 'main'), content);
     git(repository, ['update-ref', 'refs/heads/main', to]);
@@ -45,7 +45,7 @@ export async function openOperatedProject(all: TestDeployments) {
     await workThrough(platform, faults);
     return look(id);
   };
-  /** While a runner is at work, until the activity has said this; then whatever is done goes on beside it. */
+  /** Runs activities until this one has logged these words; then does the work while the runner goes on. */
   const whenSaid = async <T>({ id }: { id: string }, words: string, work: () => Promise<T>): Promise<T> => {
     const runner = startRunner(activitiesOf(rooms), platform, { leaseSeconds: 2 });
     try {
@@ -72,7 +72,7 @@ export async function openOperatedProject(all: TestDeployments) {
     act: async (path: string, body?: unknown, faults?: Faults) => ended(await begin(path, body), faults),
     send: (method: string, path: string, body?: unknown) => owner.send(method, `${at}${path}`, body),
     branch: () => platform.git.branch(projectId, 'main'),
-    /** What clients are told of an activity, and all that is kept of it, beside what its commands say. */
+    /** What clients are told of an activity and what the database keeps of it, except for the output of its commands. */
     told: async (id: string) => {
       const { log: _, ...told } = (await owner.send('GET', `/projects/${projectId}/activities/${id}`)).json;
       return JSON.stringify([told, await activityRow(platform, id)]);

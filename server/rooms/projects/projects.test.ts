@@ -48,7 +48,7 @@ describe('the settings of a project', () => {
     expect((await owner.send('GET', `${project}/settings`)).json).toMatchObject({ maintenance_window: null, data_retention: retention });
   });
 
-  test('that are not are left to operators', async () => {
+  test('that are not its own are left to operators', async () => {
     const change = { cron_minimum_interval: 1, max_allowed_routes: 10 };
     expect(await owner.send('PATCH', `${project}/settings`, { ...change, initialize: {} })).toMatchObject({
       status: 403,

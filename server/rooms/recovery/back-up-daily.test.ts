@@ -24,20 +24,20 @@ test('an installation is backed up an hour after its first start, and then once 
   await backUpDaily.run(platform, never);
   await backUpDaily.run(platform, never);
   expect(await count()).toBe(1);
-  // What a command left that was killed goes with the next round, also what it had stored.
+  // What a killed command left is removed in the next round, along with what it had put into the store.
   const left = join(config.data, 'recovery', '4194305-1-1');
   await mkdir(left);
   await noteStoring(left, { project: platformRepository, backup: (await blobs.list(platformRepository))[0] ?? '' });
   await backUpDaily.run(platform, never);
   expect(await readdir(join(config.data, 'recovery'))).toEqual([]);
   expect(await count()).toBe(0);
-  // Where it fails, that is logged, and it stays due.
+  // A backup that fails is logged, and stays due.
   await sql`update installation set backed_up_at = now() - interval '25 hours'`.execute(db);
   const failing = { ...blobs, store: () => Promise.reject(new Error('the store is gone')) };
   await backUpDaily.run({ ...platform, blobs: failing }, never);
   const { rows } = await sql<{ is_old: boolean }>`select backed_up_at < now() - interval '1 day' as is_old from installation`.execute(db);
   expect(rows).toEqual([{ is_old: true }]);
-  // What was stored, and not in all places, is not offered.
+  // A backup that was not stored in all places is not offered.
   const halfAway = { ...blobs, verify: () => Promise.reject(new Problem('unavailable', 'one place is away')) };
   await expect(backUpPlatform({ db, blobs: halfAway, data: config.data })).rejects.toThrow('one place is away');
   expect(await count()).toBe(0);

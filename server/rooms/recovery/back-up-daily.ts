@@ -5,7 +5,7 @@ import type { Db } from '../../kernel/sql.ts';
 import { backUpPlatform, forgetOldPlatformBackups } from './platform-backup.ts';
 import { removeLeftScratch } from './scratch.ts';
 
-/** Of an installation that is new; before that there is little to lose. */
+/** When a new installation is backed up for the first time; before that there is little to lose. */
 const firstAfterHours = 1;
 const everyHours = 24;
 

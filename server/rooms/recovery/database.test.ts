@@ -37,7 +37,7 @@ test('the whole database is the same again in another one, whatever is in it', a
   await sql`insert into pictures (user_id, version, content_type, content) values (${ada.user.id}, 'one', 'image/png', ${content})`.execute(
     db,
   );
-  // More rows than are read at once.
+  // There are more rows than are read at once.
   await sql`insert into attempts (key, count, window_ends_at) select 'k' || n, n, now() from generate_series(1, 1234) as n`.execute(db);
   const first = await folder('first-');
   const contents = await dumpDatabase(db, first);
@@ -48,7 +48,7 @@ test('the whole database is the same again in another one, whatever is in it', a
   const copy = openDatabase(pool);
   try {
     await loadDatabase(pool, copy, first, migrations);
-    // As after a kill.
+    // The database is loaded a second time, as after a kill.
     await loadDatabase(pool, copy, first, migrations);
     const second = await folder('second-');
     await dumpDatabase(copy, second);

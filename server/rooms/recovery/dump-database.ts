@@ -16,11 +16,11 @@ export const rowsFile = (table: string) => `${table}.rows`;
 
 export const Contents = Type.Object({
   version: Type.Literal(1),
-  /** In the order they were applied. */
+  /** The names of the migrations, in the order in which they were applied. */
   migrations: Type.Array(Type.String()),
-  /** How many rows each has. */
+  /** How many rows each table has. */
   tables: Type.Record(Type.String(), Type.Integer()),
-  /** Null: it was never used. */
+  /** The last value of each sequence; null where it was never used. */
   sequences: Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()])),
 });
 export type Contents = Static<typeof Contents>;
@@ -55,7 +55,7 @@ async function dumpTable(tx: Tx, table: string, file: string): Promise<number> {
       const { rows } = await sql<{ row: string }>`fetch ${sql.lit(rowsAtOnce)} from rows_of_table`.execute(tx);
       if (rows.length === 0) return;
       count += rows.length;
-      // Each is one line, whatever is in it.
+      // Each row takes one line, whatever is in it.
       yield rows.map(({ row }) => `${JSON.stringify(row)}\n`).join('');
     }
   }

@@ -40,7 +40,7 @@ export const dumpedMigrations = async (folder: string): Promise<string[]> => (aw
 const contentsOf = async (folder: string): Promise<Contents> =>
   Value.Parse(Contents, JSON.parse(await readFile(join(folder, contentsFile), 'utf8')));
 
-/** What was there, or what an interrupted attempt left. The schema stays: it may be somebody else's, or have extensions in it. */
+/** Drops what was there, or what an interrupted attempt left. The schema itself stays: it may be somebody else's, or have extensions in it. */
 async function dropAll(db: Db) {
   const tables = await tablesOf(db);
   if (tables.length > 0) await sql`drop table ${sql.join(tables.map((table) => sql.table(table)))} cascade`.execute(db);
@@ -54,7 +54,7 @@ async function dropAll(db: Db) {
   for (const { statement } of rows) await sql.raw(statement).execute(db);
 }
 
-/** Gives the statements that put them back. */
+/** Drops all foreign keys; answers with the statements that put them back. */
 async function takeReferences(tx: Tx): Promise<string[]> {
   const { rows } = await sql<{ take: string; give: string }>`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as take,
@@ -64,7 +64,7 @@ async function takeReferences(tx: Tx): Promise<string[]> {
   return rows.map(({ give }) => give);
 }
 
-/** They end with a line feed and nothing else: in texts there are characters at which others would end a line, too. */
+/** Splits at line feeds only: rows may contain other characters that a reader of lines would split at. */
 async function* linesOf(file: string) {
   let rest = '';
   for await (const chunk of createReadStream(file, 'utf8')) {

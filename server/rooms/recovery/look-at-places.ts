@@ -8,7 +8,7 @@ export const lookAtPlaces: Reconciler = {
   isSlow: true,
   run: async ({ blobs, log }, signal) => {
     const stopped = new Promise<[]>((resolve) => signal.addEventListener('abort', () => resolve([]), { once: true }));
-    // Whoever stops the platform does not wait for a place that says nothing.
+    // A platform that is being stopped does not wait for a place that does not answer.
     for (const { name, problem } of await Promise.race([blobs.places(), stopped]))
       if (problem !== undefined) log.error({ place: name }, `backups cannot be kept there: ${problem}`);
   },

@@ -17,13 +17,13 @@ import type { Db } from '../../kernel/sql.ts';
 import { dumpDatabase } from './dump-database.ts';
 import { inScratch, noteStored, noteStoring } from './scratch.ts';
 
-/** Beside those of projects, whose names are of another length. */
+/** The name beside the repositories of projects in the store; it cannot be that of a project, whose names are of another length. */
 export const platformRepository = 'platform';
 export const databasePart = 'database';
-/** Folders of the data folder. */
+/** These parts are folders of the data folder. */
 const repositoriesPart = 'repositories';
 export const folderParts = [repositoriesPart, 'tombstones'] as const;
-/** Beside the database. */
+/** This file lies in the same part as the database. */
 const refsFile = 'refs.json';
 const keptMax = 7;
 const attemptsMax = 3;
@@ -36,7 +36,7 @@ export interface Installed {
   signal?: AbortSignal | undefined;
 }
 
-/** `isElsewhere`: in another place than those in which it is looked for; then it does not count as the one of the day. */
+/** `isElsewhere`: the backup goes to another place than those of OFFSHOOT_BACKUPS, so it does not count as the backup of the day. */
 export function backUpPlatform({ db, blobs, data, signal }: Installed, { isElsewhere = false } = {}): Promise<Stored> {
   const name = `platform-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
   return inScratch({ db, blobs, data, signal }, async (scratch) => {
@@ -62,13 +62,13 @@ export function backUpPlatform({ db, blobs, data, signal }: Installed, { isElsew
   });
 }
 
-/** What some places have and others do not is no backup. One that does not answer is not asked again: the next backup would be more to wait for. */
+/** A backup that only some places have is no backup. A place that does not answer is not asked again: the next backup would have to wait for it. */
 async function forgetHalf(blobs: Blobs, name: string, scratch: string): Promise<void> {
   await blobs.forget(platformRepository, [name]).catch(() => undefined);
   await noteStored(scratch);
 }
 
-/** Once the parts of a backup are where they belong. Older backups have no such file. */
+/** To be called once the parts of a backup are where they belong. Older backups have no such file. */
 export async function settleRepositories(data: string, databaseFolder: string): Promise<void> {
   const text = await readFile(join(databaseFolder, refsFile), 'utf8').catch(() => undefined);
   if (text !== undefined) await putBackRefs(join(data, repositoriesPart), Value.Parse(KeptRefs, JSON.parse(text)));
@@ -83,7 +83,7 @@ export const foldersOf = (data: string): Promise<Part[]> =>
     }),
   );
 
-/** Somebody may push meanwhile, and Git may tidy up: a file that was there a moment ago is no reason to give up. */
+/** Somebody may push meanwhile, and Git may tidy up, so a file that has vanished is no reason to give up. */
 async function storeCalmly(blobs: Blobs, name: string, parts: readonly Part[], signal: AbortSignal | undefined): Promise<Stored> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -94,11 +94,11 @@ async function storeCalmly(blobs: Blobs, name: string, parts: readonly Part[], s
   }
 }
 
-/** The newest first. */
+/** The names of the backups of the platform, newest first. */
 export const platformBackups = async (blobs: Pick<Blobs, 'list'>): Promise<string[]> =>
   (await blobs.list(platformRepository)).filter((name) => name.startsWith('platform-')).toReversed();
 
-/** By its name it is found. */
+/** The name is all that it takes to find a backup of the platform. */
 export const storedPlatform = (backup: string): Stored => ({ backup, parts: [], places: {}, bytes: 0, bytesAdded: 0 });
 
 type Repairable = Pick<Blobs, 'list' | 'repair' | 'bringBack'>;

@@ -7,7 +7,7 @@ import type { Db } from '../../kernel/sql.ts';
 
 export const restoringTable = 'offshoot_restoring';
 
-/** Of a row of such a catalogue: it came with an extension, as those who offer databases install them. */
+/** Whether a row of this catalogue came with an extension; providers of databases install some in new ones. */
 export const ofExtension = (catalogue: 'pg_class' | 'pg_proc' | 'pg_type') => sql<boolean>`exists (select from pg_depend
   where pg_depend.classid = ${sql.lit(catalogue)}::regclass and pg_depend.objid = ${sql.ref(`${catalogue}.oid`)} and pg_depend.deptype = 'e')`;
 export const isOfExtension = ofExtension('pg_class');

@@ -30,12 +30,12 @@ export async function inScratch<T>(needs: ScratchNeeds, work: (folder: string) =
   try {
     return await work(folder);
   } finally {
-    // What cannot be removed now, because the store does not answer, is by whoever comes next.
+    // Where the store does not answer, the next process to come removes the folder.
     await removeScratch(needs, folder).catch(() => {});
   }
 }
 
-/** What is about to be in the store, and belongs to nobody until it has a row. */
+/** A backup that is about to be in the store, and belongs to nobody until it has a row. */
 const Storing = Type.Object({ project: Type.String(), backup: Type.String() });
 const storingFile = 'storing.json';
 
@@ -45,10 +45,10 @@ export async function noteStoring(folder: string, storing: Static<typeof Storing
   await rename(`${file}.new`, file);
 }
 
-/** It is somebody's now, or is not there. */
+/** To be called once the backup has an owner, or is not in the store. */
 export const noteStored = (folder: string): Promise<void> => rm(join(folder, storingFile), { force: true });
 
-/** Of processes that are no more. */
+/** Removes the folders of processes that have ended. */
 export async function removeLeftScratch(needs: ScratchNeeds): Promise<void> {
   const folder = scratchFolder(needs.data);
   if (!existsSync(folder)) return;
@@ -57,7 +57,7 @@ export async function removeLeftScratch(needs: ScratchNeeds): Promise<void> {
 
 async function removeScratch({ db, blobs, signal }: ScratchNeeds, folder: string) {
   const file = join(folder, storingFile);
-  // Whatever becomes of the note, the rest takes up room.
+  // The files go first, because they take up room even where the note cannot be dealt with.
   for (const name of await readdir(folder).catch(() => []))
     if (name !== storingFile) await rm(join(folder, name), { recursive: true, force: true });
   if (existsSync(file)) {

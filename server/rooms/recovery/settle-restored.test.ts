@@ -17,7 +17,7 @@ import { settleRestored } from './settle-restored.ts';
 let home: TestPlatform;
 let owner: Person;
 let projectId: string;
-/** By environment. */
+/** The stack of each environment. */
 let stacks: Map<string, Stack>;
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function add(id: string, state: State, changes: Partial<Stack> = {}): Prom
       .insertInto('environments')
       .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: id, type: 'development', parent: 'main' })
       .execute();
-  // What is built is each environment's own, here.
+  // In this test no two environments share what was built.
   const slugs = Object.fromEntries(
     Object.keys((changes.model ?? shop()).applications).map((name) => [
       name,
@@ -53,7 +53,7 @@ async function add(id: string, state: State, changes: Partial<Stack> = {}): Prom
   return stack;
 }
 
-/** As far as its row tells. */
+/** Makes a backup as far as the database knows; nothing is in the store. */
 async function backUp(stack: Stack, taken_at: string, origin: object | null = null): Promise<string> {
   const { db, secrets } = home.platform;
   const id = ulid(Date.parse(taken_at));
@@ -86,7 +86,7 @@ async function settle(volumes: readonly string[], inStore?: string[]) {
   const store = { ...blobs, list };
   const settled = await settleRestored({ db, secrets, blobs: store, config, volumes: new Set(volumes), say: (line) => said.push(line) });
   const own = settled.filter(({ project_id }) => project_id === projectId);
-  // Others have projects, too.
+  // Other tests have projects in this database, too: what is said of those is left out.
   const about = said.filter((line) => line.startsWith(projectId) || !/^[a-z2-7]{13}:/.test(line));
   return { said: about, outcomes: Object.fromEntries(own.map(({ environment_id, outcome }) => [environment_id, outcome])), settled: own };
 }
@@ -174,7 +174,7 @@ describe('after the platform was restored', () => {
     await backUp(main, '2026-11-15T08:00:00Z');
     await add('nap', 'asleep');
     const [lost = '', ...left] = dataOf('main');
-    // Of a service that the code of then did not have.
+    // A volume of a service that the deployed code does not have.
     const stray = `stack-${stackOf('nap').id}-data-old-postgresql`;
     const { settled, outcomes } = await settle([...left, stray]);
     expect(outcomes).toEqual({ main: 'incomplete', nap: 'incomplete' });
@@ -205,7 +205,7 @@ describe('after the platform was restored', () => {
     const { said } = await settle([...allOf('main'), ...dataOf('fresh'), stray]);
     expect(said.join('\n')).toContain('are left alone');
     for (const volume of [...dataOf('fresh'), stray]) expect(said.join('\n')).toContain(volume);
-    // What is not known is not collected.
+    // The stack is forgotten, and what the database does not know is never removed.
     expect((await sql`select from deployments where stack_id = ${fresh.id}`.execute(db)).rows).toEqual([]);
     expect((await sql`select from deployments where stack_id = ${stackOf('main').id}`.execute(db)).rows).toHaveLength(1);
   });
@@ -218,7 +218,7 @@ describe('after the platform was restored', () => {
     expect(outcomes).toEqual({ main: 'restoring' });
     const listed = await owner.send('GET', `/projects/${projectId}/environments/main/backups`);
     expect(listed.json.map(({ id }: { id: string }) => id)).toEqual([newer, older]);
-    // Where others are seen, they are not offered; but in a place that is back later they are still wanted.
+    // Where others are found, the missing backup is not offered, but it stays listed: its place may come back.
     const second = await settle([], [older]);
     expect(second.said.join('\n')).toContain(`these backups are not in the places of OFFSHOOT_BACKUPS: ${newer}`);
     const { json } = await owner.send('GET', `/projects/${projectId}/environments/main/backups`);

@@ -33,33 +33,33 @@ export interface Restored {
 
 /** What there is of an environment decides what becomes of it. */
 export type Outcome =
-  /** All of it is here. */
+  /** All of its volumes are here. */
   | 'kept'
-  /** All that it kept is here, or it kept nothing; what was built is not, and is built anew. */
+  /** All of its data is here, or it has none; what was built is not here, and is built anew. */
   | 'rebuilding'
-  /** The same of one that is paused: whoever wants it redeploys it. */
+  /** All of its data is here, or it has none; but it is paused, so it is built only when somebody redeploys it. */
   | 'unbuilt'
   /** Some volumes are here, and some that hold data are not: it is paused until somebody decides. */
   | 'incomplete'
   | 'restoring'
-  /** There is nothing left of it, and no backup: it is inactive. */
+  /** There is nothing left of it and no backup: it becomes inactive. */
   | 'empty';
 
 export interface Settled {
   project_id: string;
   environment_id: string;
   outcome: Outcome;
-  /** How it rested, and will rest again; null: it serves. */
+  /** How the environment rested, and is to rest again; null where it is to serve. */
   rest: Rest | null;
   backup: NewestBackup | undefined;
-  /** Volumes. */
+  /** The names of the volumes that hold data and are missing. */
   missing: string[];
 }
 
 export async function settleRestored(restored: Restored): Promise<Settled[]> {
   const { db, say } = restored;
   await endActivities(db);
-  // A backup from before hosts had owners: whoever gets its data back has its hosts meanwhile.
+  // Backups from before hosts had owners: each environment gets its hosts now, so that nobody else takes them while it is restored.
   await adoptHosts(db, restored.config);
   for (const project of await projectsOf(db)) tell(say, project, await adoptBackups(restored, project));
   await noteLastBackups(db);
@@ -73,7 +73,7 @@ export async function settleRestored(restored: Restored): Promise<Settled[]> {
 
 function tell(say: Restored['say'], project: string, { found, damaged, unfit, missing, away }: Adopted) {
   if (found.length > 0) say(`${project}: found backups that were made later: ${found.join(', ')}`);
-  if (damaged.length > 0) say(`${project}: left alone what is not whole in the store: ${damaged.join(', ')}`);
+  if (damaged.length > 0) say(`${project}: these backups are not whole in the store, and are left alone: ${damaged.join(', ')}`);
   if (unfit.length > 0) say(`${project}: left alone: ${unfit.join(' ')}`);
   if (missing.length > 0)
     say(
@@ -85,7 +85,7 @@ function tell(say: Restored['say'], project: string, { found, damaged, unfit, mi
     );
 }
 
-/** Their runners, and what they were at work on, are no more. What came of backups that were being made, only the store knows. */
+/** Activities that were under way have lost their runners, and so they fail. Only the store knows what came of backups that were being made. */
 async function endActivities(db: Db): Promise<void> {
   await sql`with ended as (
       update activities set state = ${activityLife.sqlAfter('state', 'lose')}, result = 'failure', failure_reason = 'error', completion_percent = 100, staged_in = null,
@@ -142,13 +142,13 @@ async function lookAt({ db, secrets, volumes }: Restored, { project_id, id, stac
   const [data, slugs] = [parts.filter(({ kind }) => kind !== 'slug'), parts.filter(({ kind }) => kind === 'slug')];
   const missingOf = (some: typeof parts) => some.map(({ volume }) => volume).filter((volume) => !volumes.has(volume));
   const missing = missingOf(data);
-  // Also what this deployment has no use for is data.
+  // A volume that this deployment does not use is data as well.
   const isLeft = [...volumes].some((volume) => stackOfVolume(volume) === stack_id);
   const outcome = (): Outcome => {
     if (parts.length > 0 && missingOf(parts).length === 0) return 'kept';
     if (isLeft && missing.length > 0) return 'incomplete';
     const hasNoData = slugs.length > 0 && data.length === 0;
-    // Of what has no data, all is in the repository; but what is not to run is not built.
+    // What has no data is built anew from the repository rather than restored; but what does not run is not built.
     if (!isLeft && backup && !(hasNoData && rest === null)) return 'restoring';
     if (isLeft || hasNoData) return rest === 'paused' ? 'unbuilt' : 'rebuilding';
     return 'empty';
@@ -166,7 +166,7 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   unbuilt: async () => {},
   rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
   incomplete: async (tx, { project_id, id }) => void (await changeState(tx, project_id, id, 'pause')),
-  // Its hosts stay its own meanwhile.
+  // The environment keeps its hosts while it is restored.
   restoring: async (tx, { project_id, id, rest }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);
     if (backup) await startRecovery(tx, domain, { project_id, environment_id: id, backup, rest });
@@ -178,8 +178,8 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
 };
 
 /**
- * Volumes of stacks that no environment has. Where the database has heard of one, it may be that it was made just then: what came of that it cannot know, so it
- * forgets the stack, and what it does not know is never removed.
+ * Volumes of stacks that no environment has. The database may know such a stack from a deployment that was under way when it was backed up, and whose outcome it
+ * cannot know. The stack is forgotten, because volumes that the database does not know are never removed.
  */
 async function leaveUnclaimed({ db, volumes }: Restored): Promise<string[]> {
   const { rows } = await sql<{ stack_id: string }>`select stack_id from environments where stack_id is not null`.execute(db);

@@ -393,7 +393,7 @@ test('signing out everywhere ends every browser and every token of that person o
   expect((await browser.visit(authorizeUrl(freshVerifier()))).text).toContain('name="password"');
 });
 
-test('so does a sign-in that had only just been given the password', async () => {
+test('signing out everywhere also ends a sign-in that had only just been given the password', async () => {
   const eve = await person({ password_hash });
   const browser = openBrowser();
   await browser.visit(authorizeUrl(freshVerifier()));

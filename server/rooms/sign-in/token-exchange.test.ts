@@ -45,7 +45,7 @@ describe('an API token is exchanged for an access token', () => {
     expect(me).toMatchObject({ status: 200, json: { id: ada.user.id } });
   });
 
-  test('and the use of the API token is noted', async () => {
+  test('the use of the API token is noted', async () => {
     const { last_used_at } = await db.selectFrom('api_tokens').selectAll().where('user_id', '=', ada.user.id).executeTakeFirstOrThrow();
     expect(last_used_at).not.toBeNull();
   });

@@ -44,7 +44,7 @@ async function run(platform: Platform, { who, user }: Visitor<Credential>, { wan
     line.refuse(
       error instanceof Problem
         ? error.message
-        : 'Something went wrong on our side; try again, and tell the operator if it keeps happening.',
+        : 'Something went wrong on our side; try again, and tell the operator if it happens again.',
     );
   }
 }

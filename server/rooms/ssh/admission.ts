@@ -39,7 +39,7 @@ export async function admit(platform: Platform, who: Credential, user: string): 
 
 const shownCharactersMax = 100;
 
-/** The name is the client's own, and may be anything. */
+/** The name comes from the client, and may be anything. */
 function unknown({ user }: Caller, name: string) {
   const service = name.replaceAll(/[^\w.-]/g, '?').slice(0, shownCharactersMax);
   return new Problem(
@@ -56,7 +56,7 @@ export interface SessionTarget {
   deployed: Deployed;
 }
 
-/** Where that is on the machine; what sleeps is woken for it. */
+/** The container that the admission leads to. An environment that sleeps is woken. */
 export async function sessionTargetOf(platform: Platform, { environment, runs, instance }: Admission): Promise<SessionTarget> {
   const { project_id, id, sleeping_since } = environment;
   if (sleeping_since !== null) await wakeEnvironment(platform, project_id, id);
@@ -65,6 +65,6 @@ export async function sessionTargetOf(platform: Platform, { environment, runs, i
   return { deployed, container: instanceName(deployed, runs, instance) };
 }
 
-/** Said where its container is not there, or no longer. */
+/** The sentence for an instance whose container does not run. */
 export const notRunning = ({ runs }: Admission) =>
   `${runs} is not running just now: it is being deployed, or starting again. Try again in a moment.`;

@@ -13,12 +13,12 @@ import { wakeEnvironment } from '../deployments/work.ts';
 import { admit, notRunning, sessionTargetOf, type Admission } from './admission.ts';
 import { openSessionBook, type Session } from './sessions.ts';
 
-/** What fits into one packet; of larger ones the protocol itself lets go. */
+/** What fits into one packet: the protocol itself drops larger ones. */
 const commandBytesMax = 30_000;
-/** Of commands and shells at once, over all connections to this process. */
+/** How many commands and shells may run in one instance at once, over all connections to this process. */
 const executionsPerInstanceMax = 64;
 const connectSecondsMax = 10;
-const oops = 'Something went wrong on our side; try again, and tell the operator if it stays so.';
+const oops = 'Something went wrong on our side; try again, and tell the operator if it happens again.';
 
 export function openGateway(platform: Platform) {
   const book = openSessionBook(platform);
@@ -28,13 +28,13 @@ export function openGateway(platform: Platform) {
       let begun: Promise<Session> | undefined;
       const enter = async () => {
         const admission = await admit(platform, visitor.who, visitor.user);
-        // The first to ask begins it; where there are too many, the next may find a place.
+        // The first request begins the session. Where it is refused because there are too many, a later request may find room.
         begun ??= book.begin(visitor, admission).catch((error: unknown) => {
           begun = undefined;
           throw error;
         });
         const session = await begun;
-        // Only now: what has a session is not sent to sleep again.
+        // The environment is woken after the session has begun, because one that has a session is not sent to sleep again.
         await wakeEnvironment(platform, admission.environment.project_id, admission.environment.id);
         return { admission, session };
       };
@@ -61,7 +61,8 @@ async function run(platform: Platform, enter: Enter, executions: Map<string, num
     const runtime = await platform.inside();
     if ((await runtime.state(container)).status !== 'running') throw new Problem('conflict', notRunning(admission));
     const count = executions.get(container) ?? 0;
-    if (count >= executionsPerInstanceMax) throw new Problem('too-many-requests', `Too many commands run in ${admission.runs} already.`);
+    if (count >= executionsPerInstanceMax)
+      throw new Problem('too-many-requests', `Too many commands run in ${admission.runs} already; try again when some of them have ended.`);
     executions.set(container, count + 1);
     try {
       const execution = await runtime.exec(container, { ...command, ...terminalOf(command, asked.terminal) });
@@ -84,18 +85,21 @@ function commandFor(want: Want) {
   if (want.kind === 'shell') return shellCommand();
   if (want.kind === 'subsystem') {
     if (want.name === 'sftp') return fileTransferCommand();
-    throw new Problem('invalid-request', 'Of subsystems there is only sftp here.');
+    throw new Problem('invalid-request', 'The only subsystem here is sftp.');
   }
   if (want.line.includes('\0')) throw new Problem('invalid-request', 'A command cannot hold the character NUL.');
   if (Buffer.byteLength(want.line) > commandBytesMax)
-    throw new Problem('invalid-request', `A command may be ${commandBytesMax} bytes long; put a longer one into a file, and run that.`);
+    throw new Problem(
+      'invalid-request',
+      `A command may be at most ${commandBytesMax} bytes long; put a longer one into a file, and run that.`,
+    );
   return typedCommand(want.line);
 }
 
 const terminalOf = ({ env }: ReturnType<typeof commandFor>, terminal: Terminal | undefined) =>
   terminal && { terminal, env: { ...env, TERM: terminal.name } };
 
-/** Its exit code, once everything that it said is on its way. Who has gone away takes it along. */
+/** Answers with the exit code, once all output is on its way. When the client goes away, its command is hung up. */
 async function carryBothWays(execution: Execution, { line }: Asked, { closing }: Session): Promise<number> {
   const ended = AbortSignal.any([line.gone, closing]);
   const hangUp = () => {
@@ -114,7 +118,7 @@ async function carryBothWays(execution: Execution, { line }: Asked, { closing }:
   return code;
 }
 
-/** Only to what the app itself is told of, by a name or an address that it is told: nothing is looked up. */
+/** Connects only to what the app's relationships name, by the names and addresses that the app is given: no name is resolved. */
 async function forward(platform: Platform, enter: Enter, { host, port }: { host: string; port: number }): Promise<Socket | undefined> {
   try {
     const { admission } = await enter();

@@ -69,7 +69,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** With access to the project and a key of that name. */
+  /** A person with access to the project, and with a key of that name. */
   async function colleague(name: string, ...permissions: string[]): Promise<{ person: Person; keyId: number }> {
     const person = await all.home.person();
     const { json } = await project.owner.send('GET', `/projects/${project.projectId}`);
@@ -303,7 +303,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       );
     });
 
-    /** Their key is not known here any more; what lets them in is a certificate for it. */
+    /** Deletes the person's key from the account, and has a certificate issued for it. */
     async function certify({ person, keyId }: { person: Person; keyId: number }, name: string) {
       await person.send('DELETE', `/ssh_keys/${keyId}`);
       const { json } = await person.send('POST', '/ssh', { key: readFileSync(client.path(`${name}.pub`), 'utf8') });
@@ -362,7 +362,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
         const closed = once(child, 'close');
         await lose(somebody);
         await closed;
-        expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you may no longer be here.')]);
+        expect([name, await errors]).toEqual([name, expect.stringContaining('This session was closed: you no longer have access.')]);
         await expect.poll(listed, waiting).toEqual([]);
       }
       await expect.poll(async () => (await ssh('pgrep -f "sleep 432[3]"')).code, waiting).toBe(1);
@@ -372,7 +372,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
   test('a person has twenty sessions and an instance fifty, and not one more, also when all come at once', { timeout }, async () => {
     const { person } = await colleague('many', 'production:admin');
     const { db } = all.home.platform;
-    /** As if they were connected to another process of the installation. */
+    /** Writes down sessions as if they were open in another process of the installation. */
     const pretend = async (count: number, user_id: string, runs: string) => {
       const where = { project_id: project.projectId, environment_id: 'main', runs, instance: 0, address: '192.0.2.7', via: 'test' };
       const rows = Array.from({ length: count }, (_, n) => ({ id: `pretended-${n}`, user_id, ...where }));

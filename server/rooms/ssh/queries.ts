@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../kernel/sql.ts';
 
-/** By the line without its comment, which is how keys are kept. */
+/** Keys are kept, and so looked for, as their line without the comment. */
 export const sshKeyByLine = (db: Db, line: string) =>
   db.selectFrom('ssh_keys').select('key_id').where('value', '=', line).executeTakeFirst();
 
@@ -17,7 +17,7 @@ export interface NewSshSession {
   via: string;
 }
 
-/** Longer without being seen: the process that had it is gone. */
+/** A session that was not seen for longer than this belonged to a process that is gone. */
 const seenSecondsMax = 30;
 
 const isOpen = sql<boolean>`ssh_sessions.seen_at > clock_timestamp() - make_interval(secs => ${seenSecondsMax})`;
@@ -30,17 +30,17 @@ export interface SshSessionLimits {
   perOrganizationMax: number;
 }
 
-/** Whose sessions are in the way. */
+/** The party that has as many sessions as it may have. */
 export type Full = 'user' | 'instance' | 'organization';
 
-/** What is in the way, if anything is: so many are open already. */
+/** Answers with the party that has too many sessions already, if one has; then nothing is inserted. */
 export async function insertSession(
   db: Db,
   session: NewSshSession,
   { perUserMax, perInstanceMax, perOrganizationMax }: SshSessionLimits,
 ): Promise<Full | undefined> {
   const { id, user_id, project_id, environment_id, runs, instance, address, via } = session;
-  // One at a time: of many who come at once, none of whom sees the others, too many would be let in.
+  // Sessions are inserted one at a time: many that come at once would not see each other, and too many would be let in.
   const inserting = db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended('ssh sessions', 0))`.execute(tx);
     return sql<Record<`of_${Full}`, boolean>>`
@@ -69,7 +69,7 @@ export interface SshSession extends NewSshSession {
   started_at: string;
 }
 
-/** Oldest first. */
+/** The open sessions, oldest first. */
 export const openSessions = async (db: Db, limit: number): Promise<SshSession[]> => {
   const { rows } = await sql<SshSession>`
     select ssh_sessions.*, users.email from ssh_sessions join users on users.id = ssh_sessions.user_id

@@ -40,7 +40,7 @@ export async function serveSsh(platform: Platform, { host, sshPort }: { host: st
 const keyName = 'ssh-host';
 const purpose = `installation_keys ${keyName}`;
 
-/** One for the whole installation, made when it is first needed: all its processes answer with the same. */
+/** The host key, one for the whole installation: it is made when it is first needed, and all processes answer with it. */
 async function hostKeyOf({ db, secrets }: Pick<Platform, 'db' | 'secrets'>): Promise<KeyObject> {
   const fresh = secrets.seal(purpose, newHostKey().export({ type: 'pkcs8', format: 'pem' }).toString());
   await db
@@ -52,10 +52,10 @@ async function hostKeyOf({ db, secrets }: Pick<Platform, 'db' | 'secrets'>): Pro
   return createPrivateKey(secrets.open(purpose, sealed));
 }
 
-/** As clients keep it in their lists of known hosts. */
+/** The host key as clients keep it in their lists of known hosts. */
 export const sshHostKeyLine = async (platform: Pick<Platform, 'db' | 'secrets'>): Promise<string> => hostKeyLine(await hostKeyOf(platform));
 
-/** Whether it is still honoured is asked again for each thing that is wanted. */
+/** Finds whose key this is. Whether it still lets them in is asked again for each request. */
 async function identify(platform: Platform, { user, blob }: OfferedKey): Promise<{ who: Credential; key: KeyObject } | undefined> {
   const project = readSshName(user)?.projectId ?? user;
   const certified = proofOfCertificate(blob, platform.keys.sshAuthority);

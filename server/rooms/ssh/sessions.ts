@@ -15,7 +15,7 @@ const watchSeconds = 2;
 const limits = { perUserMax: 20, perInstanceMax: 50, perOrganizationMax: 200 };
 
 export interface Session {
-  /** Aborted, with a sentence, when it is to end. */
+  /** Aborted, with a sentence for the visitor, when the session is to end. */
   closing: AbortSignal;
 }
 
@@ -94,13 +94,13 @@ const tooMany = (full: Full, runs: string) => {
   return new Problem('too-many-requests', sentences[full]);
 };
 
-/** What the environment does is no reason: its containers say that themselves. */
+/** An environment that pauses or stops is no reason to close sessions: they end with its containers. */
 async function reasonToLeave(platform: Platform, { who, user }: Visitor<Credential>): Promise<string | undefined> {
   try {
     await admit(platform, who, user);
     return undefined;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return error.kind === 'conflict' ? undefined : 'This session was closed: you may no longer be here.';
+    return error.kind === 'conflict' ? undefined : 'This session was closed: you no longer have access.';
   }
 }

@@ -9,14 +9,14 @@ import { openTaskOutput, type Part, type Speaking } from './task-output.ts';
 
 export interface Outcome {
   exit_code: number;
-  /** What ended with it. */
+  /** The part that ended with this code. */
   part: Part;
   is_late: boolean;
   is_out_of_memory: boolean;
 }
 
 const lookMilliseconds = 100;
-/** A monitor writes down how its container ended right after that. */
+/** How long a container that has stopped may be without its exit code, which its monitor writes down right after the end. */
 const endSecondsMax = 10;
 
 export async function followTask(work: Speaking, runtime: Runtime, run: TaskRun, signal: AbortSignal): Promise<Outcome> {
@@ -26,7 +26,7 @@ export async function followTask(work: Speaking, runtime: Runtime, run: TaskRun,
   const reading = (async () => {
     for await (const line of runtime.logs(container, { follow: over.signal })) output.hear(line);
   })();
-  // Seen below; what could not be read is read again by the next attempt.
+  // The failure is thrown by `await reading` below; the next attempt reads again what could not be read.
   reading.catch(() => {});
   let exit: NonNullable<ContainerState['exit']>;
   try {
@@ -51,7 +51,7 @@ async function endOf(runtime: Runtime, container: string, task: string, signal: 
   }
 }
 
-/** When this process ends, the task goes on, and another process follows it. */
+/** Whoever cancels ends the task. When only this process ends, the task goes on, and another process follows it. */
 async function leave(runtime: Runtime, container: string, { reason }: AbortSignal): Promise<never> {
   if (reason instanceof Interrupted && reason.why === 'cancelled') await runtime.remove(container);
   throw reason;

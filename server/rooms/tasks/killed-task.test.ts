@@ -22,7 +22,7 @@ tasks:
     hooks: { deploy: echo x >>kept/begun }
     run: { command: sh counter.sh }
 `,
-  // Half way it waits until it is let go on, and after some more it tells that it did.
+  // Half way, the script waits until it may go on; some lines later it leaves a file that shows that it did.
   'counter.sh': `
 for n in $(seq 60); do
   echo line $n; sleep 0.05
@@ -78,7 +78,7 @@ test.runIf(canRunContainers)(
   },
 );
 
-/** The activity that is to run the task of what is deployed. */
+/** Deploys the commit, and answers with a new activity that is to run its task. */
 async function deployed(asked: Asked, project_id: string, commit: string): Promise<string> {
   const { platform, leave } = await openRunning(asked);
   const { db, secrets } = platform;

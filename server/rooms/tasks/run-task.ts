@@ -24,7 +24,7 @@ import { environmentLife } from '../environments/life-cycle.ts';
 const Input = Type.Object({ environment: Type.String(), task: Type.String(), variables_sealed: Type.String() });
 type Running = Work<Static<typeof Input>>;
 
-/** What the variables of a run are sealed for. */
+/** The purpose that the variables of a run are sealed for. */
 export const runOf = (projectId: string, environment: string, task: string) => `of task ${projectId} ${environment} ${task}`;
 
 const script = readFileSync(join(import.meta.dirname, 'run-task.sh'), 'utf8');
@@ -57,7 +57,7 @@ export const runTaskActivity = activity({
   },
 });
 
-/** With the variables of this run among those of the stack. */
+/** The task as it is deployed now, with the variables given for this run among those of the stack. */
 async function whatToRun({ activity: { id, project_id }, input }: Running, { db, config, secrets }: Platform): Promise<TaskRun> {
   const environment = await environmentById(db, config.domain, project_id, input.environment);
   const stack = await currentStack(db, secrets, project_id, input.environment);
@@ -88,7 +88,7 @@ async function start(work: Running, platform: Platform, machine: Machine, run: T
   });
 }
 
-/** Nobody knows containers by their names. */
+/** Users do not know containers by name, so messages speak of the task. */
 const inItsName = ({ kind, message, internal }: Problem, container: string, task: string) =>
   new Problem(kind, message.replaceAll(container, `Task '${task}'`), internal === undefined ? {} : { internal });
 

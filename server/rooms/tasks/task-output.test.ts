@@ -7,7 +7,7 @@ import { markOf, openTaskOutput, type Speaking } from './task-output.ts';
 const id = 'taskoutput';
 const run = { id, stack: sampleStack(), task: task('report', { hooks: { build: null, deploy: 'flood' } }) };
 const linesMax = 20_000;
-/** Of what is too much, the last; and that there was more. */
+/** The last 50 lines of what is too much, and one line that says how many were left out. */
 const shownAfterwards = 51;
 
 function listener(payload: unknown = {}) {
@@ -37,7 +37,7 @@ test('a hook and a command that do not stop talking are cut like a build, and th
   expect(lines.at(-1)).toBe('    line 60000');
 });
 
-test('one that was heard by a process that was killed is not heard from nought by the next', () => {
+test('a limit on output goes on counting in the next process when the one that heard the task was killed', () => {
   const first = listener();
   for (let number = 1; number <= 25_000; number++) first.output.hear(said(number));
   const second = listener(first.told());

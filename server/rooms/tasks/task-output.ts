@@ -18,12 +18,12 @@ export type Part = 'deploy' | 'task';
 
 const markCharacters = 16;
 
-/** Nothing that a task says by chance looks like that. */
+/** The mark before lines of the container's first process; no output of a task looks like that by chance. */
 export const markOf = (activityId: string) =>
   `offshoot-${createHash('sha256').update(`task ${activityId}`).digest('hex').slice(0, markCharacters)}`;
 
 const Said = Type.Object({ lines: Type.Integer(), characters: Type.Integer() });
-/** How far it was heard: so many lines of that moment, and all of those before; and how much of that is in the log. */
+/** How far the output was read: all lines before the moment `at`, and so many of that moment. `said` is how much of it is in the log. */
 const Heard = Type.Object({ at: Type.String(), lines: Type.Integer(), said: Type.Optional(Said) });
 
 const Payload = Type.Object({ heard: Heard });
@@ -56,7 +56,7 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
   };
 
   return {
-    /** All that its container has said, from the beginning on. */
+    /** Takes all lines of the container from the beginning, and skips those that were heard before. */
     hear({ at: moment, stream, text }: LogLine) {
       const [said = '', words] = text.split(mark, 2);
       if (words === 'ended late') isLate = true;
@@ -64,10 +64,10 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
       Object.assign(heard, count);
       if (words === undefined || said !== '') bounded.print(`    ${stream === 'stderr' ? 'W: ' : ''}${shownLine(masked(said))}`);
       if (words !== undefined) obey(words.split(' '));
-      // What is held back is heard again after a kill.
+      // Lines that are held back do not count as heard yet, so that they are read again after a kill.
       if (!bounded.holdsBack()) tell({ heard: { ...heard, said: bounded.said() } });
     },
-    /** Once all is heard: what of it ended so, and whether it had taken too long. */
+    /** To be called once all lines are heard: tells which part ended with this code, and whether it had taken too long. */
     end(exitCode: number): { part: Part; is_late: boolean } {
       bounded.catchUp();
       const part = hasHook && ended.get('deploy') !== 0 ? 'deploy' : 'task';
@@ -77,5 +77,5 @@ export function openTaskOutput({ activity, log, command, tell }: Speaking, { id,
   };
 }
 
-/** A hook of nothing but spaces is none. */
+/** A hook of nothing but spaces does not count as a hook. */
 export const isThere = (hook: string | null): hook is string => hook !== null && hook.trim() !== '';

@@ -11,7 +11,7 @@ import { environmentById, type Environment } from '../environments/public.ts';
 const text = Type.String();
 const nullableText = nullable(text);
 const mapOf = (values: TSchema) => Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: values });
-/** As it was written. */
+/** Shown as it was written in the configuration. */
 const whole = Type.Unsafe<object>({ type: 'object', additionalProperties: true });
 
 const Memory = Type.Object({
@@ -28,7 +28,7 @@ const Authorization = Type.Object({
 export interface Task extends ConfiguredTask {
   id: string;
 
-  /** Where it lives, and whose it is; not told. */
+  /** The environment that the task belongs to; not part of replies. */
   environment: Environment;
 }
 
@@ -68,7 +68,7 @@ export const TaskEntity = entity({
   },
 });
 
-/** Of what is deployed; none where nothing is. */
+/** The tasks of the current deployment; none where nothing is deployed. */
 export async function tasksOf({ db, secrets }: Pick<Platform, 'db' | 'secrets'>, environment: Environment): Promise<Task[]> {
   const stack = await currentStack(db, secrets, environment.project_id, environment.id);
   return Object.values(stack?.model.tasks ?? {}).map((task) => ({ ...task, id: task.name, environment }));

@@ -14,7 +14,7 @@ import { filesWith, openTasks, type Tasks } from './test-tasks.ts';
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 const waiting = { timeout: 90_000, interval: 50 };
-/** Of what is to be too slow, and has to be begun before that also where the machine stands still for a moment. */
+/** The time limit of the task that is to take too long. It is long enough for the task to begin on a machine that is busy for a moment. */
 const slowSeconds = 5;
 
 describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
@@ -114,7 +114,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     expect(await tasks.containers()).toEqual([]);
   });
 
-  test('are given a variable in the place of a secret one: it is one, too', async () => {
+  test('treat a variable that is given in the place of a sensitive one as sensitive', async () => {
     const own = { name: 'env:TOKEN', value: 'open sesame', is_sensitive: true };
     expect((await tasks.send('POST', '/variables', own)).status).toBe(201);
     await workThrough(all.home.platform);
@@ -146,7 +146,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     expect(await tasks.containers()).toEqual([]);
   });
 
-  test('that take too long are told to end; one that ends with 124 by itself took no time', async () => {
+  test('that take too long are told to end; one that ends with exit code 124 by itself was not too slow', async () => {
     const late = await tasks.run('brief', { SCRIPT: "trap 'echo asked; exit 0' TERM; while :; do sleep 0.1; done" });
     expect(late).toMatchObject({ result: 'failure', failure_reason: 'shell', commands: [{ type: 'task', exit_code: 124 }] });
     expect(late.log).toContain('    asked');
@@ -154,7 +154,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     expect((await tasks.run('brief', { SCRIPT: 'exit 124' })).log.at(-1)).toBe("E: Task 'brief' ended with exit code 124.");
   });
 
-  test('that do not heed that are killed, with all that they started', async () => {
+  test('that do not end when they are told to are killed, with all that they started', async () => {
     const script = readFileSync(join(import.meta.dirname, 'run-task.sh'), 'utf8');
     const { layers } = await all.machine.images.ensure('nodejs:22');
     const deaf = `trap '' TERM; setsid dash -c "trap '' TERM; sleep 60" & while :; do sleep 0.1; done`;
@@ -176,7 +176,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     await expect.poll(async () => (await all.machine.runtime.state('deaf')).exit?.code, waiting).toBe(137);
     const said: string[] = [];
     for await (const { text } of all.machine.runtime.logs('deaf', {})) said.push(text);
-    // That it was killed the shell says by the other stream: which of the two is heard first nobody can tell.
+    // The shell says on the other stream that it was killed, and the order of the two streams is not known.
     expect(said.filter((line) => line !== 'Killed')).toEqual(['mark begun', 'mark ended late', 'mark ended late']);
     expect(said.filter((line) => line === 'Killed')).toHaveLength(1);
   });

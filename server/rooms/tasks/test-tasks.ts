@@ -8,7 +8,7 @@ import { pushActivity } from '../environments/work.ts';
 
 const server = `require('node:http').createServer((request, reply) => reply.end(String(performance.timeOrigin))).listen(process.env.PORT, '0.0.0.0');`;
 
-/** `scripted` runs what `SCRIPT` says, and so does `other`; `hooked` says how its hook ends; `report` has everything. */
+/** `scripted` and `other` run what `SCRIPT` says; `hooked` is told how its hook ends; `report` uses every field. */
 export const filesWith = (more = ''): Content => ({
   '.upsun/config.yaml': `
 applications:
@@ -108,14 +108,14 @@ export async function openTasks(all: TestDeployments) {
       if (outcome.result !== 'success') throw new Error(outcome.log.join('\n'));
       return outcome.log;
     },
-    /** What its app answers: when it was started. */
+    /** What the project's app answers: the time at which it was started. */
     ask: async () => {
       const told = [...all.edge.table.values()].find(({ cluster }) => cluster.startsWith(projectId));
       const address = told?.upstreams['app']?.instances[0]?.address;
       if (!address || 'socket' in address) throw new Error('There is no instance');
       return (await fetch(`http://${address.host}:${address.port}/`)).text();
     },
-    /** Containers of tasks that are there. */
+    /** The names of all containers of tasks. */
     containers: async () => (await all.machine.runtime.list()).map(({ name }) => name).filter((name) => name.includes('-task-')),
   };
 }

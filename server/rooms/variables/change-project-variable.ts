@@ -53,5 +53,5 @@ export const removeProjectVariable = ({ db }: Hands, caller: Caller, target: Pro
     return changed(target, organization_id, await tellProject(tx, 'deleted', caller, target));
   });
 
-/** Somebody was faster. */
+/** Somebody else deleted the variable, or renamed it, a moment before. */
 const gone = () => new Problem('not-found', 'No such project variable.');

@@ -13,7 +13,7 @@ import { openedValue, type Stored } from './variable.ts';
 
 export interface EffectiveVariable {
   name: string;
-  /** In the clear: never to be logged, nor shown where `is_sensitive`. */
+  /** The plain text, which must never be logged, nor shown where `is_sensitive`. */
   value: string;
   is_json: boolean;
   is_sensitive: boolean;
@@ -26,7 +26,7 @@ const columns = sql.raw(
   'project_id, name, value, value_sealed, is_json, is_sensitive, visible_build, visible_runtime, application_scope, attributes',
 );
 
-/** By name. */
+/** The variables of an environment, in the order of their names. */
 export async function effectiveVariables(
   db: Db | Tx,
   secrets: Secrets,

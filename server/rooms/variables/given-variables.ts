@@ -67,7 +67,7 @@ const variableOf = (name: string, value: unknown): EffectiveVariable => ({
   application_scope: [],
 });
 
-/** The given ones in the place of their namesakes. One that stands for a secret is one. */
+/** Given variables replace those of the same name. One that replaces a sensitive variable is sensitive itself. */
 export function withGiven(variables: readonly EffectiveVariable[], given: readonly EffectiveVariable[]): EffectiveVariable[] {
   const secret = new Set(variables.filter(({ is_sensitive }) => is_sensitive).map(({ name }) => name));
   const names = new Set(given.map(({ name }) => name));
@@ -89,7 +89,7 @@ const Sealed = Type.Array(
   }),
 );
 
-/** How they wait for their run; `what` is that run, and nobody opens them for another. */
+/** Seals given variables until their run begins. `what` names that run; they cannot be opened for another. */
 export const sealGiven = (secrets: Secrets, what: string, given: readonly EffectiveVariable[]): string =>
   secrets.seal(`given variables ${what}`, JSON.stringify(given));
 

@@ -1,9 +1,9 @@
-/** How much there may be of it: looked at after the change and within its transaction, so that it holds whoever else is changing variables. */
+/** How many variables there may be: checked after a change and within its transaction, so that it holds whoever else is changing variables. */
 import { Problem } from '../../kernel/problem.ts';
 import type { Usage } from './queries.ts';
 
 export const variablesMax = 500;
-/** Lists carry all values of a level and its ancestors; this is what they can come to. */
+/** Lists carry all values of a level and its ancestors; this bounds how large they can get. */
 const bytesMax = 16 * 1024 * 1024;
 
 export function refuseTooMuch(level: 'project' | 'environment', { count, bytes }: Usage) {

@@ -3,7 +3,7 @@ import type { Database } from '../../database.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { orProblem, type Db, type Tx } from '../../kernel/sql.ts';
 
-/** Parents form a tree; should they ever not, the way up ends here. */
+/** Parents form a tree; should they ever form a circle, the way up ends here. */
 const ancestorsMax = 1000;
 
 /** An environment and its ancestors, nearest first: one lookup by primary key for each. */
@@ -17,7 +17,7 @@ export const lineOf = (projectId: string, environmentId: string) => sql`
 
 export type StoredProjectVariable = Selectable<Database['project_variables']> & { organization_id: string };
 
-/** Those of the project, or the one of that name. */
+/** The variables of the project, or the one of that name. */
 export async function projectVariables(db: Db | Tx, projectId: string, name?: string): Promise<StoredProjectVariable[]> {
   const { rows } = await sql<StoredProjectVariable>`
     select project_variables.*, projects.organization_id
@@ -33,7 +33,7 @@ export const takeVariables = (tx: Tx, projectId: string) =>
 
 export interface Usage {
   count: number;
-  /** Of all such variables of the project. */
+  /** How many bytes all variables of this level in the project take. */
   bytes: number;
 }
 
@@ -50,7 +50,7 @@ export const nameIsTaken = () =>
     fields: { name: 'is taken' },
   });
 
-/** What to say where the database refuses a row. */
+/** The Problem for each constraint by which the database may refuse a row. */
 const refusals = { project_variables_pkey: nameIsTaken };
 
 export const insertProjectVariable = (tx: Tx, row: Insertable<Database['project_variables']>) =>

@@ -12,7 +12,7 @@ const valueBytesMax = 64 * 1024;
 const applicationsMax = 100;
 const attributesMax = 50;
 
-/** A name is also an address, where `.` and `..` would never arrive. Those of `env:` become variables of a shell. */
+/** A name is part of a URL, where `.` and `..` would be resolved away. Names after `env:` become variables of a shell. */
 const namePattern = String.raw`^(env:[A-Za-z][A-Za-z0-9_]*|(?!env:|\.{1,2}$)[^\p{C}\p{Z}]+)$`;
 
 export const VariableName = Type.String({
@@ -23,7 +23,7 @@ export const VariableName = Type.String({
     'must have neither spaces nor control characters, and after env: only letters, digits and underscores, beginning with a letter',
 });
 
-/** In an address: what is no name is simply nobody's. */
+/** The name in a URL: one that could not exist is simply not found. */
 export const VariableId = Type.String({ minLength: 1, maxLength: nameCharactersMax });
 
 const Value = Type.String({ maxLength: valueBytesMax, description: 'At most 64 KiB. Never shown of a sensitive variable.' });
@@ -51,7 +51,7 @@ const settings = {
   application_scope: Type.Array(ApplicationName, { maxItems: applicationsMax, description: 'The applications that see it; none: all.' }),
 };
 
-/** What one sends to create or change a variable; to create takes name and value, to change takes none. */
+/** What is sent to create or change a variable. To create one, a name and a value are required; to change one, nothing is. */
 export const variableInput = Type.Partial(Type.Object({ name: VariableName, value: Value, ...settings })).properties;
 
 export const variableFields = {
@@ -72,7 +72,7 @@ export const nameAndValue = { name: VariableName, value: Value };
 const ChangeSchema = Type.Object(variableInput);
 export type Change = Static<typeof ChangeSchema>;
 
-/** As the database keeps it. */
+/** A variable as the database keeps it. */
 export interface Stored {
   project_id: string;
   name: string;
@@ -86,7 +86,7 @@ export interface Stored {
   attributes: unknown;
 }
 
-/** Bound to the project and the name: elsewhere it does not open, while a branch may be renamed and a child may take it over. */
+/** A sealed value opens only in its project and under its name. The environment is left out: branches are renamed, and children take values over. */
 const purpose = (projectId: string, name: string) => `variable ${projectId} ${name}`;
 
 export const openedValue = (secrets: Secrets, { project_id, name, value, value_sealed }: Stored): string =>
@@ -117,7 +117,7 @@ export function amendedColumns(secrets: Secrets, stored: Stored, change: Change)
   return { ...amended, ...valueColumns(secrets, project_id, amended.name, value, amended.is_sensitive) };
 }
 
-/** The schema counts characters, the router UTF-16 units: what it would not route to must not exist. */
+/** The schema counts characters, and the router counts UTF-16 units: a name that the router would refuse must not exist. */
 function checkName(name: string) {
   if (name.length > nameCharactersMax)
     throw invalidField('name', `must be at most ${nameCharactersMax} characters, pictographs counting twice`);
@@ -140,7 +140,7 @@ function isJsonText(text: string) {
 const valueColumns = (secrets: Secrets, projectId: string, name: string, value: string, isSensitive: boolean) =>
   isSensitive ? { value: null, value_sealed: secrets.seal(purpose(projectId, name), value) } : { value, value_sealed: null };
 
-/** As it is shown: without what only the database has. */
+/** A variable as the API shows it, without the columns that only the database has. */
 export const shown = <Row extends Stored>({ value, value_sealed, ...row }: Row) => ({
   ...row,
   id: row.name,

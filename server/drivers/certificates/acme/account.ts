@@ -6,26 +6,26 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Connection, publicPart, sign, type Signer } from './connection.ts';
 import { AcmeRefusal } from './messages.ts';
 
-/** Plain data; private keys in it, so it is to be sealed. */
+/** Plain data. It has to be sealed, because it holds private keys. */
 export interface AcmeAccount {
-  /** Of whose it is one: at another authority it is none. */
+  /** The authority that has the account: at another one it does not count. */
   directoryUrl: string;
   key: JWK;
-  /** Its name at the authority; absent until that has answered. */
+  /** The account's URL at the authority; absent until the authority has answered. */
   url?: string;
-  /** As the authority knows it. */
+  /** The address that the authority knows. */
   email?: string | undefined;
-  /** The authority is being asked to take this one in the place of the other. */
+  /** A new key, which the authority is being asked to take in the place of `key`. */
   nextKey?: JWK;
 }
 
-/** Where it is kept. One at a time uses it. */
+/** Where the account is kept. Only one process uses it at a time. */
 export interface AccountStore {
   read(): Promise<AcmeAccount | undefined>;
   write(account: AcmeAccount): Promise<void>;
 }
 
-/** What the operator was given by an authority that has accounts of its own. */
+/** The credentials that an authority gave to the operator, where it takes only customers of its own. */
 export interface ExternalAccount {
   keyId: string;
   /** In base64url. */
@@ -75,7 +75,7 @@ export function openAccounts(connection: Connection, options: AccountOptions) {
     }
   };
 
-  /** Whoever was killed may have been heard: then the new key is the account's already. */
+  /** A process that was killed may have been heard by the authority: then the new key is the account's already. */
   const rollOver = async ({ key, url, nextKey, email: known }: AcmeAccount, signal?: AbortSignal): Promise<AcmeAccount> => {
     if (url === undefined || !nextKey) return { directoryUrl, key };
     if ((await find(connection, nextKey, signal)) !== url) {
@@ -88,7 +88,7 @@ export function openAccounts(connection: Connection, options: AccountOptions) {
 
   return {
     ensure,
-    /** The authority does not know the account any more, or says so: what is known of it is looked at anew. */
+    /** To be called when the authority does not know the account: its URL is forgotten, and asked for again with the same key. */
     forget: async () => {
       const account = await read();
       if (account) await write({ key: account.key });
@@ -133,11 +133,11 @@ async function askForAccount(
 
 const contactOf = (email: string | undefined) => (email === undefined ? [] : [`mailto:${email}`]);
 
-/** Signed with the key that both sides know. */
+/** The account's public key, signed with the secret that the authority gave to the operator. */
 const bindingOf = ({ keyId, hmacKey }: ExternalAccount, key: JWK, url: string) =>
   sign(publicPart(key), { kty: 'oct', k: hmacKey }, { kid: keyId, url });
 
-/** Its address, where the authority knows the key. */
+/** The URL of the account that has this key; undefined where the authority knows none. */
 async function find(connection: Connection, key: JWK, signal?: AbortSignal): Promise<string | undefined> {
   const { newAccount } = await connection.directory(signal);
   try {
@@ -148,6 +148,6 @@ async function find(connection: Connection, key: JWK, signal?: AbortSignal): Pro
   }
 }
 
-/** By us, at some time: a new one is as good. One that the authority itself revoked is a matter for people. */
+/** An account that this platform deactivated earlier is replaced by a new one. One that the authority revoked is a matter for people. */
 const isDeactivated = (error: unknown) =>
   error instanceof AcmeRefusal && error.type === 'unauthorized' && /deactivated/i.test(error.message);

@@ -158,7 +158,7 @@ describe.runIf(canBringPrograms)(`renewal${whyNoPrograms}`, () => {
     expect(Date.parse(after.renewAt)).toBeLessThan(Date.now());
     const { certificate: next } = await issue(issuer, { ...request, replaces: certificate });
     expect(next).not.toBe(certificate);
-    // The authority takes one replacement for each; a further one is as good as a new certificate.
+    // The authority takes one replacement for each certificate; a second one is ordered as a new certificate.
     await issue(issuer, { ...request, replaces: certificate });
   });
 });
@@ -170,7 +170,7 @@ describe.runIf(canBringPrograms)(`accounts${whyNoPrograms}`, () => {
     const store = memoryStore();
     const [first, second] = [await open({ store }).accountUrl(), await open({ store }).accountUrl()];
     expect(first).toBe(second);
-    // A kill after the authority has answered, before that was stored.
+    // As after a kill between the answer of the authority and its storing.
     expect(await open({ store: memoryStore(store.written[0]) }).accountUrl()).toBe(first);
   });
 
@@ -189,7 +189,7 @@ describe.runIf(canBringPrograms)(`accounts${whyNoPrograms}`, () => {
     await open({ store }).changeAccountKey();
     const [changing, changed] = store.written.slice(-2);
     expect(changing?.nextKey).toEqual(changed?.key);
-    // The authority was heard, and then the process was killed.
+    // The authority has changed the key, and the process was killed before it stored that.
     const killed = memoryStore(changing);
     expect(await open({ store: killed }).accountUrl()).toBe(url);
     expect(killed.written.at(-1)).toEqual(changed);

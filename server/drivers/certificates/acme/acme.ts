@@ -18,35 +18,35 @@ export interface AcmeOptions {
   store: AccountStore;
   /** In the order of preference. */
   solvers: readonly Solver[];
-  /** Whom the authority writes to. */
+  /** The address that the authority writes to. */
   email?: string;
   externalAccount?: ExternalAccount;
   preferredChain?: string;
-  /** Whom to trust beside whom this process trusts, as PEM: for an authority whose own certificate is private. */
+  /** Certificates, as PEM, to trust beside those that this process trusts: for an authority whose own certificate is private. */
   authorities?: readonly string[];
-  /** Of directories that users choose: which addresses may be visited; throws a Problem. */
+  /** Which addresses of a host may be visited, where users choose the directory; throws a Problem. */
   addressesOf?: (hostname: string) => Promise<string[]>;
-  /** Where names have to lead, for people: `an A record with 203.0.113.7`. */
+  /** What records of names should hold, in words for people: `an A record with 203.0.113.7`. */
   pointTo?: string;
-  /** Said to the authority: the program, with its version. */
+  /** The program with its version, as the authority is told. */
   userAgent?: string;
 }
 
 export interface AcmeIssuer extends Issuer {
-  /** By name, with a description; none where the authority has no choice. Throws a Problem. */
+  /** The authority's profiles by name, each with a description; none where it offers no choice. Throws a Problem. */
   profiles(signal?: AbortSignal): Promise<Readonly<Record<string, string>>>;
-  /** The account's address, which CAA and DNS-PERSIST-01 records name; made where there is none. Throws a Problem. */
+  /** The URL of the account, which CAA and DNS-PERSIST-01 records name. An account is made where there is none. Throws a Problem. */
   accountUrl(signal?: AbortSignal): Promise<string>;
-  /** Another key for the account. Throws a Problem. */
+  /** Gives the account another key. Throws a Problem. */
   changeAccountKey(signal?: AbortSignal): Promise<void>;
-  /** The account is closed for ever; the next issuance makes another. Throws a Problem. */
+  /** Closes the account for ever; the next issuance makes another. Throws a Problem. */
   deactivateAccount(signal?: AbortSignal): Promise<void>;
 }
 
 export const openAcmeIssuer = (options: AcmeOptions): AcmeIssuer =>
   issuerOver(openHttps({ ...options, userAgent: options.userAgent ?? 'Offshoot' }), options);
 
-/** With another way to send requests than over the network. */
+/** An issuer that sends its requests by `send` rather than over the network. */
 export function issuerOver(send: Send, options: AcmeOptions): AcmeIssuer {
   const { directoryUrl, solvers, pointTo = 'an A or AAAA record with the address of this platform' } = options;
   const connection = openConnection(directoryUrl, send);
@@ -101,7 +101,7 @@ async function askForRenewal(connection: Connection, certificate: string, signal
   return renewalByAuthority(certificate, await connection.get<RenewalInformation>(`${renewalInfo}/${certificateId(certificate)}`, signal));
 }
 
-/** What an authority says, or does not say, as a Problem. */
+/** Turns what the authority says, or fails to say, into a Problem. */
 async function telling<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -143,7 +143,7 @@ async function afterRefusal(ordering: Ordering, issuance: OngoingOrder, refusal:
 
 const troubleSeconds = { first: 5, max: 3600 };
 
-/** After a pause, twice as long each time, or as long as the authority asked for. */
+/** Tries again after a pause that doubles each time, or that the authority asked for. */
 function triedAgain(issuance: OngoingIssuance, sentence: string, retryAt: Date | undefined): OngoingIssuance {
   const times = (issuance.trouble?.times ?? 0) + 1;
   const doubled = Math.min(troubleSeconds.first * 2 ** Math.min(times - 1, 20), troubleSeconds.max);

@@ -10,7 +10,7 @@ export interface Signer {
 }
 
 export interface Reply<T> {
-  /** Of JSON; empty where the answer is none. */
+  /** Parsed JSON; empty where the answer has none. */
   body: T;
   text: string;
   location: string | undefined;
@@ -28,7 +28,7 @@ export interface Connection {
 }
 
 const directoryMillisecondsMax = 3_600_000;
-/** A nonce is refused when it is old, or for training: what was not done is simply sent again. */
+/** An authority may refuse a nonce because it is old, or just to exercise clients. The request was not carried out, so it is sent again. */
 const badNoncesMax = 8;
 const noncesKeptMax = 16;
 
@@ -46,7 +46,7 @@ export function openConnection(directoryUrl: string, send: Send): Connection {
     if (known && Date.now() - known.at < directoryMillisecondsMax) return known.directory;
     const body = await exchange<Directory>('GET', directoryUrl, undefined, signal).then((reply) => reply.body, unlessRefused);
     if (typeof body?.newOrder !== 'string' || typeof body.newNonce !== 'string' || typeof body.newAccount !== 'string')
-      throw new AcmeTrouble(`There is no directory of ACME at ${directoryUrl}; check the address.`);
+      throw new AcmeTrouble(`There is no ACME directory at ${directoryUrl}; check the address.`);
     known = { directory: body, at: Date.now() };
     return body;
   };
@@ -131,7 +131,7 @@ function problemIn(body: string): ProblemDocument & { instance?: string } {
 
 const retrySecondsMax = 7 * 86_400;
 
-/** Seconds, or a date; never so far away that nobody would ask again. */
+/** The header holds seconds, or a date. The time is bounded, so that it is never too far away to ask again. */
 function retryTime(header: string | undefined): Date | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;

@@ -7,9 +7,9 @@ import { Problem } from '../../../kernel/problem.ts';
 import { AcmeTrouble } from './messages.ts';
 
 export interface HttpsOptions {
-  /** Whom to trust beside whom this process trusts, as PEM. */
+  /** Certificates, as PEM, to trust beside those that this process trusts. */
   authorities?: readonly string[];
-  /** The addresses of a host that may be visited; throws a Problem. Absent: whatever it resolves to. */
+  /** The addresses of a host that may be visited; throws a Problem. Where it is absent, any address may be. */
   addressesOf?: (hostname: string) => Promise<string[]>;
   userAgent: string;
 }
@@ -50,7 +50,7 @@ export function openHttps({ authorities = [], addressesOf, userAgent }: HttpsOpt
   };
 }
 
-/** Connects to what was looked at, whatever the name resolves to a moment later. */
+/** Connects to the addresses that were checked, whatever the name resolves to a moment later. */
 const lookupOf = (addresses: readonly string[]): RequestOptions => ({
   lookup: (_, { all }, found) => {
     const entries = addresses.map((address) => ({ address, family: isIP(address) }));

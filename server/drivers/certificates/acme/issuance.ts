@@ -20,7 +20,7 @@ export interface Ordering {
   solvers: readonly Solver[];
   /** The common name of an authority that the chain should lead to, where there are several chains. */
   preferredChain?: string | undefined;
-  /** Where names have to lead, for people. */
+  /** What records of names should hold, in words for people. */
   pointTo: string;
 }
 
@@ -28,17 +28,17 @@ export type StepName = 'order' | 'choose' | 'serve' | 'answer' | 'look' | 'withd
 
 export interface OrderData {
   key: string;
-  /** The order's address. */
+  /** The URL of the order. */
   url?: string;
   proofs: StandingProof[];
-  /** Of an earlier order, to be taken down with the others. */
+  /** Proofs of an earlier order, to be taken down with the others. */
   left?: StandingProof[];
   /** How often this step was taken without getting further. */
   looks: number;
   restarts: number;
-  /** The authority does not know the certificate that is to be replaced. */
+  /** Set where the authority does not know the certificate that is to be replaced: then a new one is ordered. */
   isPlain?: true;
-  /** To be told once the proofs are taken down. */
+  /** Why the order failed, to be reported once the proofs are taken down. */
   faults?: Faults;
 }
 
@@ -94,11 +94,11 @@ export const ongoing = (request: CertificateRequest, next: StepName, data: Order
 type Faults = [IssuanceFault, ...IssuanceFault[]];
 const refused = (faults: Faults): Issuance => ({ status: 'refused', faults });
 
-/** Not before its proofs are taken down. */
+/** The issuance is refused only after its proofs are taken down. */
 export const givenUp = ({ request, data }: OngoingOrder, faults: Faults): Issuance =>
   allProofs(data).length > 0 ? ongoing(request, 'withdraw', { ...data, faults }) : refused(faults);
 
-/** With a new order, as the old one leads nowhere; undefined: that has been tried. */
+/** Goes on with a new order, as the old one leads nowhere; undefined where that was tried often enough. */
 export function startAgain({ request, data }: OngoingOrder): OngoingOrder | undefined {
   const { url: _, ...kept } = data;
   if (data.restarts >= restartsMax) return undefined;
@@ -192,7 +192,7 @@ async function answer({ connection, data, signer, solvers, signal }: Step): Prom
   return { next: 'look' };
 }
 
-/** A challenge that is decided already does not want to hear of it again; how it was decided is read later. */
+/** An authority refuses to hear again of a challenge that is decided already. How it was decided is read later. */
 async function tolerating(answered: Promise<unknown>): Promise<void> {
   await answered.catch((error: unknown) => {
     if (!(error instanceof AcmeRefusal) || error.type !== 'malformed') throw error;
@@ -200,7 +200,7 @@ async function tolerating(answered: Promise<unknown>): Promise<void> {
 }
 
 const lookSeconds = { first: 0.25, max: 60 };
-/** As long as the authority asked for; otherwise longer each time. */
+/** Waits for as long as the authority asked for, and otherwise longer each time. */
 function pause({ looks }: OrderData, retryAt?: Date): Date {
   const own = (seconds: number) => new Date(Date.now() + Math.min(seconds, lookSeconds.max) * 1000);
   return retryAt && retryAt > own(lookSeconds.first) ? retryAt : own(lookSeconds.first * 2 ** Math.min(looks, 20));

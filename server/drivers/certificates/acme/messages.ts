@@ -6,13 +6,13 @@ export interface Directory {
   newOrder: string;
   revokeCert: string;
   keyChange: string;
-  /** RFC 9773. */
+  /** The URL of renewal information (RFC 9773). */
   renewalInfo?: string;
   meta?: {
     termsOfService?: string;
     caaIdentities?: string[];
     externalAccountRequired?: boolean;
-    /** By name, with a description. */
+    /** The profiles by name, each with a description. */
     profiles?: Record<string, string>;
   };
 }
@@ -44,7 +44,7 @@ export interface Challenge {
   status: 'pending' | 'processing' | 'valid' | 'invalid';
   token?: string;
   error?: ProblemDocument;
-  /** Of DNS-PERSIST-01. */
+  /** Only in DNS-PERSIST-01. */
   'issuer-domain-names'?: string[];
   accounturi?: string;
 }
@@ -62,17 +62,17 @@ export interface RenewalInformation {
 
 const prefix = 'urn:ietf:params:acme:error:';
 
-/** `rateLimited` and the like; empty where there is none. */
+/** The type without its prefix, such as `rateLimited`; empty for a type that is not ACME's. */
 export const typeOf = ({ type = '' }: ProblemDocument) => (type.startsWith(prefix) ? type.slice(prefix.length) : '');
 
-/** The authority understood, and says no. */
+/** The authority understood the request, and says no. */
 export class AcmeRefusal extends Error {
   readonly type: string;
   readonly problem: ProblemDocument;
   readonly status: number;
-  /** Not before this time, where the authority said so. */
+  /** The request is not to be repeated before this time, if the authority named one. */
   readonly retryAt: Date | undefined;
-  /** Where the authority says more, for people. */
+  /** A URL at which the authority explains more, for people. */
   readonly more: string | undefined;
 
   constructor(status: number, problem: ProblemDocument, retryAt: Date | undefined, more?: string) {
@@ -85,7 +85,7 @@ export class AcmeRefusal extends Error {
   }
 }
 
-/** There was no answer, or none that counts: it is worth another try. */
+/** There was no answer, or none that makes sense: the request is worth another try. */
 export class AcmeTrouble extends Error {
   readonly retryAt: Date | undefined;
   constructor(sentence: string, { retryAt, cause }: { retryAt?: Date | undefined; cause?: unknown } = {}) {

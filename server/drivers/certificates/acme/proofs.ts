@@ -8,11 +8,11 @@ import { acmeIdentifier, alternativeNames } from '../x509/extensions.ts';
 import { keyPem, newKey, writeCertificate } from '../x509/write-certificate.ts';
 import type { Authorization, Challenge } from './messages.ts';
 
-/** Plain data. */
+/** Plain data, which can be stored. */
 export type Proof = HttpProof | TlsProof | DnsProof;
 
 interface ProofOfName {
-  /** As it was asked for, with `*.` where it is a wildcard. */
+  /** The name as it was asked for, with `*.` where it is a wildcard. */
   name: string;
 }
 
@@ -43,11 +43,11 @@ export type ProofKind = Proof['kind'];
 /** Puts proofs where the authority sees them. Each may be called again with the same, in the order serve, withdraw. */
 export interface Solver {
   kind: ProofKind;
-  /** Whether it has any business with this name. */
+  /** Whether this solver can put up proofs for the name. */
   canServe(proof: Proof): boolean | Promise<boolean>;
-  /** Returns once it is there. Throws a Problem. */
+  /** Returns once the proof is there. Throws a Problem. */
   serve(proof: Proof, signal?: AbortSignal): Promise<void>;
-  /** Whether the authority will see it; absent: as soon as it is there. */
+  /** Whether the authority will see the proof. A solver without this function has its proofs seen as soon as they are there. */
   isSeen?(proof: Proof, signal?: AbortSignal): Promise<boolean>;
   withdraw(proof: Proof, signal?: AbortSignal): Promise<void>;
 }
@@ -59,7 +59,7 @@ interface Proving {
   accountUrl: string;
 }
 
-/** `text`: what the account says about the challenge. */
+/** `text` is the key authorization: the token of the challenge, and the thumbprint of the account's key. */
 const makers: Record<ProofKind, (proving: Proving, text: string) => Proof | undefined | Promise<Proof>> = {
   'http-01': ({ authorization, challenge }, body) => {
     const host = authorization.identifier.value;
@@ -84,10 +84,10 @@ const makers: Record<ProofKind, (proving: Proving, text: string) => Proof | unde
 
 const isKnown = (type: string): type is ProofKind => Object.hasOwn(makers, type);
 
-/** A token becomes part of a path. */
+/** The pattern is strict, because a token becomes part of a path. */
 const token = /^[A-Za-z0-9_-]{8,256}$/;
 
-/** Undefined: there is no such way for this name. */
+/** Undefined where this kind of challenge cannot be used for the name. */
 async function proofFor(proving: Proving): Promise<Proof | undefined> {
   const { type, token: given = '' } = proving.challenge;
   if (!isKnown(type) || (type !== 'dns-persist-01' && !token.test(given))) return undefined;
@@ -100,7 +100,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 
 const daySeconds = 86_400;
 
-/** Signed by itself: the authority looks at the extension only. */
+/** The certificate is self-signed, because the authority looks at its extension only. */
 async function shown(name: string, text: string): Promise<KeyedCertificate> {
   const key = await newKey();
   const now = Date.now();

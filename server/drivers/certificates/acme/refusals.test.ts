@@ -24,7 +24,7 @@ const json = (body: unknown, headers: Record<string, string> = {}, status = 200)
 const refusal = (type: string, detail: string, headers: Record<string, string> = {}, status = 403, more = {}) =>
   json({ type: `urn:ietf:params:acme:error:${type}`, detail, ...more }, headers, status);
 
-/** Answers as told at these paths, and as an authority would elsewhere. */
+/** An authority that gives these replies at their paths, and the usual ones at all others. */
 function authority(replies: Record<string, HttpsReply | (() => HttpsReply)>) {
   const usual: Record<string, HttpsReply> = {
     '/directory': json(directory),
@@ -117,7 +117,7 @@ describe('what is no authority', () => {
     for (const reply of [page, { ...page, status: 404 }, { ...page, status: 301 }])
       expect(await advanced({ '/directory': reply })).toMatchObject({
         status: 'ongoing',
-        trouble: { sentence: expect.stringMatching(/no directory of ACME|answered 301/) as unknown },
+        trouble: { sentence: expect.stringMatching(/no ACME directory|answered 301/) as unknown },
       });
   });
 

@@ -8,7 +8,7 @@ import { partsOf } from '../x509/facts.ts';
 import type { Reply } from './connection.ts';
 import type { RenewalInformation } from './messages.ts';
 
-/** As authorities call it: who signed it, and its number. */
+/** The identifier that RFC 9773 gives a certificate: the key that signed it, and its serial number. */
 export function certificateId(pem: string): string {
   const { extensions, serial } = partsOf(new X509Certificate(pem));
   const signer = extensions.get(extensionIds.authorityKeyIdentifier);
@@ -18,10 +18,10 @@ export function certificateId(pem: string): string {
 
 const daySeconds = 86_400;
 const askAgainSeconds = 6 * 3600;
-/** Between these an authority's wish is heeded. */
+/** The bounds within which an authority may choose when it is asked again. */
 const askAgainBounds = { min: 60, max: daySeconds };
 
-/** A moment of the window, by chance, but for one certificate always the same. */
+/** A moment in the window that is chosen by chance, but is always the same for one certificate. */
 export function renewalByAuthority(pem: string, { body, retryAt }: Reply<RenewalInformation>, now = new Date()): Renewal | undefined {
   const [start, end] = [Date.parse(body?.suggestedWindow?.start), Date.parse(body?.suggestedWindow?.end)];
   if (Number.isNaN(start) || Number.isNaN(end) || end < start) return undefined;

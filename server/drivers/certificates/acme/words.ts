@@ -4,9 +4,9 @@ import { type AcmeRefusal, type Identifier, type ProblemDocument, typeOf } from 
 import type { Proof } from './proofs.ts';
 
 export interface Words {
-  /** Where names have to lead, for people: `an A record with 203.0.113.7`. */
+  /** What records of names should hold, in words for people: `an A record with 203.0.113.7`. */
   pointTo: string;
-  /** By which CAA records allow the authority. */
+  /** The names by which CAA records allow the authority. */
   caaIdentities: readonly string[];
 }
 
@@ -100,7 +100,7 @@ const shorten = (text: string) => (text.length > detailCharactersMax ? `${text.s
 
 const nameIn = (identifier: Identifier | undefined) => identifier?.value;
 
-/** Of an answer about an order as a whole; names that it speaks of are told one by one. */
+/** The faults in an answer about an order as a whole: one for each name that the answer speaks of. */
 export function faultsOfRefusal(
   { problem, more, type }: AcmeRefusal,
   names: readonly string[],
@@ -120,7 +120,7 @@ export function faultsOfRefusal(
   return [more === undefined ? fault : { ...fault, sentence: `${fault.sentence} (${more})` }];
 }
 
-/** The only one; or of several, the only one that the authority speaks of. */
+/** The only name of the order; or the only one of several that the authority speaks of. */
 function nameMeant(names: readonly string[], detail: string): string | undefined {
   const spokenOf = names.filter((name) => detail.split(/[^a-z0-9.*:_-]+/i).includes(name));
   const [meant, ...others] = names.length === 1 ? names : spokenOf;

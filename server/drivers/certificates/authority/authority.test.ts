@@ -54,7 +54,7 @@ const verified = async (certificate: string, ...names: readonly string[]) => {
   );
 };
 
-/** Signed with the root's own key, by somebody who does not care what it is for. */
+/** A certificate signed with the root's own key, regardless of what the root may sign. */
 async function forged(names: readonly string[]) {
   const key = await newKey();
   const signingKey = createPrivateKey(secrets.open('certificates.authority_key', stored.sealedKey));

@@ -12,18 +12,18 @@ import { renewalByLifetime } from '../renewal-by-lifetime.ts';
 import * as extensions from '../x509/extensions.ts';
 import { keyPem, newKey, writeCertificate } from '../x509/write-certificate.ts';
 
-/** Plain data, as it is kept. */
+/** The authority as it is kept: plain data. */
 export interface StoredAuthority {
-  /** For people and machines to trust; PEM. */
+  /** The root, as PEM, for people and machines to trust. */
   certificate: string;
   sealedKey: string;
-  /** Host names: each stands for itself and all below it. */
+  /** Host names, each of which stands for itself and all names below it. */
   names: readonly string[];
   addresses: readonly string[];
 }
 
 export interface AuthorityOptions {
-  /** Who it is, for people who look at a certificate. */
+  /** The name of the authority, for people who look at a certificate. */
   title: string;
   names: readonly [string, ...string[]];
   addresses: readonly [string, ...string[]];
@@ -33,7 +33,7 @@ export interface AuthorityOptions {
 const sealedFor = 'certificates.authority_key';
 const daySeconds = 86_400;
 const rootDays = 3650;
-/** Clocks of clients differ. */
+/** Certificates are valid from a little earlier on, because the clocks of clients differ. */
 const earlierSeconds = 3600;
 const titleCharactersMax = 64;
 
@@ -70,7 +70,7 @@ export const isWithin = ({ names, addresses }: Pick<StoredAuthority, 'names' | '
 const leafDaysUsual = 90;
 
 export interface AuthorityIssuerOptions {
-  /** Of what it issues; 90 unless said otherwise. */
+  /** The lifetime of certificates that it issues; 90 days unless said otherwise. */
   lifetimeDays?: number;
   now?: () => Date;
 }
@@ -88,7 +88,7 @@ export function openAuthority(
     if (first) return { status: 'refused', faults: [first, ...others] };
     const certificate = writeLeaf(request.names, createPublicKey(createPrivateKey(keyText)), root, rootKey, now(), lifetimeDays);
     return {
-      status: 'issued', // Who trusts the root has it: there is no use in sending it with every handshake.
+      status: 'issued', // The chain is empty, because clients that trust the root have it already.
       issued: { certificate, key: keyText, chain: [] },
     };
   };

@@ -10,7 +10,7 @@ export interface DnsCommandOptions {
   /** An absolute path. */
   command: string;
   domains: readonly [string, ...string[]];
-  /** What it sees of the environment beside PATH. */
+  /** Variables that the command sees beside PATH. */
   env?: Readonly<Record<string, string>>;
   secondsMax?: number;
 }
@@ -19,13 +19,14 @@ const usualSecondsMax = 120;
 const outputBytesMax = 64 * 1024;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Nothing that a program could take for an option, a path or more than one word. */
+/** Excludes everything that a program could take for an option, a path or more than one word. */
 const recordName = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)+$/;
 const recordValue = /^[A-Za-z0-9_][\x20-\x7e]*$/;
 
 export function openDnsCommand({ command, domains, env = {}, secondsMax = usualSecondsMax }: DnsCommandOptions): DnsRecords {
   const call = async (verb: 'set' | 'unset', name: string, value: string, signal?: AbortSignal) => {
-    if (!recordName.test(name) || !recordValue.test(value)) throw new Problem('invalid-request', `${name} is no name for a record in DNS.`);
+    if (!recordName.test(name) || !recordValue.test(value))
+      throw new Problem('invalid-request', `${name}, or the value for it, is not valid for a TXT record.`);
     await new Promise<void>((resolve, reject) => {
       const options = {
         env: { PATH: path, LC_ALL: 'C.UTF-8', ...env },

@@ -4,7 +4,7 @@ import type { DnsRecords } from './dns-records.ts';
 
 export interface DnsWorld {
   records: DnsRecords;
-  /** A domain that it covers. */
+  /** A domain whose records can be changed. */
   domain: string;
   /** The TXT records that a name has. */
   textsOf(name: string): Promise<string[]>;

@@ -1,10 +1,10 @@
 /** Changes of DNS on behalf of names that are to be proven: TXT records that come and go. */
 export interface DnsRecords {
-  /** Whether this is where a name is changed: whether it is in one of its zones. */
+  /** Whether records of this name are changed here, because the name is in one of the zones. */
   covers(name: string): boolean;
-  /** One TXT record more of this name, beside those that it has; once, however often it is asked for. Throws a Problem that says what to change. */
+  /** Adds one TXT record to those that the name has; calling it again changes nothing. Throws a Problem that says what to change. */
   set(name: string, value: string, signal?: AbortSignal): Promise<void>;
-  /** That one less; others of the name stay. It may be gone already. */
+  /** Removes that one record, which may be gone already; others of the name stay. */
   unset(name: string, value: string, signal?: AbortSignal): Promise<void>;
 }
 

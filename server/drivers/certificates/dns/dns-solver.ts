@@ -5,7 +5,7 @@ import { type DnsView, openDnsView } from './dns-view.ts';
 
 export interface DnsSolverOptions {
   records: DnsRecords;
-  /** Name servers to ask what DNS says, `<address>:<port>`; absent: those of each zone. */
+  /** The name servers to ask, as `<address>:<port>`; where absent, those of each zone are asked. */
   servers?: readonly string[];
 }
 

@@ -11,7 +11,7 @@ export interface DnsView {
 const aliasesMax = 8;
 const timing = { timeout: 3000, tries: 2 };
 
-/** `servers`: to be asked in the place of the zone's own. */
+/** `servers` are asked in the place of the zone's own. */
 export function openDnsView(servers?: readonly string[]): DnsView {
   const general = resolverOf(servers);
   return {
@@ -41,7 +41,7 @@ function resolverOf(servers: readonly string[] | undefined): Resolver {
 
 const nothing = (): string[] => [];
 
-/** Of the zone that the name is in: the first of its parents that has any. */
+/** The name servers of the zone that the name is in: those of the first parent that has any. */
 async function nameServersOf(general: Resolver, name: string): Promise<Resolver[]> {
   const labels = name.split('.');
   for (const start of labels.keys()) {
@@ -57,7 +57,7 @@ async function nameServersOf(general: Resolver, name: string): Promise<Resolver[
 
 const answersWithout: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
-/** Undefined: no answer, as where this machine has no way to the server. */
+/** Undefined where there is no answer, such as when this machine cannot reach the server. */
 const textsOf = (resolver: Resolver, name: string): Promise<string[] | undefined> =>
   resolver.resolveTxt(name).then(
     (records) => records.map((pieces) => pieces.join('')),

@@ -30,7 +30,7 @@ const textsOf = (name: string) => running().textsOf(name);
 
 dnsRecordsConformance(`dynamic update${whyNoPrograms}`, () => ({ records: dynamic(), domain: testZone, textsOf }), canBringPrograms);
 
-/** Keeps a file for each record, as a provider keeps them in its own way. */
+/** A command that keeps a file for each record, in the place of a provider. */
 const command = join(folder, 'dns-command');
 writeFileSync(
   command,

@@ -9,7 +9,7 @@ import { isSignedReply, readSignature, signatureErrors, type SigningKey, signMes
 export interface DynamicUpdateOptions {
   /** The primary name server of the zones. */
   server: { host: string; port?: number };
-  /** Domains whose zones it has; what is below them too. */
+  /** Domains whose zones the server has; names below them count too. */
   domains: readonly [string, ...string[]];
   key: SigningKey;
 }
@@ -28,8 +28,8 @@ export function openDynamicUpdate({ server, domains, key }: DynamicUpdateOptions
   };
 
   /**
-   * The server knows where its zones begin: it is asked for each part of the name, the longest first. That is not signed, as keys for updates are often for
-   * nothing else; whoever lied here would only have the update refused.
+   * The server knows where its zones begin: it is asked for each part of the name, the longest first. These questions are not signed, as keys for
+   * updates are often for nothing else. A forged answer would only have the update refused.
    */
   const zoneOf = async (name: string, signal?: AbortSignal): Promise<string> => {
     const labels = name.split('.');
@@ -80,7 +80,7 @@ const unsigned: Record<number, string> = {
   [signatureErrors.badTime]: 'has another time: set both clocks',
 };
 
-/** That something was done counts only with a signature; why it was not is believed without one. */
+/** An answer that reports success has to be signed; one that reports a failure is believed without a signature. */
 function checked(bytes: Buffer, { id }: DnsMessage, isSigned: (reply: DnsReply) => boolean, host: string, key: string): DnsReply {
   const reply = read(bytes, host);
   const error = readSignature(reply)?.stamp.error ?? 0;
@@ -98,7 +98,7 @@ function read(bytes: Buffer, host: string): DnsReply {
   }
 }
 
-/** Over TCP, in which a message comes whole, and from who was asked. */
+/** Uses TCP, over which a message arrives whole, and from the server that was asked. */
 async function exchange(
   { host, port = usualPort }: DynamicUpdateOptions['server'],
   message: Buffer,

@@ -20,15 +20,15 @@ export interface DnsRecord {
 export interface DnsMessage {
   id: number;
   opcode: number;
-  /** Of an update: the zone. */
+  /** In an update, this is the zone. */
   question: DnsQuestion;
-  /** Of an update: the changes. */
+  /** In an update, these are the changes. */
   changes: readonly DnsRecord[];
 }
 
 const labelBytesMax = 63;
 
-/** In lower case, as signatures want it. */
+/** The name is in lower case, as signatures require. */
 export function nameBytes(name: string): Buffer {
   const labels = name
     .toLowerCase()
@@ -55,7 +55,7 @@ export function numbers(...values: readonly [value: number, bytes: 1 | 2 | 4 | 6
 
 const textBytesMax = 255;
 
-/** A text of any length, in pieces. */
+/** Encodes a text of any length, in pieces. */
 export function textData(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1');
   const pieces: Buffer[] = [];
@@ -78,7 +78,7 @@ export const recordBytes = ({ name, type, class: kind, ttl, data }: DnsRecord) =
 export interface DnsReply {
   id: number;
   code: number;
-  /** Of all sections, in their order, with where each begins. */
+  /** The records of all sections in their order, each with the position at which it begins. */
   records: (DnsRecord & { section: number; at: number })[];
 }
 
@@ -120,7 +120,7 @@ export function readName(bytes: Buffer, begin: number): { name: string; end: num
       continue;
     }
     jumps += 1;
-    if (jumps > jumpsMax) throw new RangeError('A name that leads in circles');
+    if (jumps > jumpsMax) throw new RangeError('A compressed name leads in circles');
     end ||= at + 2;
     at = bytes.readUInt16BE(at) & 0x3fff;
   }

@@ -52,7 +52,7 @@ export function signMessage(message: Buffer, key: SigningKey, now = new Date()):
 
 export const signatureErrors = { badSignature: 16, badKey: 17, badTime: 18 } as const;
 
-/** Undefined: not signed. */
+/** Undefined where the message is not signed. */
 export function readSignature({ records }: DnsReply) {
   const last = records.at(-1);
   if (last?.type !== types.TSIG) return undefined;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 
 export function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  // The parser of URLs writes addresses of IPv6 in one way, and takes those that end like one of IPv4.
+  // The URL parser brings an IPv6 address into one form, and also accepts those that end like an IPv4 address.
   const plain = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [before = '', after] = plain.split('::');
   const groups = (text: string | undefined) => (text ? text.split(':') : []);
@@ -19,7 +19,7 @@ export function addressText(bytes: Buffer): string | undefined {
   return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
 }
 
-/** `4.3.2.1.in-addr.arpa`. */
+/** The name for reverse lookups, such as `4.3.2.1.in-addr.arpa`. */
 export function reverseName(address: string): string {
   const bytes = addressBytes(address);
   return bytes.length === 4

@@ -7,7 +7,7 @@ import { factsOf, isSelfSigned } from './facts.ts';
 const signs = (signer: X509Certificate, certificate: X509Certificate) =>
   certificate.checkIssued(signer) && signer.ca && certificate.verify(signer.publicKey);
 
-/** The first thing wrong with it, or nothing: whatever comes after that cannot be judged. `authorities`: roots beside the public ones. */
+/** The first fault of the chain, if there is one: what comes after it cannot be judged. `authorities` are roots beside the public ones. */
 export function chainFaults(
   certificate: X509Certificate,
   chain: readonly X509Certificate[],
@@ -55,7 +55,7 @@ function signerOf(certificate: X509Certificate): string {
 
 let rootsBySubject: Map<string, X509Certificate[]> | undefined;
 
-/** Those that this machine trusts, read once. */
+/** The roots that this machine trusts, read once. */
 function publicRoots(subject: string): X509Certificate[] {
   rootsBySubject ??= Map.groupBy(
     getCACertificates('default').map((text) => new X509Certificate(text)),

@@ -35,14 +35,14 @@ export const octets = (content: Buffer) => value(tags.octets, content);
 export const utf8 = (text: string) => value(tags.utf8, Buffer.from(text));
 export const isTrue = value(tags.boolean, Buffer.from([0xff]));
 export const nothing = value(tags.null);
-/** Whole bytes only; `unused` bits at the end of the last one count for nothing. */
+/** A bit string of whole bytes, of which the last `unused` bits do not count. */
 export const bits = (content: Buffer, unused = 0) => value(tags.bits, Buffer.from([unused]), content);
 /** `[n]` around a whole value, or around several. */
 export const explicit = (n: number, ...contents: readonly Buffer[]) => value(0xa0 | n, ...contents);
 /** `[n]` in the place of the tag of plain content. */
 export const implicit = (n: number, content: Buffer) => value(0x80 | n, content);
 
-/** Of bytes that are not negative, the highest first. */
+/** An integer that is not negative, from bytes with the highest first. */
 export function integer(bytes: Buffer | number): Buffer {
   const plain = typeof bytes === 'number' ? Buffer.from(evenHex(bytes.toString(16)), 'hex') : bytes;
   const first = plain.findIndex((byte) => byte !== 0);
@@ -63,7 +63,7 @@ function septets(number: number): number[] {
 
 const firstLongYear = 2050;
 
-/** The form with a year of two digits is the one to use as long as it can be (RFC 5280, 4.1.2.5). */
+/** RFC 5280 (4.1.2.5) requires the form with a year of two digits as long as it can be used. */
 export function time(date: Date): Buffer {
   const digits = `${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
   return date.getUTCFullYear() < firstLongYear
@@ -74,7 +74,7 @@ export function time(date: Date): Buffer {
 export interface Der {
   tag: number;
   content: Buffer;
-  /** With tag and length. */
+  /** The whole value, including its tag and length. */
   whole: Buffer;
 }
 
@@ -89,7 +89,7 @@ function readAt(bytes: Buffer, at: number): Der {
   const tag = bytes.readUInt8(at);
   const first = bytes.readUInt8(at + 1);
   const lengthBytes = first & 0x80 ? first & 0x7f : 0;
-  if (lengthBytes > 4 || first === 0x80) throw new RangeError('A length that DER does not have');
+  if (lengthBytes > 4 || first === 0x80) throw new RangeError('A length is not valid in DER');
   const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes);
   const begin = at + 2 + lengthBytes;
   if (begin + length > bytes.length) throw new RangeError('A value is longer than what holds it');

@@ -21,15 +21,15 @@ const extension = (id: keyof typeof extensionIds, isCritical: boolean, content: 
 /** A host name, or an address, as a GeneralName. */
 const generalName = (name: string) => (isIP(name) ? implicit(7, addressBytes(name)) : implicit(2, Buffer.from(name, 'ascii')));
 
-/** Critical where there is no other name (RFC 5280, 4.2.1.6). */
+/** The extension is critical where the certificate has no other name (RFC 5280, 4.2.1.6). */
 export const alternativeNames = (names: readonly string[], isCritical = false) =>
   extension('subjectAlternativeName', isCritical, sequence(...names.map(generalName)));
 
 export const isNoAuthority = extension('basicConstraints', true, sequence());
-/** Of leaves only: none below it may sign. */
+/** An authority that may sign leaves only: nothing below it may sign. */
 export const isAuthorityOfLeaves = extension('basicConstraints', true, sequence(isTrue, integer(0)));
 
-/** Bits of the first byte, the highest first, and how many of that byte say nothing. */
+/** The first byte of each bit string, and how many of its low bits are unused. */
 const usageBits = { signature: [0x80, 7], certificatesAndLists: [0x06, 1] } as const;
 
 export function keyUsage(usage: keyof typeof usageBits): Buffer {
@@ -49,7 +49,7 @@ export const useIds: Readonly<Record<string, string>> = {
 
 export const forServers = extension('extendedKeyUsage', false, sequence(oid('1.3.6.1.5.5.7.3.1')));
 
-/** SHA-1 of the bits of the key, as RFC 5280 suggests: a name for it, not a protection. */
+/** The SHA-1 of the key's bits, as RFC 5280 suggests: it identifies the key, and protects nothing. */
 export function keyIdentifier(publicKey: KeyObject): Buffer {
   const [, bitString] = readAll(readOne(publicKey.export({ type: 'spki', format: 'der' })).content);
   return createHash('sha1')
@@ -62,8 +62,8 @@ export const signersKey = (publicKey: KeyObject) =>
   extension('authorityKeyIdentifier', false, sequence(implicit(0, keyIdentifier(publicKey))));
 
 /**
- * What is below the names, and these addresses. Constraints hold for each kind of name apart, and a kind without any is free: so there are always some for
- * addresses, at least this machine's own.
+ * The authority may sign only for what is below the names, and for these addresses. A kind of name without a constraint would be free, so there is always one
+ * for addresses, at least for this machine's own.
  */
 export function onlyFor(names: readonly string[], addresses: readonly [string, ...string[]]): Buffer {
   const hosts = names.map((name) => sequence(implicit(2, Buffer.from(name, 'ascii'))));

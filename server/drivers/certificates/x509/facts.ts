@@ -20,7 +20,7 @@ const aliases: Readonly<Record<string, string>> = {
   '0.9.2342.19200300.100.1.25': 'domainComponent',
 };
 
-/** Of a certificate that Node could read. Throws a RangeError where it is malformed all the same. */
+/** The facts of a certificate that Node could read. Throws a RangeError where it is malformed all the same. */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
   const { issuer, subject, extensions } = partsOf(certificate);
   const subjectParts = nameParts(subject);
@@ -46,12 +46,12 @@ export const isSelfSigned = (certificate: X509Certificate) =>
   certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 
 interface Parts {
-  /** As DER has it: a first byte of zero may stand before it. */
+  /** The bytes as in DER, where a zero byte may come first. */
   serial: Buffer;
   signatureAlgorithm: string;
   issuer: Der;
   subject: Der;
-  /** By OID. */
+  /** The content of each extension, by OID. */
   extensions: ReadonlyMap<string, Buffer>;
 }
 
@@ -59,7 +59,7 @@ export function partsOf(certificate: X509Certificate): Parts {
   const [body] = readAll(readOne(certificate.raw).content);
   const fields = readAll(body?.content ?? Buffer.alloc(0)).filter(({ tag }) => tag !== 0xa0);
   const [serial, algorithm, issuer, , subject] = fields;
-  if (!serial || !algorithm || !issuer || !subject) throw new RangeError('A certificate without its parts');
+  if (!serial || !algorithm || !issuer || !subject) throw new RangeError('The certificate lacks some of its parts');
   const [signature] = readAll(algorithm.content);
   return {
     serial: serial.content,
@@ -119,5 +119,5 @@ export function keyFacts(key: KeyObject): KeyFacts {
   return { algorithm: 'other', name: type };
 }
 
-/** As people call them. */
+/** The usual names of the curves. */
 const curveNames: Readonly<Record<string, string>> = { prime256v1: 'P-256', secp384r1: 'P-384', secp521r1: 'P-521' };

@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const charactersMax = 65_536;
 
-/** Why a text is not what it should be; the field is put before it. */
+/** Why a text is not valid. The name of the field is put before the message. */
 export class PemFault extends Error {}
 
 const fault = (sentence: string): never => {
@@ -13,7 +13,7 @@ const fault = (sentence: string): never => {
 const block = /^-----BEGIN ([A-Z0-9 ]+)-----\n(?:[A-Za-z0-9+/=]+\n)+-----END \1-----\n?$/;
 const oneBlock = /-----BEGIN [A-Z0-9 ]+-----/g;
 
-/** Lines end as they do here, without blanks at either end. */
+/** Makes all line ends plain line feeds, and removes blanks at both ends of each line. */
 const tidy = (text: string) =>
   `${text
     .replaceAll('\r', '')

@@ -8,7 +8,7 @@ import { keyPem } from './write-certificate.ts';
 
 export interface ReadOptions {
   now?: Date;
-  /** Roots that count as known beside the public ones, as PEM. */
+  /** Roots, as PEM, that count as known beside the public ones. */
   authorities?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ const sentenceOf = (field: string, error: unknown) => {
   throw error;
 };
 
-/** Node takes some that are malformed inside. */
+/** Refuses certificates that Node accepts although they are malformed inside. */
 function readable(certificate: X509Certificate): X509Certificate {
   factsOf(certificate);
   return certificate;
@@ -110,7 +110,7 @@ function timeFaults(field: string, certificate: X509Certificate, now: Date): Cer
 
 const dayOf = (date: Date) => `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
-/** With MD5 or SHA-1, which can be forged. */
+/** Signature algorithms with MD5 or SHA-1, which can be forged. */
 const forgeable: ReadonlySet<string> = new Set(['1.2.840.113549.1.1.4', '1.2.840.113549.1.1.5', '1.2.840.10045.4.1', '1.2.840.10040.4.3']);
 
 /** Nobody checks the signature of a root. */

@@ -14,7 +14,7 @@ export interface TestCertificate {
 
 interface Wish {
   names?: readonly string[];
-  /** Undefined: it signs itself. */
+  /** The signer; undefined where the certificate signs itself. */
   by?: TestCertificate;
   isAuthority?: boolean;
   days?: { from: number; to: number };

@@ -16,18 +16,18 @@ export async function newKey(type: KeyType = 'ecdsa'): Promise<KeyObject> {
 export const keyPem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 export interface CertificatePlan {
-  /** Undefined: none, as it has other names. */
+  /** The common name; undefined where the certificate has only alternative names. */
   subject: string | undefined;
   publicKey: KeyObject;
   issuer: string;
-  /** Of the issuer. */
+  /** The private key of the issuer. */
   signingKey: KeyObject;
   validFrom: Date;
   expiresAt: Date;
   extensions: readonly Buffer[];
 }
 
-/** As PEM. */
+/** Answers with PEM. */
 export function writeCertificate(plan: CertificatePlan): string {
   const version3 = explicit(0, integer(2));
   const body = sequence(
@@ -43,7 +43,7 @@ export function writeCertificate(plan: CertificatePlan): string {
   return pem('CERTIFICATE', signed(body, plan.signingKey));
 }
 
-/** As DER. The names are in the extension alone: a common name is too short for some of them. */
+/** Answers with DER. The names are in the extension alone: a common name is too short for some of them. */
 export function writeRequest(names: readonly string[], key: KeyObject, publicKey: KeyObject): Buffer {
   const extensionRequest = sequence(oid('1.2.840.113549.1.9.14'), set(sequence(alternativeNames(names))));
   const body = sequence(
@@ -57,14 +57,14 @@ export function writeRequest(names: readonly string[], key: KeyObject, publicKey
 
 const signed = (body: Buffer, key: KeyObject) => sequence(body, algorithmOf(key), bits(sign('sha256', body, key)));
 
-/** With SHA-256. */
+/** The signature algorithm for the key, with SHA-256. */
 const algorithmOf = (key: KeyObject) =>
   key.asymmetricKeyType === 'rsa' ? sequence(oid('1.2.840.113549.1.1.11'), nothing) : sequence(oid('1.2.840.10045.4.3.2'));
 
 const distinguishedName = (commonName: string | undefined) =>
   sequence(...(commonName === undefined ? [] : [set(sequence(oid('2.5.4.3'), utf8(commonName)))]));
 
-/** Positive, and never starting with a zero, so that it is as long everywhere. */
+/** A serial number that is positive and never starts with a zero, so that it is equally long in all notations. */
 function newSerial(): Buffer {
   const serial = randomBytes(serialBytes);
   serial[0] = ((serial[0] as number) & 0x3f) | 0x40;

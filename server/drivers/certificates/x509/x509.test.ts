@@ -23,7 +23,7 @@ beforeAll(async () => {
   good = { certificate: leaf.pem, key: leaf.keyPem, chain: [lower.pem, middle.pem, root.pem] };
 });
 
-/** What is wrong, by field. */
+/** The sentence about each field that is wrong. */
 function faultsOf(changed: Partial<KeyedCertificate>, options: ReadOptions = {}): Record<string, string> {
   const read = readCertificate({ ...good, ...changed }, options);
   return read.isGood ? {} : Object.fromEntries(read.faults.map(({ field, sentence }) => [field, sentence]));

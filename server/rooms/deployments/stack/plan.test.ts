@@ -147,7 +147,7 @@ describe('a service', () => {
     expect(short(plan(next(undefined, { sizes: sized('db', '1') })).services)).toContain('replace db');
   });
 
-  test('that does not gets its new limits while it runs', () => {
+  test('that does not divide its memory when it starts gets new limits while it runs', () => {
     const queue = { profile_size: '0.5', instance_count: 1, disk: 512 };
     const withQueue = (model: ProjectModel) => ({ ...model, services: { ...model.services, queue: service('queue', 'rabbitmq:3.10') } });
     const sizesWith = (profile_size: string) => ({
