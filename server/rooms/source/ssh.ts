@@ -42,9 +42,7 @@ async function run(platform: Platform, { who, user }: Visitor<Credential>, { wan
   } catch (error) {
     if (!(error instanceof Problem)) platform.log.error({ err: error, address: user }, 'a command over SSH failed');
     line.refuse(
-      error instanceof Problem
-        ? error.message
-        : 'Something went wrong on our side; try again, and tell the operator if it happens again.',
+      error instanceof Problem ? error.message : 'Something went wrong on our side; try again, and tell the operator if it happens again.',
     );
   }
 }
