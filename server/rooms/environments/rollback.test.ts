@@ -48,7 +48,7 @@ describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`,
       { number: 2, can_rollback: true, text: expect.stringContaining('pushed to') },
       { number: 1, commit: first, can_rollback: true },
     ]);
-    expect((await project.send('POST', '/rollback', {})).json).toMatchObject({ message: expect.stringContaining('Nothing older') });
+    expect((await project.send('POST', '/rollback', {})).json).toMatchObject({ message: expect.stringContaining('no older deployment') });
 
     await project.act('POST', '/variables', { name: 'env:OTHER', value: 'x' });
     await project.act('POST', '/redeploy', {});

@@ -138,8 +138,8 @@ describe('a command of the operator', () => {
     await records.set('a.example.org', 'x; $(touch /tmp/no) `id` "quoted"');
     expect(readFileSync(seen, 'utf8')).toBe('set|a.example.org|x; $(touch /tmp/no) `id` "quoted"|');
     for (const name of ['--help.example.org', 'a b.example.org', '../example.org', 'a.example.org\n'])
-      await expect(records.set(name, 'v')).rejects.toThrow('no name for a record');
-    await expect(records.set('a.example.org', '--force')).rejects.toThrow('no name for a record');
+      await expect(records.set(name, 'v')).rejects.toThrow('is not valid for a TXT record');
+    await expect(records.set('a.example.org', '--force')).rejects.toThrow('is not valid for a TXT record');
   });
 
   test('it sees nothing of the environment but what it is given', async () => {
