@@ -91,7 +91,7 @@ test('what is removed leaves data and settings, which the next installation uses
 test('data goes only when that is said twice; what is in the way does not keep the rest', async () => {
   const { service, paths } = machine;
   await machine.installed('1.0.0');
-  await expect(uninstall(service, { withData: true, isSure: false })).rejects.toThrow(/deletes all projects.*Say --yes/s);
+  await expect(uninstall(service, { withData: true, isSure: false })).rejects.toThrow(/deletes all projects.*Add --yes/s);
   expect([machine.runs(), existsSync(paths.data)]).toEqual([true, true]);
   await rm(paths.command);
   await mkdir(paths.command);

@@ -67,7 +67,7 @@ test('the way back loses nothing where the database is the same, and asks where 
   const migration = await lastMigration();
   await upgrade(machine.service, await machine.program('3.0.0', newer));
   await machine.pool.query(`update users set email = 'late@example.org'`);
-  await expect(takeBackUpgrade(machine.service, false)).rejects.toThrow(/what people did since then is lost. Say --yes/);
+  await expect(takeBackUpgrade(machine.service, false)).rejects.toThrow(/what people did since then is lost. Add --yes/);
   expect(version()).toBe('3.0.0');
   await takeBackUpgrade(machine.service, true);
   expect([version(), await lastMigration(), machine.runs()]).toEqual(['1.0.0', migration, true]);

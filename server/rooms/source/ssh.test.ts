@@ -80,7 +80,7 @@ describe('over SSH', () => {
       expect({ code, said }).toMatchObject({ code: 1, said: expect.stringContaining('To open a shell in a running app') });
     }
     expect((await run('ssh', [...options('own'), 'somebodyelse@127.0.0.1', `git-upload-pack '${project}.git'`], folder)).said).toContain(
-      'You came as somebodyelse',
+      'You connected as somebodyelse',
     );
     expect((await run('ssh', [...options('own'), '-s', at, 'sftp'], folder)).code).not.toBe(0);
     expect((await run('ssh', [...options('own'), '-o', 'ExitOnForwardFailure=yes', '-W', '127.0.0.1:22', at], folder)).said).toMatch(
