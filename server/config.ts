@@ -50,6 +50,8 @@ export interface Config {
   phone: { webhookUrl: string | undefined };
   /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
+  /** Whether whoever adds a domain has to prove that it is theirs; `released`: only of one that another organization had. */
+  domainVerification: DomainVerification;
   /** When environments other than production are paused for want of deployments, and sleep for want of visitors, unless they say otherwise; 0 for never. */
   previews: { pauseAfterDays: number; sleepAfterSeconds: number };
   /** Where this installation stands, as its users see it. The carbon intensity (g/kWh) is undefined where the operator did not set it. */
@@ -81,6 +83,10 @@ const developmentSizesFrom = ['parent', 'minimum', 'default'] as const;
 export type DevelopmentSizes = (typeof developmentSizesFrom)[number];
 const developmentSizes: Parse<DevelopmentSizes> = (value) =>
   developmentSizesFrom.find((from) => from === value) ?? expected(`one of ${developmentSizesFrom.join(', ')}`);
+const domainVerifications = ['released', 'required'] as const;
+export type DomainVerification = (typeof domainVerifications)[number];
+const domainVerification: Parse<DomainVerification> = (value) =>
+  domainVerifications.find((one) => one === value) ?? expected(`one of ${domainVerifications.join(', ')}`);
 const overcommitUsual = { cpu: 32, memory: 8, disk: 4 };
 const overcommit: Parse<Partial<Config['overcommit']>> = (value) =>
   Object.fromEntries(
@@ -192,6 +198,7 @@ const variables = {
   OFFSHOOT_DEVELOPMENT_SIZES: developmentSizes,
   OFFSHOOT_URL: url,
   OFFSHOOT_DOMAIN: domain,
+  OFFSHOOT_DOMAIN_VERIFICATION: domainVerification,
   OFFSHOOT_DATA: (value: string) => resolve(value),
   OFFSHOOT_VOLUMES: (value: string) => resolve(value),
   OFFSHOOT_IMAGES: (value: string) => resolve(value),
@@ -240,6 +247,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     overcommit: { ...overcommitUsual, ...values.OFFSHOOT_OVERCOMMIT },
     url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
     domain,
+    domainVerification: values.OFFSHOOT_DOMAIN_VERIFICATION ?? 'released',
     data,
     images: values.OFFSHOOT_IMAGES ?? resolve(data, 'images'),
     caCertificates: values.OFFSHOOT_CA_CERTIFICATES,

@@ -137,6 +137,19 @@ export interface Database {
     updated_at: Generated<Time>;
     damaged_at: Time | null;
   };
+  certificates: {
+    id: string;
+    project_id: string;
+    certificate: string;
+    chain: Generated<string[]>;
+    key_sealed: string;
+    names: string[];
+    expires_at: Time;
+    is_provisioned: Generated<boolean>;
+    is_invalid: Generated<boolean>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   connections: {
     user_id: string;
     provider: string;
@@ -181,6 +194,25 @@ export interface Database {
     memory: Generated<number>;
     disk: Generated<number>;
     has_crons_scheduled: Generated<boolean>;
+    told_routes: unknown;
+  };
+  domain_claims: {
+    name: string;
+    project_id: string;
+    is_kept: Generated<boolean>;
+    proven_at: Time | null;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  domains: {
+    project_id: string;
+    name: string;
+    environment_id: string | null;
+    replacement_for: string | null;
+    registered_name: string;
+    attributes: Generated<unknown>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
   };
   environment_variables: {
     project_id: string;
@@ -425,6 +457,11 @@ export interface Database {
   recovery_codes: {
     user_id: string;
     fingerprint: string;
+  };
+  released_names: {
+    name: string;
+    organization_id: string;
+    released_at: Generated<Time>;
   };
   running_tasks: {
     activity_id: string;

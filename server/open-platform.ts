@@ -1,14 +1,17 @@
 /** Puts the platform together from the parts that main.ts opened. */
+import { openDomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import { openLogFollowers } from './drivers/logs/follow-logs.ts';
 import { openLogHub } from './kernel/activity-log.ts';
 import type { Platform } from './platform.ts';
 import { createCallerOf, openKeys } from './rooms/sign-in/public.ts';
 
-type Parts = Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | 'inside'> & Partial<Pick<Platform, 'inside'>>;
+type Optional = 'inside' | 'domainProofs';
+type Parts = Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | Optional> & Partial<Pick<Platform, Optional>>;
 
 export async function openPlatform(parts: Parts): Promise<Platform> {
   const keys = await openKeys(parts.db, parts.secrets);
   const logs = openLogHub(parts.db, parts.notices);
   const inside = async () => (await parts.machine()).runtime;
-  return { inside, ...parts, keys, logs, logFollowers: openLogFollowers(), ...createCallerOf({ ...parts, keys }) };
+  const domainProofs = openDomainProofs(parts.config);
+  return { inside, domainProofs, ...parts, keys, logs, logFollowers: openLogFollowers(), ...createCallerOf({ ...parts, keys }) };
 }

@@ -106,6 +106,8 @@ const table = {
   'log:view': ['environment:contributor', 'operator'],
   'variable:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'variable:manage': ['environment:admin', 'whole-project:admin', 'operator'],
+  'domain:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
+  'domain:manage': ['environment:admin', 'whole-project:admin', 'operator'],
   'activity:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'activity:cancel': ['environment:contributor', 'whole-project:admin', 'operator'],
 } as const satisfies Record<string, readonly Role[]>;

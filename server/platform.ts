@@ -3,6 +3,7 @@
  */
 import type { Config } from './config.ts';
 import type { Blobs } from './drivers/blobs/blobs.ts';
+import type { DomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import type { Git } from './drivers/git/git.ts';
 import type { LogFollowers } from './drivers/logs/follow-logs.ts';
 import type { Credential, Keys, User } from './identity.ts';
@@ -29,6 +30,8 @@ export interface Platform {
   mail: Mail;
   phone: PhoneSender;
   git: Git;
+  /** What owners of domains put up to show that they have them. */
+  domainProofs: DomainProofs;
   /** Where backups are kept. */
   blobs: Blobs;
   /** The machine that environments run on; opened on first use. */

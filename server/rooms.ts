@@ -6,6 +6,8 @@ import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
 import { crons } from './rooms/crons/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
+import { domainNames } from './rooms/domain-names/room.ts';
+import { domains } from './rooms/domains/room.ts';
 import { environmentVariables } from './rooms/environment-variables/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
@@ -42,10 +44,12 @@ export const rooms: Rooms = [
   regions,
   references,
   variables,
+  domainNames,
   builds,
   deployments,
   environments,
   environmentVariables,
+  domains,
   subscriptions,
   source,
   crons,

@@ -203,6 +203,23 @@ CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (sta
 CREATE INDEX backups_kept ON public.backups USING btree (project_id, environment_id, updated_at) WHERE ((status = 'CREATED'::text) AND restorable);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
 
+create table certificates (
+  id text not null,
+  project_id text not null,
+  certificate text not null,
+  chain text[] not null default '{}'::text[],
+  key_sealed text not null,
+  names text[] not null,
+  expires_at timestamp with time zone not null,
+  is_provisioned boolean not null default false,
+  is_invalid boolean not null default false,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint certificates_pkey PRIMARY KEY (id),
+  constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX certificates_project ON public.certificates USING btree (project_id);
+
 create table connections (
   user_id uuid not null,
   provider text not null,
@@ -255,6 +272,7 @@ create table deployments (
   memory integer not null default 0,
   disk integer not null default 0,
   has_crons_scheduled boolean not null default false,
+  told_routes json,
   constraint deployments_project_id_environment_id_stack_id_number_key UNIQUE (project_id, environment_id, stack_id, number),
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
@@ -264,6 +282,41 @@ create table deployments (
 CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (project_id, environment_id) WHERE (status = 'current'::text);
 CREATE INDEX deployments_environment ON public.deployments USING btree (project_id, environment_id, number DESC);
 CREATE INDEX deployments_without_crons ON public.deployments USING btree (id) WHERE ((status = 'current'::text) AND (NOT has_crons_scheduled));
+
+create table domain_claims (
+  name text not null,
+  project_id text not null,
+  is_kept boolean not null default false,
+  proven_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint domain_claims_project_id_name_key UNIQUE (project_id, name),
+  constraint domain_claims_pkey PRIMARY KEY (name),
+  constraint domain_claims_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint domain_claims_name_check CHECK ((name ~ '^[a-z0-9-]+(\.[a-z0-9-]+)+$'::text))
+);
+
+create table domains (
+  project_id text not null,
+  name text not null,
+  environment_id text,
+  replacement_for text,
+  registered_name text not null,
+  attributes jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint domains_one_replacement UNIQUE (project_id, environment_id, replacement_for),
+  constraint domains_project_id_name_key UNIQUE (project_id, name),
+  constraint domains_pkey PRIMARY KEY (name),
+  constraint domains_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
+  constraint domains_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint domains_registered_name FOREIGN KEY (project_id, registered_name) REFERENCES domain_claims(project_id, name),
+  constraint domains_replacement_for FOREIGN KEY (project_id, replacement_for) REFERENCES domains(project_id, name) ON DELETE CASCADE,
+  constraint domains_check CHECK (((environment_id IS NULL) = (replacement_for IS NULL))),
+  constraint domains_name_check CHECK ((name ~ '^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+$'::text))
+);
+CREATE INDEX domains_attached ON public.domains USING btree (project_id, replacement_for);
+CREATE INDEX domains_claimed ON public.domains USING btree (project_id, registered_name);
 
 create table environment_variables (
   project_id text not null,
@@ -644,6 +697,13 @@ create table recovery_codes (
   fingerprint text not null,
   constraint recovery_codes_pkey PRIMARY KEY (user_id, fingerprint),
   constraint recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+create table released_names (
+  name text not null,
+  organization_id text not null,
+  released_at timestamp with time zone not null default clock_timestamp(),
+  constraint released_names_pkey PRIMARY KEY (name)
 );
 
 create table running_tasks (

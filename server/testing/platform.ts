@@ -46,6 +46,8 @@ export interface Person {
 
 export interface TestPlatform {
   platform: Platform;
+  /** What owners of domains put up: TXT records by name, and pages by address. */
+  domainRecords: { texts: Map<string, string>; pages: Map<string, string> };
   /** For other processes that share the work of this platform. */
   databaseUrl: string;
   http: FastifyInstance;
@@ -84,7 +86,12 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
   const notices = await openNotices(database.url, log);
   const git = await openGit(join(folder, 'repositories'), config);
   const blobs = openBlobs({ folder: blobsFolder(folder), places: config.backups, secrets });
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine });
+  const domainRecords = { texts: new Map<string, string>(), pages: new Map<string, string>() };
+  const domainProofs = {
+    hasText: async (name: string, value: string) => domainRecords.texts.get(name) === value,
+    hasPage: async (host: string, path: string, text: string) => domainRecords.pages.get(`${host}${path}`) === text,
+  };
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine, domainProofs });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();
@@ -134,6 +141,7 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
 
   const home: TestPlatform = {
     platform,
+    domainRecords,
     databaseUrl: database.url,
     http,
     logLines,

@@ -39,6 +39,12 @@ const deviations: Deviation[] = [
   { of: ['/ref/teams'], field: '*', allows: { type: 'null' }, because: 'What is gone is null, as the other references have it.' },
   { of: ['ProjectReference'], field: 'vendor', allows: text, because: 'The released CLI hides projects without it.' },
   ...routeKinds.map((kind) => ({ of: [kind], field: 'original_url', allows: text, because: 'The released CLI shows routes by it.' })),
+  ...['ProdDomainStorage', 'ReplacementDomainStorage'].map((kind) => ({
+    of: [kind],
+    field: 'ssl',
+    allows: { type: 'object', properties: { has_certificate: { type: 'boolean' }, expires_on: text }, additionalProperties: false },
+    because: 'The released CLI shows by it whether a domain has a certificate.',
+  })),
   { of: ['Environment'], field: 'sleeping_since', allows: textOrNull, because: 'People have to see why nothing runs.' },
   { of: ['Environment'], field: 'start_failure', allows: textOrNull, because: 'People have to see why nothing runs.' },
   { of: ['Deployment', 'webapps', '*', 'hooks'], field: 'sanitize', allows: textOrNull, because: 'A hook that only Offshoot has.' },

@@ -81,6 +81,13 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
     });
     return { ...environment, variableId: 'env:SAMPLE' };
   },
+  domain: sampleDomain,
+  'environment domain': sampleEnvironmentDomain,
+  'domain claim': async (owner) => {
+    const project = await sampleProject(owner);
+    const { json } = await owner.send('POST', `/projects/${project.projectId}/domain-claims`, { name: `${project.projectId}.example` });
+    return { ...project, domainClaimId: String(json._embedded.entity.id) };
+  },
   ref: sampleCode,
   commit: sampleCode,
   tree: sampleCode,
@@ -171,6 +178,30 @@ export async function sampleEnvironment(owner: Person) {
   return { ...project, environmentId };
 }
 
+/** Names that no other sample has. */
+const sampleNames = ({ projectId = '' }: Address) => ({ production: `www.${projectId}.example`, elsewhere: `stage.${projectId}.example` });
+
+/** Of production. */
+async function sampleDomain(owner: Person) {
+  const project = await sampleProject(owner);
+  await withProductionDomain(owner, project);
+  return { ...project, domainId: sampleNames(project).production };
+}
+
+/** Of an environment for staging, in the place of one of production. */
+async function sampleEnvironmentDomain(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  const { production, elsewhere } = sampleNames(environment);
+  await withProductionDomain(owner, environment);
+  const body = { name: elsewhere, replacement_for: production };
+  await owner.send('POST', fill('/projects/{projectId}/environments/{environmentId}/domains', environment), body);
+  return { ...environment, domainId: elsewhere };
+}
+
+async function withProductionDomain(owner: Person, address: Address) {
+  await owner.send('POST', fill('/projects/{projectId}/domains', address), { name: sampleNames(address).production });
+}
+
 async function sampleUserAccess(owner: Person) {
   const { organization_id, project_id } = await sampleProject(owner);
   const user_id = await sampleMember(owner, organization_id);
@@ -237,6 +268,12 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
   'POST /projects/{project_id}/user-access': async (owner) => [
     { user_id: (await owner.home.person()).user.id, permissions: ['viewer'], auto_add_member: true },
   ],
+  'POST /projects/{projectId}/domains': async (_owner, address) => ({ name: sampleNames(address).production, attributes: { a: 'b' } }),
+  'POST /projects/{projectId}/environments/{environmentId}/domains': async (_owner, address) => ({
+    name: sampleNames(address).elsewhere,
+    replacement_for: sampleNames(address).production,
+  }),
+  'POST /projects/{projectId}/domain-claims': async (_owner, { projectId }) => ({ name: `${projectId}.example` }),
   'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next': async () => ({ webapps: { api: { instance_count: 2 } } }),
   'POST /projects/{project_id}/team-access': async (owner, { organization_id }) => {
     const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Let in' });
@@ -288,6 +325,7 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'POST /projects/{projectId}/environments/{environmentId}/resume': inStatus('paused'),
   'POST /projects/{projectId}/environments/{environmentId}/redeploy': inStatus('active'),
   'POST /projects/{projectId}/environments/{environmentId}/maintenance-redeploy': inStatus('active'),
+  'POST /projects/{projectId}/environments/{environmentId}/domains': withProductionDomain,
   'POST /projects/{projectId}/environments/{environmentId}/backup': deployed,
   'POST /projects/{projectId}/environments/{environmentId}/deploy': deployedByHand,
   'POST /projects/{projectId}/environments/{environmentId}/rollback': deployedTwice,

@@ -3,6 +3,7 @@ export { DeploymentEntity } from './deployment.ts';
 export { loadDeployment, type Deployment } from './stack/document.ts';
 export { EarlierDeploymentEntity } from './earlier-deployment.ts';
 export { RouteEntity, routesOf } from './route.ts';
+export { haveNamesInCommon, isPlatforms } from './stack/host-names.ts';
 export { backupSnapshot, stackOfVolume } from './stack/names.ts';
 export { earlierDeployments, rollbackTarget, type EarlierDeployment } from './earlier-deployments.ts';
 export { checkedSizes, ResourcesChange } from './sizes/checked-sizes.ts';

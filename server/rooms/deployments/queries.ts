@@ -6,6 +6,7 @@ import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { randomSecret, type Secrets } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { domainNamesOf, type DomainNames } from '../domain-names/public.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { HttpAccess } from '../../../edge/routing/table.ts';
 import { amountsOf } from './sizes/capacity.ts';
@@ -47,6 +48,8 @@ export interface Subject {
   restrict_robots: boolean;
   /** Whether changes wait until somebody deploys them. */
   enable_manual_deployments: boolean;
+  /** What its routes are resolved with. */
+  domain_names: DomainNames;
 }
 
 export async function subjectOf(db: Db | Tx, projectId: string, environmentId: string): Promise<Subject | undefined> {
@@ -54,7 +57,7 @@ export async function subjectOf(db: Db | Tx, projectId: string, environmentId: s
     select projects.id as project_id, projects.title as project_title, projects.organization_id, environments.id as environment_id, machine_name,
       environments.type, projects.default_branch = environments.id as is_main, environments.status, parent,
       clone_parent_on_create, head_commit, pinned_commit, environments.created_at, stack_id, http_access, enable_smtp, restrict_robots,
-      enable_manual_deployments
+      enable_manual_deployments, ${domainNamesOf} as domain_names
     from environments join projects on projects.id = environments.project_id
     where environments.project_id = ${projectId} and environments.id = ${environmentId}`.execute(db);
   return rows[0];
@@ -78,6 +81,7 @@ type Row = Kept &
     created_at: string;
     generations: Generations;
     hosts: Claims;
+    told_routes: Stack['routes'] | null;
     secrets_sealed: string;
     entropy_sealed: string;
   };
@@ -88,7 +92,7 @@ const entropyPurpose = (projectId: string) => `entropy of project ${projectId}`;
 async function deployedWhere(db: Db | Tx, secrets: Secrets, condition: RawBuilder<unknown>): Promise<Deployed[]> {
   const { rows } = await sql<Row>`
     select deployments.id, deployments.project_id, deployments.environment_id, deployments.stack_id, number, commit_id, model, slugs, sizes,
-      generations, routes, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
+      generations, routes, told_routes, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
       projects.entropy_sealed, environments.machine_name, environments.type, projects.default_branch = environments.id as is_main,
       ${claimsOfEnvironment} as hosts
     from deployments
@@ -118,6 +122,7 @@ function opened(row: Row, secrets: Secrets): Deployed {
       slugs,
       sizes,
       routes,
+      ...(row.told_routes && { told_routes: row.told_routes }),
       settings,
       secrets: JSON.parse(secrets.open(secretsPurpose(id), row.secrets_sealed)),
     },

@@ -12,6 +12,7 @@ export { adoptHosts } from './deploy/adopt-hosts.ts';
 export { releaseHosts } from './deploy/claim-hosts.ts';
 export { deployStack, stageDeployment } from './deploy/deploy.ts';
 export type { CodeDeployment, DeployRequest, RepeatedDeployment, Rest, Restart, RollbackDeployment } from './deploy/deploy-request.ts';
+export { refreshRoutes } from './deploy/refresh-routes.ts';
 export { imageLimits } from './running/image-upkeep.ts';
 export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './sizes/machine-use.ts';
 export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-stack.ts';

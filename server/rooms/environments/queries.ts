@@ -4,6 +4,7 @@ import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import { areSlugsKept } from '../builds/public.ts';
+import { defaultDomainOf, domainNamesOf, hasDomains, type DomainNames } from '../domain-names/public.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
 import { isBeingBackedUp } from './being-backed-up.ts';
 import { environmentLife, type EnvironmentState } from './life-cycle.ts';
@@ -22,6 +23,7 @@ interface Circumstances {
   /** Whether there is an earlier deployment that can be made current again. */
   can_rollback: boolean;
   has_crons: boolean;
+  domain_names: DomainNames;
   /** The sizes of the current deployment; null: nothing was ever deployed. */
   sizes: DeployedSizes | null;
   /** The addresses of the environment's routes. */
@@ -49,7 +51,7 @@ interface LastDeployment {
 
 export type Environment = ReturnType<typeof present>;
 
-const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain: string) => ({
+const present = ({ sizes, urls, ssh_roles, domain_names, ...row }: Row & Circumstances, domain: string) => ({
   ...row,
   urls: urls ?? [],
   ssh_roles: ssh_roles ?? {},
@@ -59,11 +61,12 @@ const present = ({ sizes, urls, ssh_roles, ...row }: Row & Circumstances, domain
   is_main: row.id === row.default_branch,
   edge_hostname: `${row.machine_name}-${row.project_id}.${domain}`,
   has_code: row.head_commit !== null,
-  has_domains: false,
+  default_domain: defaultDomainOf(domain_names, row.type === 'production'),
+  has_domains: hasDomains(domain_names, row.type === 'production'),
   has_deployment: sizes !== null,
   can_rolling_deploy: environmentLife.possible(row.status, 'serve') && lastDeploymentOf(row)?.successful === true,
   supports_rolling_deployments: true,
-  supports_restrict_robots: false,
+  supports_restrict_robots: hasDomains(domain_names, row.type === 'production'),
   merge_info: {
     commits_ahead: row.commits_ahead,
     commits_behind: row.commits_behind,
@@ -129,7 +132,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
         and earlier.environment_id = environments.id and ${deploymentLife.sqlPossible('earlier.status', 'rollBackTo')} and ${areSlugsKept('earlier')}) as can_rollback,
       ${isBeingBackedUp} as is_being_backed_up,
       exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
-      deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
+      ${domainNamesOf} as domain_names, deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id

@@ -66,7 +66,7 @@ const images = Object.fromEntries(
 );
 
 export const capabilities = {
-  custom_domains: { ...off, environments_with_domains_limit: 0 },
+  custom_domains: { enabled: true, environments_with_domains_limit: 5 },
   source_operations: { enabled: true },
   runtime_operations: { enabled: true },
   tasks: { enabled: true },

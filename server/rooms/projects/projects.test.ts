@@ -110,7 +110,10 @@ test('what is not built yet is no capability', async () => {
   const enabled = Object.entries(json as Record<string, { enabled?: boolean }>).filter(([, capability]) => capability.enabled);
   expect(enabled.map(([name]) => name)).toEqual(['source_operations', 'runtime_operations', 'tasks', 'build_resources', 'data_retention']);
   expect(json).toMatchObject({ instance_limit: 8, guaranteed_resources: { enabled: false, instance_limit: 0 } });
-  expect(json).toMatchObject({ custom_domains: { enabled: false }, integrations: { enabled: false, config: {} } });
+  expect(json).toMatchObject({
+    custom_domains: { enabled: true, environments_with_domains_limit: 5 },
+    integrations: { enabled: false, config: {} },
+  });
   expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });
 

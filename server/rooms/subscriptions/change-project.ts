@@ -4,6 +4,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, person, sentence, strong } from '../activities/public.ts';
+import { chooseDefaultDomain, domainsOfProduction } from '../domains/work.ts';
 import { changeDefaultBranch } from '../environments/work.ts';
 import { changeProject, projectById, type Project } from '../projects/public.ts';
 import { moveDefaultBranchActivity, renameProjectActivity } from './activities.ts';
@@ -26,20 +27,22 @@ export async function updateProject(
   id: string,
   change: ProjectChange,
 ): Promise<{ project: Project; activities: Activity[] }> {
-  refuseMistakes(change);
-  const { default_branch, environments, storage, attributes, default_domain: _, ...columns } = change;
+  refuseMistakes(change, await domainsOfProduction(db, id));
+  const { default_branch, environments, storage, attributes, default_domain, ...columns } = change;
   return db.transaction().execute(async (tx) => {
     const before = await projectById(tx, id);
     if (!before) throw new Problem('not-found', 'No such project.');
     if (before.status === 'deleting') throw new Problem('conflict', 'The project is being deleted; it can no longer be changed.');
     if (default_branch !== undefined) await changeDefaultBranch(tx, before, default_branch);
+    const isChosen = typeof default_domain === 'string' && default_domain !== before.default_domain;
+    const chosen = isChosen ? [await chooseDefaultDomain(tx, caller, id, default_domain)] : [];
     const project = await changeProject(tx, id, {
       ...columns,
       ...(attributes && { attributes: JSON.stringify(attributes) }),
       ...(environments !== undefined && { environments_max: environments }),
       ...(storage !== undefined && { storage_mib: storage }),
     });
-    return { project, activities: await startFollowing(tx, caller, before, project) };
+    return { project, activities: [...chosen, ...(await startFollowing(tx, caller, before, project))] };
   });
 }
 
@@ -77,11 +80,13 @@ async function startFollowing(
 
 const timezones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
 
-function refuseMistakes({ timezone, default_domain }: ProjectChange) {
+function refuseMistakes({ timezone, default_domain }: ProjectChange, domains: readonly string[]) {
   const fields: Record<string, string> = {};
   if (timezone !== undefined && !timezones.has(timezone)) fields['timezone'] = 'must be a time zone such as Europe/Amsterdam';
-  if (typeof default_domain === 'string')
-    fields['default_domain'] = 'must be a valid project domain; this project has none, so it can only be null';
+  const isDomain = default_domain === null ? domains.length === 0 : default_domain === undefined || domains.includes(default_domain);
+  if (!isDomain)
+    fields['default_domain'] =
+      `must be a valid project domain: ${domains.length > 0 ? domains.join(', ') : 'this project has none, so it can only be null'}`;
   const mistakes = Object.entries(fields);
   if (mistakes.length > 0)
     throw new Problem('invalid-request', mistakes.map(([field, message]) => `${field} ${message}.`).join(' '), { fields });

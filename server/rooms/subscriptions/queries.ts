@@ -3,6 +3,7 @@ import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import type { Activity } from '../../kernel/activity.ts';
 import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { forgetDomains } from '../domains/work.ts';
 import { environmentsAllowed } from '../projects/public.ts';
 
 /** A project in the words of its contract. */
@@ -124,6 +125,7 @@ export const isPushUnderWay = async (db: Db, projectId: string, secondsMax: numb
 /** Deletes all that is known of a project, except for its name and the activity that removes it. */
 export async function forgetProject(tx: Tx, id: string, removal: string): Promise<void> {
   await tx.deleteFrom('pushes').where('project_id', '=', id).execute();
+  await forgetDomains(tx, id);
   await tx.deleteFrom('environments').where('project_id', '=', id).execute();
   await tx.deleteFrom('project_variables').where('project_id', '=', id).execute();
   await tx.deleteFrom('user_access').where('project_id', '=', id).execute();

@@ -88,16 +88,22 @@ function candidatesOf(routes: Readonly<Record<string, Route>>, hosts: Hosts, hos
     const { scheme, host, path } = splitUrl(original);
     const isAll = host.includes('{all}');
     const rank = isAll ? ranks.all : host.includes('{default}') || hosts.isProduction ? ranks.default : ranks.host;
-    const domains = isAll && hosts.domains.length > 0 ? hosts.domains : [hosts.defaultDomain];
-    return domains.map((domain): Candidate => ({
+    return domainsFor(isAll, hosts).map((domain, place): Candidate => ({
       route,
       original,
       url: { scheme: hosts.scheme === 'http' ? 'http' : scheme, host: hostOf(filled(host, domain)), path },
       domain,
       rank: hosts.scheme === 'http' && scheme === 'http' ? ranks.plain + rank : rank,
-      isPrimary: isAnyPrimary ? route.primary === true : original === first,
+      isPrimary: (isAll || place === 0) && (isAnyPrimary ? route.primary === true : original === first),
     }));
   });
+}
+
+/** What a placeholder stands for. Previews have their generated host beside the domains that stand in for those of production; the first is the best. */
+function domainsFor(isAll: boolean, { isProduction, defaultDomain, domains, production, replacements = {} }: Hosts): readonly string[] {
+  if (isProduction) return isAll && domains.length > 0 ? domains : [defaultDomain];
+  const replaced = isAll ? (production?.domains ?? []) : [production?.defaultDomain ?? ''];
+  return [...replaced.flatMap((domain) => replacements[domain] ?? []), defaultDomain];
 }
 
 const filled = (text: string, domain: string) => text.replaceAll(/\{(?:default|all)\}/g, domain);

@@ -4,12 +4,15 @@
  * keeps its own. The edge is told of hosts that are claimed, and of no others.
  */
 import { sql } from 'kysely';
+import type { Config } from '../../../config.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { orConflict, type Db, type Tx } from '../../../kernel/sql.ts';
+import { standingsOf, type Standing } from '../../domain-names/public.ts';
 import {
   covers,
   generatedHost,
   haveNamesInCommon,
+  isIn,
   refusalOf,
   wantedHosts,
   withoutCovered,
@@ -27,6 +30,8 @@ interface Claimant {
   environment_id: string;
 }
 
+type ClaimConfig = HostConfig & Pick<Config, 'domainVerification'>;
+
 type Subject = Claimant & { machine_name: string };
 
 /** The claim under which an environment has the host; undefined where it does not have the host. */
@@ -38,13 +43,19 @@ export const claimsOfEnvironment = sql<Claims>`(select coalesce(jsonb_object_agg
   where hosts.project_id = environments.project_id and hosts.environment_id = environments.id)`;
 
 /** Throws a Problem that names each route whose host the environment cannot have. */
-export async function refuseForeignHosts(db: Db | Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
+export async function refuseForeignHosts(db: Db | Tx, config: ClaimConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
   const wanted = wantedHosts(routes);
   const own = generatedHost(subject, config);
   const taken = (await claimsInTheWay(db, subject, wanted)).filter((claim) => !isGivenUp(claim, subject));
+  const hosts = wanted.map(({ host }) => host);
+  const standings = await standingsOf(
+    db,
+    subject.project_id,
+    hosts.filter((host) => !isIn(own, host)),
+  );
   const refused = wanted.flatMap(({ host, route }) => {
     const owner = taken.find((claim) => haveNamesInCommon(claim.host, host));
-    const reason = refusalOf({ host, own, config }) ?? (owner && takenBy(owner, host, subject));
+    const reason = refusalOf({ host, own, config }) ?? (owner && takenBy(owner, host, subject)) ?? notIn(standings.get(host), host, config);
     return reason === undefined ? [] : [`routes: ${route} ${reason}`];
   });
   if (refused.length > 0) throw new Problem('invalid-request', `Invalid deployment: ${refused.slice(0, refusedToldMax).join(' ')}`);
@@ -57,6 +68,14 @@ const takenBy = ({ project_id, environment_id }: Claimant, host: string, subject
   project_id === subject.project_id
     ? `is at ${host}, which belongs to the environment ${environment_id} of this project; choose another host, or remove it there first.`
     : `is at ${host}, which belongs to another project; choose another host.`;
+
+/** What keeps a host from an environment although nobody serves it: the registered name that it lies in. */
+function notIn(standing: Standing | undefined, host: string, { domainVerification }: ClaimConfig): string | undefined {
+  if (standing === 'foreign') return `is at ${host}, in a domain that another project has.`;
+  if (standing === 'released' || (standing === 'none' && domainVerification === 'required'))
+    return `is at ${host}, which is not known to be yours; add it to the project as a domain first, and prove that it is.`;
+  return undefined;
+}
 
 interface Claim extends Claimant {
   host: string;
@@ -78,7 +97,7 @@ async function claimsInTheWay(db: Db | Tx, { project_id, environment_id }: Claim
 const isGivenUp = ({ project_id, is_production }: Claim, subject: Claimant) => project_id === subject.project_id && !is_production;
 
 /** Claims the hosts of the routes, so that nobody else gets them. Hosts that the environment already has stay its own. */
-export async function claimHosts(tx: Tx, config: HostConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
+export async function claimHosts(tx: Tx, config: ClaimConfig, subject: Subject, routes: Stack['routes']): Promise<void> {
   await lockHosts(tx);
   await refuseForeignHosts(tx, config, subject, routes);
   const wanted = wantedHosts(routes);

@@ -9,6 +9,7 @@ import type { Tx } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import { resolveRoutes, type ProjectModel, type Slug } from '../../builds/public.ts';
+import { hostsToResolveWith } from '../../domain-names/public.ts';
 import { effectiveVariables } from '../../variables/public.ts';
 import { accountsFor } from './accounts.ts';
 import { holdCapacity, refuseOverCapacity } from '../sizes/capacity.ts';
@@ -141,7 +142,7 @@ async function prepare(
     model,
     slugs,
     sizes: await wantedSizes(tx, subject, model, base, request),
-    routes: routesOf(platform, { ...subject, http_access, restrict_robots }, model),
+    routes: routesThen(base, standing, request) ?? routesOf(platform, { ...subject, http_access, restrict_robots }, model),
     settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
       variables:
@@ -172,6 +173,10 @@ const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed
 const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'backup data';
 
 const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsItWas(request) ? base?.settings : undefined);
+
+/** Where domains are staged, what runs goes on without them. */
+const routesThen = (base: Stack | undefined, standing: Stack | undefined, request: DeployRequest) =>
+  standing && isAsItWas(request) ? base?.routes : undefined;
 
 /** An environment that was lost and comes back keeps its passwords, as the data that it is restored from knows them. */
 const cameBack = (projectId: string, base: Stack | undefined, request: DeployRequest): Stack | undefined =>
@@ -253,9 +258,10 @@ export const routesOf = ({ config }: Platform, subject: Subject, { routes }: Pro
   resolveRoutes(
     routes,
     {
-      defaultDomain: generatedHost(subject, config),
-      domains: [],
-      isProduction: subject.type === 'production',
+      ...hostsToResolveWith(subject.domain_names, {
+        generated: generatedHost(subject, config),
+        isProduction: subject.type === 'production',
+      }),
       scheme: 'http',
       ports: { http: config.edge.port },
     },

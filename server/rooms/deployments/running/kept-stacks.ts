@@ -1,6 +1,6 @@
 /** What should be on the machine, and whose it is: the questions of those who keep it so. */
 import { sql, type RawBuilder } from 'kysely';
-import type { Db } from '../../../kernel/sql.ts';
+import type { Db, Tx } from '../../../kernel/sql.ts';
 import type { Subject } from '../queries.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
@@ -33,7 +33,7 @@ export const isToRun = ({ status, is_sleeping }: Pick<KeptStack, 'status' | 'is_
 export const isBusy = sql<boolean>`exists (select from activity_lanes
   where activity_lanes.project_id = environments.project_id and lane in (environments.id, '') and is_open and not is_shared)`;
 
-async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptStack[]> {
+async function keptWhere(db: Db | Tx, condition: RawBuilder<unknown>): Promise<KeptStack[]> {
   const { rows } = await sql<KeptStack>`
     select project_id, id as environment_id, machine_name, stack_id, status, sleeping_since is not null as is_sleeping, type = 'production' as is_production, is_waking,
       start_failure is not null as has_failed, ${isBusy} as is_busy, array[outer_party, party] as parties
@@ -46,7 +46,7 @@ async function keptWhere(db: Db, condition: RawBuilder<unknown>): Promise<KeptSt
 export const keptStacks = (db: Db): Promise<KeptStack[]> => keptWhere(db, sql`stack_id is not null or ${isBusy}`);
 
 /** One environment as it is now; undefined: it is gone. */
-export const keptStack = async (db: Db, projectId: string, environmentId: string): Promise<KeptStack | undefined> =>
+export const keptStack = async (db: Db | Tx, projectId: string, environmentId: string): Promise<KeptStack | undefined> =>
   (await keptWhere(db, sql`project_id = ${projectId} and id = ${environmentId}`))[0];
 
 /** Whether anything was ever deployed. */

@@ -31,7 +31,8 @@ export function wantedHosts(routes: Stack['routes']): WantedHost[] {
 
 const domainOf = (host: string) => host.replace(/^\*\./, '');
 const isWildcard = (host: string) => host.startsWith('*.');
-const isIn = (domain: string, host: string) => domainOf(host) === domain || domainOf(host).endsWith(`.${domain}`);
+/** Whether the host is the domain or below it; for a wildcard, whether all that it stands for is. */
+export const isIn = (domain: string, host: string): boolean => domainOf(host) === domain || domainOf(host).endsWith(`.${domain}`);
 
 /** Whether a claim includes the host, as `names_of` in the database says: a wildcard includes its domain itself, and all names below it. */
 export const covers = (claim: string, host: string): boolean => claim === host || (isWildcard(claim) && isIn(domainOf(claim), host));
@@ -85,7 +86,7 @@ const rules: { applies(question: Question): boolean; reason: ((question: Questio
 ];
 
 /** Whether the host is a name of the platform, or a wildcard that covers one. */
-const isPlatforms = (host: string, { domain, url, host: listensAt }: HostConfig) =>
+export const isPlatforms = (host: string, { domain, url, host: listensAt }: HostConfig): boolean =>
   isIn(domain, host) || covers(host, domain) || [hostOf(url) ?? '', listensAt.toLowerCase()].some((name) => haveNamesInCommon(host, name));
 
 /** Why the environment may not have the host: the rest of a sentence that begins with the route. */

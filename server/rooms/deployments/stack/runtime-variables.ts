@@ -61,7 +61,8 @@ export const appDocument = ({ slugs }: Stack, container: Recipient) => ({
 });
 
 /** The content of PLATFORM_ROUTES. */
-export const toldRoutes = ({ routes }: Stack) => Object.fromEntries(Object.entries(routes).map(([url, route]) => [url, toldRoute(route)]));
+export const toldRoutes = ({ routes, told_routes = routes }: Pick<Stack, 'routes' | 'told_routes'>) =>
+  Object.fromEntries(Object.entries(told_routes).map(([url, route]) => [url, toldRoute(route)]));
 
 const appNameOf = (container: Recipient) => ('app' in container ? container.app : container.name);
 

@@ -24,6 +24,8 @@ export interface Stack {
   sizes: Sizes;
   /** Resolved routes by address, such as `https://www.example.org/`. */
   routes: ResolvedRoutes;
+  /** What its apps were told, where domains have changed the routes since they started. */
+  told_routes?: ResolvedRoutes;
   settings: { http_access: HttpAccess; enable_smtp: boolean; restrict_robots: boolean };
   /** Secrets in clear text: never logged. */
   secrets: StackSecrets;

@@ -1,0 +1,58 @@
+/**
+ * What the owner of a domain has put up for us to see: a TXT record, asked of the domain's own name servers, or a text at an address of its web server.
+ * Whoever can put either there has the domain. Neither throws: what cannot be seen is not there.
+ */
+import { get } from 'node:http';
+import { openDnsView } from '../certificates/dns/dns-view.ts';
+import { visitableAddresses } from '../git/addresses.ts';
+
+export interface DomainProofs {
+  /** Whether all name servers that answer have this TXT record. */
+  hasText(name: string, value: string): Promise<boolean>;
+  /** Whether `http://<host><path>` answers with this text and nothing else. */
+  hasPage(host: string, path: string, text: string): Promise<boolean>;
+}
+
+interface Reach {
+  /** Networks that are visited although they are not public. */
+  allowPrivateAddresses: readonly string[];
+  /** To be asked in the place of a domain's own name servers. */
+  nameServers?: readonly string[];
+  httpPort?: number;
+}
+
+export function openDomainProofs({ allowPrivateAddresses, nameServers, httpPort = 80 }: Reach): DomainProofs {
+  const dns = openDnsView(nameServers);
+  return {
+    hasText: (name, value) => dns.hasText(name, value).catch(() => false),
+    hasPage: async (host, path, text) => {
+      const [address] = await visitableAddresses(host, allowPrivateAddresses).catch(() => []);
+      return address !== undefined && (await pageAt(address, httpPort, host, path)) === text;
+    },
+  };
+}
+
+const answerMillisecondsMax = 5000;
+const pageBytesMax = 4096;
+
+/** Undefined where it cannot be had. The address that was found fit is connected to, whatever DNS says by now. No redirect is followed: it would prove something of another host. */
+function pageAt(address: string, port: number, host: string, path: string): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(answerMillisecondsMax);
+  return new Promise((resolve) => {
+    const nothing = () => resolve(undefined);
+    const request = get({ host: address, port, path, signal, headers: { host, 'user-agent': 'offshoot' } }, (reply) => {
+      if (reply.statusCode !== 200) return void request.destroy(new Error('No page'));
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      reply.on('error', nothing);
+      reply.on('data', (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes > pageBytesMax) request.destroy(new Error('Too long'));
+        else pieces.push(piece);
+      });
+      reply.on('end', () => resolve(Buffer.concat(pieces).toString().trim()));
+    });
+    request.on('error', nothing);
+    request.on('close', nothing);
+  });
+}
