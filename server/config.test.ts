@@ -52,6 +52,12 @@ test('backups are kept in the data folder, or in folders and buckets elsewhere',
     expect(() => readConfig({ OFFSHOOT_BACKUPS: wrong })).toThrow('OFFSHOOT_BACKUPS should be');
 });
 
+test('owners of domains prove that they have them where another organization had the name, or always', () => {
+  const read = (value?: string) => readConfig({ OFFSHOOT_DOMAIN_VERIFICATION: value }).domainVerification;
+  expect([read(), read('released'), read('required')]).toEqual(['released', 'released', 'required']);
+  expect(() => read('never')).toThrow('OFFSHOOT_DOMAIN_VERIFICATION should be one of released, required');
+});
+
 test('private addresses are reached not at all, all of them, or those that are named', () => {
   const read = (value: string) => readConfig({ OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: value }).allowPrivateAddresses;
   expect(readConfig({}).allowPrivateAddresses).toEqual([]);

@@ -295,6 +295,7 @@ create table domain_claims (
   constraint domain_claims_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint domain_claims_name_check CHECK ((name ~ '^[a-z0-9-]+(\.[a-z0-9-]+)+$'::text))
 );
+CREATE INDEX domain_claims_names ON public.domain_claims USING gist (names_of(name));
 
 create table domains (
   project_id text not null,

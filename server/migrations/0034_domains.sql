@@ -12,6 +12,7 @@ create table domain_claims (
   updated_at timestamptz not null default clock_timestamp(),
   unique (project_id, name)
 );
+create index domain_claims_names on domain_claims using gist (names_of(name));
 
 -- Names that a project gave up. DNS may lead here for years, so another organization gets one only with a proof that it is theirs.
 create table released_names (

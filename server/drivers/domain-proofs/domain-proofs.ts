@@ -2,7 +2,7 @@
  * What the owner of a domain has put up for us to see: a TXT record, asked of the domain's own name servers, or a text at an address of its web server.
  * Whoever can put either there has the domain. Neither throws: what cannot be seen is not there.
  */
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { openDnsView } from '../certificates/dns/dns-view.ts';
 import { visitableAddresses } from '../git/addresses.ts';
 
@@ -36,23 +36,21 @@ const answerMillisecondsMax = 5000;
 const pageBytesMax = 4096;
 
 /** Undefined where it cannot be had. The address that was found fit is connected to, whatever DNS says by now. No redirect is followed: it would prove something of another host. */
-function pageAt(address: string, port: number, host: string, path: string): Promise<string | undefined> {
+async function pageAt(address: string, port: number, host: string, path: string): Promise<string | undefined> {
   const signal = AbortSignal.timeout(answerMillisecondsMax);
-  return new Promise((resolve) => {
-    const nothing = () => resolve(undefined);
-    const request = get({ host: address, port, path, signal, headers: { host, 'user-agent': 'offshoot' } }, (reply) => {
-      if (reply.statusCode !== 200) return void request.destroy(new Error('No page'));
-      const pieces: Buffer[] = [];
-      let bytes = 0;
-      reply.on('error', nothing);
-      reply.on('data', (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes > pageBytesMax) request.destroy(new Error('Too long'));
-        else pieces.push(piece);
-      });
-      reply.on('end', () => resolve(Buffer.concat(pieces).toString().trim()));
-    });
-    request.on('error', nothing);
-    request.on('close', nothing);
-  });
+  const options = { host: address, port, path, signal, headers: { host, 'user-agent': 'offshoot' } };
+  try {
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => get(options, resolve).on('error', reject));
+    if (reply.statusCode !== 200) return void reply.destroy();
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of reply as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > pageBytesMax) return undefined;
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces).toString().trim();
+  } catch {
+    return undefined;
+  }
 }

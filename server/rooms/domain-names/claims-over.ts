@@ -13,7 +13,7 @@ export async function standingsOf(db: Db | Tx, projectId: string, hosts: readonl
   const { rows } = await sql<{ host: string; standing: Standing }>`
     select wanted.host, coalesce(
       (select 'foreign' from domain_claims
-        where wanted.host like '*.%' and project_id <> ${projectId} and right(name, length(wanted.host) - 1) = substr(wanted.host, 2) limit 1),
+        where wanted.host like '*.%' and project_id <> ${projectId} and names_of(name) && names_of(wanted.host) limit 1),
       (select found.standing from (
           select name, case when project_id = ${projectId} then 'own' else 'foreign' end as standing from domain_claims
           where name = any(parents.names)

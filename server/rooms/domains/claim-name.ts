@@ -70,9 +70,8 @@ export async function claimName(tx: Tx, platform: Platform, project: Claimant, n
 /** Claims of others from the registered name down to the domain, below a wildcard too; and what others serve, by their routes alone, in what would be claimed. */
 async function isInTheWay(tx: Tx, projectId: string, name: string, registered: string): Promise<boolean> {
   const { rows } = await sql`
-    select from domain_claims where project_id <> ${projectId} and (
-      (names_of(name) && names_of(${`*.${registered}`}) and names_of(${name.replace(/^\*\./, '')}) && names_of('*.' || name))
-      or (names_of(name) && names_of(${name})))
+    select from domain_claims where project_id <> ${projectId} and names_of(name) && names_of(${`*.${registered}`})
+      and (names_of(${name.replace(/^\*\./, '')}) && names_of('*.' || name) or names_of(name) && names_of(${name}))
     union all
     select from hosts where project_id <> ${projectId} and (names_of(host) && names_of(${name})
       or (names_of(host) && names_of(${`*.${registered}`}) and not exists (

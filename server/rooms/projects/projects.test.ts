@@ -108,7 +108,14 @@ test('builds get no more than the machine has for them', async () => {
 test('what is not built yet is no capability', async () => {
   const { json } = await owner.send('GET', `${project}/capabilities`);
   const enabled = Object.entries(json as Record<string, { enabled?: boolean }>).filter(([, capability]) => capability.enabled);
-  expect(enabled.map(([name]) => name)).toEqual(['source_operations', 'runtime_operations', 'tasks', 'build_resources', 'data_retention']);
+  expect(enabled.map(([name]) => name)).toEqual([
+    'custom_domains',
+    'source_operations',
+    'runtime_operations',
+    'tasks',
+    'build_resources',
+    'data_retention',
+  ]);
   expect(json).toMatchObject({ instance_limit: 8, guaranteed_resources: { enabled: false, instance_limit: 0 } });
   expect(json).toMatchObject({
     custom_domains: { enabled: true, environments_with_domains_limit: 5 },

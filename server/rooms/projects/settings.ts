@@ -43,7 +43,7 @@ const ownSettings = {
   maintenance_window: nullable(MaintenanceWindow),
 };
 
-type Setting = string | number | boolean | null | object | ((config: Config) => string);
+type Setting = string | number | boolean | null | object | ((config: Config) => string | boolean);
 
 /** The settings that the operator decides: the shape of each, and its value on this installation. */
 const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]> = {
@@ -107,7 +107,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]
   enable_github_app_token_exchange: [flag, false],
   continuous_profiling: [fields({ supported_runtimes: Type.Array(text, { maxItems: 100 }) }), { supported_runtimes: [] }],
   disable_agent_error_reporter: [flag, true],
-  requires_domain_ownership: [flag, false],
+  requires_domain_ownership: [flag, ({ domainVerification }) => domainVerification === 'required'],
   enable_guaranteed_resources: [flag, false],
   git_server: [fields({ push_size_hard_limit: count }), { push_size_hard_limit: 2048 }],
   activity_logs_max_size: [count, 10],
@@ -127,7 +127,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]
 
 const ownDefaults = { initialize: {}, data_retention: null, build_resources: buildResourcesUsual, maintenance_window: null };
 
-const isFromConfig = (value: Setting): value is (config: Config) => string => typeof value === 'function';
+const isFromConfig = (value: Setting): value is (config: Config) => string | boolean => typeof value === 'function';
 
 const platformShapes = Object.fromEntries(Object.entries(platformSettings).map(([name, [shape]]) => [name, shape]));
 const platformDefaults = (config: Config) =>

@@ -121,6 +121,23 @@ test.for<[string, string, Hosts, string[]]>([
     ['http://stage.example.net/ app:http *'],
   ],
   [
+    'placeholders in a preview, where domains stand in for some of production',
+    up('http://{default}/') + up('http://{all}/api', 'other'),
+    { ...preview, replacements: { 'example.com': 'stage.example.net' } },
+    [
+      'http://stage.example.net/ app:http *',
+      'http://main-x.test/ app:http',
+      'http://stage.example.net/api/ other:http',
+      'http://main-x.test/api/ other:http',
+    ],
+  ],
+  [
+    'a domain that stands in for one that is not the default',
+    up('http://{default}/') + up('http://{all}/api', 'other'),
+    { ...preview, replacements: { 'example.org': 'stage.example.net' } },
+    ['http://main-x.test/ app:http *', 'http://stage.example.net/api/ other:http', 'http://main-x.test/api/ other:http'],
+  ],
+  [
     'TLS that is off, at another port',
     up('https://{default}/') + to('http://{default}/', 'https://{default}/') + to('https://www.{default}/', 'https://{default}/'),
     { ...bare, scheme: 'http', ports: { http: 8080 } },
