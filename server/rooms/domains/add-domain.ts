@@ -21,7 +21,7 @@ import {
   takeDomains,
   type Site,
 } from './queries.ts';
-import { alreadyReplaced, notInProduction, refusedField, tooManyEnvironments } from './refusals.ts';
+import { alreadyReplaced, notInProduction, refusedField, refuseWildcardAsDefault, tooManyEnvironments } from './refusals.ts';
 
 export interface GivenDomain {
   name: string;
@@ -41,6 +41,7 @@ export async function addDomain(
   const { attributes = {}, is_default = false, ssl } = given;
   const name = checkedName(given.name, platform.config);
   const replacement_for = replacedBy(given, site);
+  if (is_default) refuseWildcardAsDefault(name);
   const certificate = certificateFor(name, ssl);
   const survey = await surveyName(platform, project, name);
   return platform.db.transaction().execute(async (tx) => {

@@ -24,7 +24,7 @@ import {
   updateAttributes,
   type Site,
 } from './queries.ts';
-import { refusedField } from './refusals.ts';
+import { refusedField, refuseWildcardAsDefault } from './refusals.ts';
 
 export interface DomainChange {
   attributes?: Record<string, string>;
@@ -38,6 +38,7 @@ export async function changeDomain(
   { project_id, organization_id, name, site }: SiteDomain,
   { attributes, is_default, ssl }: DomainChange,
 ): Promise<Changed<SiteDomain>> {
+  if (is_default) refuseWildcardAsDefault(name);
   const certificate = certificateFor(name, ssl);
   return platform.db.transaction().execute(async (tx) => {
     await takeDomains(tx);
@@ -61,6 +62,7 @@ export async function changeDomain(
 
 /** By way of the project. Whether it is one of its domains was asked before. */
 export async function chooseDefaultDomain(tx: Tx, caller: Caller, projectId: string, name: string): Promise<Activity> {
+  refuseWildcardAsDefault(name, 'default_domain');
   await takeDomains(tx);
   const [domain, site] = [await productionDomain(tx, projectId, name), await productionSite(tx, projectId)];
   if (!domain || !site) throw gone();

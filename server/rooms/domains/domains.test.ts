@@ -317,6 +317,17 @@ describe('a certificate that comes along', () => {
   });
 });
 
+test('a wildcard is the default only where there is nothing else', async () => {
+  const project = await newProject();
+  expect((await project.add({ name: '*.wild.example' })).json._embedded.entity.is_default).toBe(true);
+  expect((await project.add({ name: 'wild.example' })).json._embedded.entity.is_default).toBe(true);
+  const at = `${project.at}/domains/${encodeURIComponent('*.wild.example')}`;
+  expect(await ada.send('PATCH', at, { is_default: true })).toMatchObject(refusal('is_default', 'many names'));
+  expect((await ada.send('PATCH', project.at, { default_domain: '*.wild.example' })).status).toBe(400);
+  await ada.send('DELETE', `${project.at}/domains/wild.example`);
+  expect((await ada.send('GET', at)).json.is_default).toBe(true);
+});
+
 test('while a project has domains, production cannot move to another branch', async () => {
   const project = await newProject();
   await branch(project, 'next');

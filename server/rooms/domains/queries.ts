@@ -109,11 +109,12 @@ export const deleteDomain = async (tx: Tx, projectId: string, name: string): Pro
   return gone.length > 0;
 };
 
-/** The one that is wanted, else the one that is, else the oldest. */
+/** The one that is wanted, else the one that is, else the oldest; a wildcard only where there is nothing else. */
 export const settleDefault = (tx: Tx, projectId: string, wanted?: string) =>
   sql`update projects set updated_at = now(), default_domain = (
       select name from domains where domains.project_id = projects.id and environment_id is null
-      order by name is not distinct from ${wanted ?? null}::text desc, name is not distinct from projects.default_domain desc, created_at, name limit 1)
+      order by name is not distinct from ${wanted ?? null}::text desc, name like '*.%', name is not distinct from projects.default_domain desc,
+        created_at, name limit 1)
     where id = ${projectId}`.execute(tx);
 
 /** With its first domain robots are let in, and with its last they are shut out again; in between, people decide. */

@@ -11,6 +11,11 @@ export function refusedFields(fields: Record<string, string>): Problem {
   return new Problem('invalid-request', sentence, { fields, body: { detail: { ...fields, error: sentence } } });
 }
 
+/** `{default}` is one host, which others are below; a wildcard stands for it only where there is nothing else. */
+export function refuseWildcardAsDefault(name: string, field = 'is_default'): void {
+  if (name.startsWith('*.')) throw refusedField(field, `cannot be ${name}, which stands for many names; choose one of them`);
+}
+
 /** Nobody is told whose project that is. */
 export const claimedByOthers = (registered: string) =>
   refusedField('name', `is in ${registered}. This domain is already claimed by another service`);

@@ -53,6 +53,8 @@ export function resolveRoutes(
   const hostOf = hostsHere(routes, hosts);
   const best = new Map<string, Candidate>();
   for (const candidate of candidatesOf(routes, hosts, hostOf)) {
+    // Where a placeholder stands for a wildcard, nothing can be before it: there is no host www.*.example.org.
+    if (candidate.url.host.lastIndexOf('*') > 0) continue;
     const key = printed(candidate.url, hosts);
     const other = best.get(key);
     if (!other || candidate.rank < other.rank) best.set(key, candidate);

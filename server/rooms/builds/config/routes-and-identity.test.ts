@@ -121,6 +121,12 @@ test.for<[string, string, Hosts, string[]]>([
     ['http://stage.example.net/ app:http *'],
   ],
   [
+    'a domain that is a wildcard, before which nothing can be',
+    up('http://{default}/') + up('http://www.{default}/', 'other') + up('http://*.{all}/', 'other'),
+    { ...production, defaultDomain: '*.example.com', domains: ['*.example.com'] },
+    ['http://*.example.com/ app:http *'],
+  ],
+  [
     'placeholders in a preview, where domains stand in for some of production',
     up('http://{default}/') + up('http://{all}/api', 'other'),
     { ...preview, replacements: { 'example.com': 'stage.example.net' } },
