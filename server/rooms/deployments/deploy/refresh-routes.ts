@@ -12,7 +12,7 @@ import type { Platform } from '../../../platform.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
 import { currentlyDeployed, deployedById, subjectOf } from '../queries.ts';
-import { inTurn } from '../running/in-turn.ts';
+import { aloneOnStack } from '../running/alone-on-stack.ts';
 import { keptStack, type KeptStack } from '../running/kept-stacks.ts';
 import { toldRoutes } from '../stack/runtime-variables.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -109,7 +109,7 @@ async function tellRoutes(platform: Platform, projectId: string, environment: st
   const machine = await platform.machine();
   const stack = (await keptStack(db, projectId, environment))?.stack_id;
   if (!stack) return [];
-  return inTurn(machine, stack, async () => {
+  return aloneOnStack(machine, stack, async () => {
     const kept = await keptStack(db, projectId, environment);
     const deployed = await currentlyDeployed(db, secrets, projectId, environment);
     if (!kept || !deployed) return [];
