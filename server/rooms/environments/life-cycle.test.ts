@@ -17,10 +17,10 @@ import { stackOfVolume } from '../deployments/public.ts';
 import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 import { verbs, type VerbName } from './verbs.ts';
 
-const timeout = 900_000;
+const timeout = 600_000;
 /** Another seed is another walk; a failure names it. */
 const seed = 1;
-const stepsOfWalk = 32;
+const stepsOfWalk = 100;
 
 let folder: string;
 let machine: MemoryMachine;
