@@ -102,7 +102,7 @@ describe('a fair limit', () => {
     expect(begun).toEqual(['own 1', 'own 3']);
     third?.leave();
     const places = fairLimit({ total: 1, most: [1], newcomers: 0 });
-    const asking = { parties: ['own'], part: '', signal: never };
+    const asking = { parties: ['own'], signal: never };
     await expect(places.within(asking, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await places.within(asking, async () => 'whole')).toBe('whole');
   });
@@ -112,7 +112,7 @@ test('a crowd of one party is let in in the order in which it came, and costs no
   const places = fairLimit({ total: 24, most: [5], newcomers: 0 });
   const crowd = 20_000;
   const order: number[] = [];
-  const all = Array.from({ length: crowd }, (_, n) => places.within({ parties: ['own'], part: '' }, async () => void order.push(n)));
+  const all = Array.from({ length: crowd }, (_, n) => places.within({ parties: ['own'] }, async () => void order.push(n)));
   await Promise.all(all);
   expect(order).toEqual(Array.from({ length: crowd }, (_, n) => n));
 });

@@ -10,8 +10,8 @@
 export interface Asking {
   /** On whose behalf it asks, from the outside in; each name belongs to one party alone. */
   parties: readonly string[];
-  /** A part of the innermost party, such as one of its projects: its parts take turns. */
-  part: string;
+  /** A part of the innermost party, such as one of its projects: its parts take turns. Where there are none, it has no name. */
+  part?: string;
   isUrgent?: boolean;
   /** What the innermost party may hold where that is less than what anybody may. */
   most?: number | undefined;
@@ -45,6 +45,8 @@ export const withReserve = (most: number): FairLimitOptions => ({ total: most + 
 interface Waiting {
   asking: Asking;
   names: readonly string[];
+  /** The line in which it stands: of all whom only their arrival tells apart. */
+  line: string;
   arrival: number;
   begin: () => void;
 }
@@ -102,7 +104,7 @@ export function fairLimit({ total, most, newcomers }: FairLimitOptions): FairLim
         resolve(take(names));
         names.forEach(book.stopWaiting);
       };
-      const mine = { asking, names, arrival: (arrivals += 1), begin };
+      const mine = { asking, names, line: lineOf(asking, names), arrival: (arrivals += 1), begin };
       names.forEach(book.wait);
       lines.add(mine);
       signal?.addEventListener('abort', giveUp, { once: true });
@@ -135,25 +137,26 @@ export function fairLimit({ total, most, newcomers }: FairLimitOptions): FairLim
  */
 function openLines() {
   const lines = new Map<string, Set<Waiting>>();
-  const lineOf = ({ names, asking: { isUrgent = false, most } }: Waiting) => `${names.join('\n')}\n${isUrgent} ${most}`;
   return {
     *heads(): Iterable<Waiting> {
       for (const [first] of lines.values()) if (first) yield first;
     },
     add(one: Waiting) {
-      const line = lines.get(lineOf(one));
+      const line = lines.get(one.line);
       if (line) line.add(one);
-      else lines.set(lineOf(one), new Set([one]));
+      else lines.set(one.line, new Set([one]));
     },
     remove(one: Waiting) {
-      const line = lines.get(lineOf(one));
+      const line = lines.get(one.line);
       line?.delete(one);
-      if (line?.size === 0) lines.delete(lineOf(one));
+      if (line?.size === 0) lines.delete(one.line);
     },
   };
 }
 
-const namesOf = ({ parties, part }: Asking) => [...parties, `part ${parties.at(-1) ?? ''} ${part}`];
+const lineOf = ({ isUrgent = false, most }: Asking, names: readonly string[]) => `${names.join('\n')}\n${isUrgent} ${most}`;
+
+const namesOf = ({ parties, part }: Asking) => (part === undefined ? parties : [...parties, `part ${parties.at(-1) ?? ''} ${part}`]);
 
 interface Entry {
   held: number;

@@ -29,7 +29,7 @@ export function openRequestLimit(): RequestLimit {
 
   const enter = async ({ id }: Caller) => {
     const end = requests.begin(id, `You have ${waitingOfOneMax} requests waiting already; send fewer at once.`);
-    const leave = await places.enter({ parties: [id], part: '' });
+    const leave = await places.enter({ parties: [id] });
     return () => {
       leave();
       end();

@@ -154,7 +154,7 @@ export async function readGit(gitDir: string, args: readonly string[], call: Pic
   const leave = readers.add(gitDir);
   const until = Date.now() + readSecondsMax * 1000;
   const read = () => readUntil(until, gitDir, args, call);
-  return reads.within({ parties: [gitDir], part: '' }, read).finally(leave);
+  return reads.within({ parties: [gitDir] }, read).finally(leave);
 }
 
 async function readUntil(until: number, gitDir: string, args: readonly string[], call: Pick<Call, 'input' | 'bytesMax'>): Promise<string> {

@@ -55,7 +55,7 @@ const inAll = 'in all';
 async function derive(password: string, salt: Buffer, { ln, r, p }: Cost, by: string): Promise<Buffer> {
   const leaveLine = joinLine(by);
   const options = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r };
-  return derivations.within({ parties: [by], part: '' }, () => deriveNow(password.normalize('NFKC'), salt, options)).finally(leaveLine);
+  return derivations.within({ parties: [by] }, () => deriveNow(password.normalize('NFKC'), salt, options)).finally(leaveLine);
 }
 
 function joinLine(by: string): () => void {
