@@ -5,13 +5,35 @@ import { readConfig } from './config.ts';
 test('nothing needs to be set', () => {
   expect(readConfig({})).toMatchObject({
     host: '127.0.0.1',
+    apiHost: '127.0.0.1',
     port: 8080,
-    url: 'http://127.0.0.1:8080',
+    tls: true,
+    edge: { port: 8000, httpsPort: 8443, processes: 1 },
+    url: 'https://localhost:8443',
     domain: 'offshoot.localhost',
     databaseUrl: undefined,
     mail: { smtpUrl: undefined, from: 'offshoot@offshoot.localhost' },
     phone: { webhookUrl: undefined },
   });
+});
+
+test('https is how the platform is reached, unless a proxy is in front of it', () => {
+  const read = (env: Record<string, string>) => {
+    const { tls, url, apiHost } = readConfig(env);
+    return { tls, url, apiHost };
+  };
+  const [secure, plain] = [{ tls: true, apiHost: '127.0.0.1' }, { tls: false }];
+  expect(read({ OFFSHOOT_HTTPS_PORT: '443' })).toEqual({ ...secure, url: 'https://localhost' });
+  expect(read({ OFFSHOOT_HOST: '::' })).toEqual({ ...secure, url: 'https://localhost:8443' });
+  expect(read({ OFFSHOOT_HOST: '192.0.2.7' })).toEqual({ ...secure, url: 'https://192.0.2.7:8443' });
+  expect(read({ OFFSHOOT_URL: 'https://offshoot.example.org' })).toEqual({ ...secure, url: 'https://offshoot.example.org' });
+  expect(read({ OFFSHOOT_TLS: 'off' })).toEqual({ ...plain, url: 'http://127.0.0.1:8080', apiHost: '127.0.0.1' });
+  const proxied = { OFFSHOOT_HOST: '0.0.0.0', OFFSHOOT_TRUSTED_PROXIES: '192.0.2.1', OFFSHOOT_URL: 'https://offshoot.example.org' };
+  expect(read(proxied)).toEqual({ ...plain, url: 'https://offshoot.example.org', apiHost: '0.0.0.0' });
+  expect(read({ ...proxied, OFFSHOOT_TLS: 'on' })).toMatchObject(secure);
+  expect(read({ OFFSHOOT_URL: 'http://offshoot.test:8080' })).toMatchObject(plain);
+  expect(() => read({ OFFSHOOT_URL: 'http://offshoot.test', OFFSHOOT_TLS: 'on' })).toThrow('OFFSHOOT_URL should begin with https:');
+  expect(() => read({ OFFSHOOT_TLS: 'yes' })).toThrow('OFFSHOOT_TLS should be on or off');
 });
 
 test('images are brought ahead for the examples, for the types that are named, or for none', () => {

@@ -9,7 +9,12 @@ import type { BackupPlace } from './drivers/blobs/places.ts';
 import { exampleTypes, namedTypes, typesExpected } from './catalogue/example-types.ts';
 
 export interface Config {
+  /** The address that people reach this machine at: of the edge and of SSH. */
   host: string;
+  /** Whether the edge ends TLS. Without it, a proxy in front does, or nobody. */
+  tls: boolean;
+  /** Where the API itself listens. Behind the edge it is on this machine alone. */
+  apiHost: string;
   port: number;
   /** The port for SSH: Git, and sessions in apps. */
   sshPort: number;
@@ -17,8 +22,8 @@ export interface Config {
   developmentSizes: DevelopmentSizes;
   /** How many times what the machine has may be given to environments. */
   overcommit: { cpu: number; memory: number; disk: number };
-  /** Where all environments are reached, told apart by their host names. */
-  edge: { port: number; processes: number };
+  /** Where all environments and, over TLS, the platform itself are reached, told apart by their host names. Nothing listens on `httpsPort` without TLS. */
+  edge: { port: number; httpsPort: number; processes: number };
   /** Where people and clients reach the platform: links in mails, the OAuth issuer, the Secure flag of cookies. */
   url: string;
   domain: string;
@@ -41,7 +46,7 @@ export interface Config {
   secretKeys: Buffer[] | undefined;
   /** Read on the first start only. */
   admin: { email: string; password: string | undefined; apiToken: string | undefined };
-  /** The proxies whose X-Forwarded-For is believed. */
+  /** The proxies whose X-Forwarded-For is believed, by the edge and by the API. */
   trustedProxies: string[];
   logLevel: LogLevel;
   /** Without an SMTP server, mail is written to the data folder. */
@@ -76,6 +81,7 @@ const expected = (what: string): never => {
 
 const port: Parse<number> = (value) =>
   /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 65_535 ? Number(value) : expected('a port number from 1 to 65535');
+const onOrOff: Parse<boolean> = (value) => (value === 'on' || value === 'off' ? value === 'on' : expected('on or off'));
 const processesMax = 64;
 const processes: Parse<number> = (value) =>
   /^[1-9]\d?$/.test(value) && Number(value) <= processesMax ? Number(value) : expected(`a number from 1 to ${processesMax}`);
@@ -192,7 +198,9 @@ const variables = {
   OFFSHOOT_HOST: host,
   OFFSHOOT_PORT: port,
   OFFSHOOT_SSH_PORT: port,
+  OFFSHOOT_TLS: onOrOff,
   OFFSHOOT_HTTP_PORT: port,
+  OFFSHOOT_HTTPS_PORT: port,
   OFFSHOOT_EDGE_PROCESSES: processes,
   OFFSHOOT_OVERCOMMIT: overcommit,
   OFFSHOOT_DEVELOPMENT_SIZES: developmentSizes,
@@ -235,17 +243,22 @@ type Values = { [Name in Variable]?: ReturnType<(typeof variables)[Name]> };
 export function readConfig(env: Record<string, string | undefined>): Config {
   const values = parseVariables(env);
   const domain = values.OFFSHOOT_DOMAIN ?? 'offshoot.localhost';
-  const host = values.OFFSHOOT_HOST ?? '127.0.0.1';
+  const host = values.OFFSHOOT_HOST ?? thisMachine;
+  const tls = values.OFFSHOOT_TLS ?? isTlsUsual(values);
+  const apiHost = tls ? thisMachine : host;
   const port = values.OFFSHOOT_PORT ?? 8080;
+  const httpsPort = values.OFFSHOOT_HTTPS_PORT ?? 8443;
   const data = values.OFFSHOOT_DATA ?? resolve(import.meta.dirname, '..', 'data');
   return {
     host,
+    tls,
+    apiHost,
     port,
     sshPort: values.OFFSHOOT_SSH_PORT ?? 2222,
-    edge: { port: values.OFFSHOOT_HTTP_PORT ?? 8000, processes: values.OFFSHOOT_EDGE_PROCESSES ?? 1 },
+    edge: { port: values.OFFSHOOT_HTTP_PORT ?? 8000, httpsPort, processes: values.OFFSHOOT_EDGE_PROCESSES ?? 1 },
     developmentSizes: values.OFFSHOOT_DEVELOPMENT_SIZES ?? 'parent',
     overcommit: { ...overcommitUsual, ...values.OFFSHOOT_OVERCOMMIT },
-    url: values.OFFSHOOT_URL ?? `http://${reachable(host)}:${port}`,
+    url: values.OFFSHOOT_URL ?? (tls ? secureUrl(host, httpsPort) : `http://${reachable(host)}:${port}`),
     domain,
     domainVerification: values.OFFSHOOT_DOMAIN_VERIFICATION ?? 'released',
     data,
@@ -293,8 +306,22 @@ function parseVariables(env: Record<string, string | undefined>): Values {
       mistakes.push(`${name} should be ${error.message}.`);
     }
   }
+  if (values['OFFSHOOT_TLS'] === true && String(values['OFFSHOOT_URL']).startsWith('http:'))
+    mistakes.push('OFFSHOOT_URL should begin with https: where OFFSHOOT_TLS is on.');
   if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'));
   return values;
+}
+
+const thisMachine = '127.0.0.1';
+
+/** Who is reached over plain HTTP, or has named a proxy, has somebody in front who ends TLS, and is left as they are. */
+const isTlsUsual = ({ OFFSHOOT_URL, OFFSHOOT_TRUSTED_PROXIES }: Values) =>
+  !OFFSHOOT_URL?.startsWith('http:') && OFFSHOOT_TRUSTED_PROXIES === undefined;
+
+/** By a name rather than by an address where there is one: clients name it in the handshake, and every browser knows where it leads. */
+function secureUrl(host: string, port: number) {
+  const isHere = host === '::1' || host.startsWith('127.');
+  return new URL(`https://${isHere ? 'localhost' : reachable(host)}:${port}`).origin;
 }
 
 /** An address that means every address of this machine, for listening, cannot be visited. */

@@ -79,6 +79,11 @@ export interface Database {
     dependent_locality: Generated<string>;
     postal_code: Generated<string>;
   };
+  api_processes: {
+    host: string;
+    port: number;
+    seen_at: Generated<Time>;
+  };
   api_tokens: {
     id: Generated<string>;
     user_id: string;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Edge } from './drivers/edge/edge.ts';
 import { openEdge } from './drivers/edge/open-edge.ts';
+import type { ListenAddress } from '../edge/process/settings.ts';
 import { withFileLock } from './drivers/file-lock.ts';
 import { authorityVariables, trustedAuthorities } from './drivers/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
@@ -14,7 +15,7 @@ import type { Images } from './drivers/images/images.ts';
 import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
 import { openRuncInside, openRuncRuntime } from './drivers/runtime/runc/runc.ts';
 import type { Runtime } from './drivers/runtime/runtime.ts';
-import { openVolumes } from './drivers/volumes/open-volumes.ts';
+import { openVolumes, volumesFolder } from './drivers/volumes/open-volumes.ts';
 import type { Volumes } from './drivers/volumes/volumes.ts';
 import { Problem } from './kernel/problem.ts';
 import type { Log } from './kernel/log.ts';
@@ -24,6 +25,8 @@ export interface Machine {
   images: Images;
   volumes: Volumes;
   edge: Edge;
+  /** Whether the edge ends TLS. */
+  tls: boolean;
   /** The folder of the logs of all environments. */
   logs: string;
 }
@@ -33,6 +36,8 @@ export type Inside = Pick<Runtime, 'exec' | 'state'>;
 
 export interface LazyMachine {
   get(): Promise<Machine>;
+  /** The edge alone, which the platform itself is reached through: it is there before anything runs, and also where only root could run something. */
+  edge(): Promise<Edge>;
   inside(): Promise<Inside>;
   /** Of all processes of an installation that carry out work, one has the machine; when it ends, another takes over. Settles once this process has it. */
   claim(): Promise<void>;
@@ -45,6 +50,7 @@ export interface LazyMachine {
 
 export function lazyMachine(config: Config, log: Log): LazyMachine {
   let opening: Promise<Machine> | undefined;
+  let openingEdge: Promise<Edge> | undefined;
   const opened = Promise.withResolvers<Machine>();
   let inside: Inside | undefined;
   let isOurs = false;
@@ -60,13 +66,26 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
     if (process.getuid?.() !== 0)
       throw new Problem('unavailable', 'Environments run in containers, which only root can start: start the platform as root.');
   };
-  const open = async () => {
+  const requireOurs = () => {
     if (!isOurs) throw new Error('Another process of this installation has the machine.');
+  };
+  const open = async () => {
+    requireOurs();
     requireRoot();
-    const machine = await openMachine(config, log);
+    const machine = await openMachine(config, log, edge);
     opened.resolve(machine);
     return machine;
   };
+  const openEdgeAlone = async () => {
+    requireOurs();
+    return openEdgeOf(config, log);
+  };
+  /** The next caller tries again, because what was in the way may be gone. */
+  const edge = () =>
+    (openingEdge ??= openEdgeAlone().catch((error: unknown) => {
+      openingEdge = undefined;
+      throw error;
+    }));
   return {
     claim: () => {
       holding ??= withFileLock(join(config.data, 'machine.lock'), closing.signal, hold).catch((error: unknown) => {
@@ -82,13 +101,13 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
     },
     get: () =>
       (opening ??= open().catch((error: unknown) => {
-        // The next caller tries again, because what was in the way may be gone.
         opening = undefined;
         throw error;
       })),
+    edge,
     close: async () => {
       const machine = await opening?.catch(() => undefined);
-      await machine?.edge.close();
+      await (await openingEdge?.catch(() => undefined))?.close();
       await machine?.runtime.close();
       await machine?.volumes.close();
       closing.abort();
@@ -97,12 +116,34 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   };
 }
 
+export const edgeFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'edge');
+
 /** Exported for processes that only read logs, and do not have the machine. */
 export const logsFolder = ({ data }: Pick<Config, 'data'>) => join(data, 'logs');
 
-/** Opens all parts or none: a part that stayed open would be in the way of the next attempt. */
-async function openMachine(config: Config, log: Log): Promise<Machine> {
-  const { data, host, trustedProxies, allowPrivateAddresses } = config;
+/** Where the edge listens. Over plain HTTP it answers authorities that want a proof, and leads everybody else to https. */
+const listenersOf = ({ host, tls, edge }: Config): ListenAddress[] => [
+  { host, port: edge.port, scheme: 'http' },
+  ...(tls ? [{ host, port: edge.httpsPort, scheme: 'https' as const }] : []),
+];
+
+const openEdgeOf = async (config: Config, log: Log): Promise<Edge> =>
+  openEdge(
+    {
+      folder: edgeFolder(config),
+      logs: logsFolder(config),
+      volumes: await volumesFolder(config),
+      listeners: listenersOf(config),
+      processes: config.edge.processes,
+      trustedProxies: config.trustedProxies,
+      routerName: config.region.id,
+    },
+    log,
+  );
+
+/** Opens all parts or none: a part that stayed open would be in the way of the next attempt. The edge is not one of them, as it may be in use by now. */
+async function openMachine(config: Config, log: Log, edgeAlone: () => Promise<Edge>): Promise<Machine> {
+  const { data, allowPrivateAddresses } = config;
   const opened: { close(): Promise<void> }[] = [];
   const keep = <T extends { close(): Promise<void> }>(part: T): T => {
     opened.unshift(part);
@@ -122,19 +163,9 @@ async function openMachine(config: Config, log: Log): Promise<Machine> {
       }),
     );
     const images = openImages(config.images, catalogue, { authorities });
-    const edge = await openEdge(
-      {
-        folder: join(data, 'edge'),
-        logs: logsFolder(config),
-        volumes: volumes.folder,
-        listeners: [{ host, port: config.edge.port, scheme: 'http' }],
-        processes: config.edge.processes,
-        trustedProxies,
-        routerName: config.region.id,
-      },
-      log,
-    );
-    return { volumes, runtime, images, logs: logsFolder(config), edge };
+    const edge = await edgeAlone();
+    await edge.showVolumes();
+    return { volumes, runtime, images, logs: logsFolder(config), edge, tls: config.tls };
   } catch (error) {
     for (const part of opened) await part.close();
     throw error;

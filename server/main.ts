@@ -26,6 +26,7 @@ import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
 import { adoptHosts } from './rooms/deployments/work.ts';
+import { announceApi } from './rooms/entrance/public.ts';
 import { serveSsh } from './rooms/ssh/public.ts';
 import { tellReady } from './service-manager.ts';
 
@@ -79,6 +80,7 @@ const platform = await openPlatform({
   git,
   blobs,
   machine: machine.get,
+  edge: machine.edge,
   inside: machine.inside,
 });
 closings.push(() => platform.logs.close());
@@ -96,7 +98,9 @@ if (roles.has('runner')) {
 if (roles.has('api')) {
   const api = await serveApi(rooms, platform);
   closings.push(() => api.close());
-  await api.listen({ host: config.host, port: config.port });
+  await api.listen({ host: config.apiHost, port: config.port });
+  const announced = await announceApi(platform);
+  closings.push(() => announced.close());
   const ssh = await serveSsh(platform, config);
   closings.push(() => ssh.close());
 }

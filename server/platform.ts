@@ -4,6 +4,7 @@
 import type { Config } from './config.ts';
 import type { Blobs } from './drivers/blobs/blobs.ts';
 import type { DomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
+import type { Edge } from './drivers/edge/edge.ts';
 import type { Git } from './drivers/git/git.ts';
 import type { LogFollowers } from './drivers/logs/follow-logs.ts';
 import type { Credential, Keys, User } from './identity.ts';
@@ -36,6 +37,8 @@ export interface Platform {
   blobs: Blobs;
   /** The machine that environments run on; opened on first use. */
   machine(): Promise<Machine>;
+  /** The edge, which is there before the rest of the machine is opened; in the process that has the machine. */
+  edge(): Promise<Edge>;
   /** Access to running containers, also from a process that does not have the machine. */
   inside(): Promise<Inside>;
   /** What the processes of this installation tell each other. */

@@ -6,6 +6,7 @@ import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
 import { crons } from './rooms/crons/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
+import { entrance } from './rooms/entrance/room.ts';
 import { domainNames } from './rooms/domain-names/room.ts';
 import { domains } from './rooms/domains/room.ts';
 import { environmentVariables } from './rooms/environment-variables/room.ts';
@@ -59,4 +60,5 @@ export const rooms: Rooms = [
   recovery,
   logs,
   ssh,
+  entrance,
 ];

@@ -117,6 +117,13 @@ create table addresses (
   constraint addresses_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text))
 );
 
+create table api_processes (
+  host text not null,
+  port integer not null,
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint api_processes_pkey PRIMARY KEY (host, port)
+);
+
 create table api_tokens (
   id uuid not null default gen_random_uuid(),
   user_id uuid not null,

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { announceCut, isBeingCut, logBytesMax, rotateLog } from './rotate-log.ts';
 import type { RequestRecord } from './request-record.ts';
 import type { AppsByCluster } from '../routing/served-apps.ts';
+import { platformCluster } from '../routing/table.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 export interface EnvironmentLogs {
@@ -83,7 +84,7 @@ export function openEnvironmentLogs(logs: string, apps: AppsByCluster, onFull: (
   return {
     write(record) {
       const { cluster, note } = record;
-      if (cluster === null) return;
+      if (cluster === null || cluster === platformCluster) return;
       const folder = `${cluster}/${apps.ofRoute(cluster, record.route) ?? noApp}`;
       add(`${folder}/access.log`, lineOf(record));
       if (note !== null) add(`${folder}/error.log`, errorLineOf(record, note));

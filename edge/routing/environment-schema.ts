@@ -17,7 +17,18 @@ import {
   textLike,
   wholeNumber,
 } from './schema.ts';
-import type { CacheRules, EdgeEnvironment, FilesAt, HttpAccess, Location, PathRedirect, Route, RouteTls, Upstream } from './table.ts';
+import {
+  platformCluster,
+  type CacheRules,
+  type EdgeEnvironment,
+  type FilesAt,
+  type HttpAccess,
+  type Location,
+  type PathRedirect,
+  type Route,
+  type RouteTls,
+  type Upstream,
+} from './table.ts';
 
 const wordCharactersMax = 256;
 const addressCharactersMax = 4096;
@@ -32,7 +43,7 @@ const redirectedPathsMax = 50_000;
 const certificateCharactersMax = 64 * 1024;
 const authoritiesMax = 100;
 
-const clusterPattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/;
+const clusterPattern = new RegExp(`^(?:[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?|${platformCluster})$`);
 export const isCluster = (text: string) => clusterPattern.test(text);
 
 const word = text(wordCharactersMax);

@@ -3,7 +3,10 @@
  * changes; nothing else decides where a request goes. The shapes are JSON, kept on disk as they came.
  */
 export interface EdgeEnvironment {
-  /** `<project id>-<machine name>`: the key of the table, `X-Platform-Cluster`, and the name of the folder of its logs. Lower-case letters, digits, dashes. */
+  /**
+   * `<project id>-<machine name>`: the key of the table, `X-Platform-Cluster`, and the name of the folder of its logs. Lower-case letters, digits, dashes;
+   * or `platformCluster`.
+   */
   cluster: string;
   /** A higher one replaces a lower one; the same or a lower one changes nothing. */
   version: number;
@@ -38,6 +41,9 @@ export interface HttpAccess {
   /** User to password. */
   basic_auth: Record<string, string>;
 }
+
+/** The entry of the platform itself: its API and pages. No environment can have this name. What is asked of it is in no log here, as addresses of pages hold secrets. */
+export const platformCluster = '@platform';
 
 interface RouteBase {
   /** As the user wrote it, `https://{default}/`: told to the application as X-Original-Route. */

@@ -58,6 +58,7 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
 
 function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => string): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log;
+  const proxies = believedProxies(config);
   const http = fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -65,7 +66,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     requestTimeout: 0,
     keepAliveTimeout: idleConnectionSecondsMax * 1000,
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headSecondsMax * 1000, connectionsCheckingInterval: headCheckedSeconds * 1000 },
-    trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
+    trustProxy: proxies.length > 0 ? proxies : false,
     genReqId: () => ulid(),
     childLoggerFactory: openRequestLog,
     rewriteUrl: ({ url = '/' }) => encodeSlashes(plainEqualsSigns(url)),
@@ -73,7 +74,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     frameworkErrors: (error, request, reply) => void answerError(error, request, reply),
   });
   drainOnClose(http);
-  limitConnections(http, config.trustedProxies);
+  limitConnections(http, proxies);
   limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
   admitOtherOrigins(http);
@@ -86,12 +87,20 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
   return http;
 }
 
+const thisMachine = ['127.0.0.0/8', '::1/128'];
+
+/** Who is believed about the address of a client: the edge, which is on this machine and where nobody else comes in, and the proxies that the operator named. */
+const believedProxies = ({ tls, trustedProxies }: Platform['config']) => [...(tls ? thisMachine : []), ...trustedProxies];
+
 /** Clients write `/users/email=…` with the sign percent-encoded, as they may. */
 function plainEqualsSigns(url: string) {
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   return path.includes('%3') ? path.replaceAll(/%3d/gi, '=') + url.slice(path.length) : url;
 }
+
+/** Whether browsers are to come back by https only. Of `localhost` this would hold for everything that somebody runs on their machine, at any port. */
+const isRemembered = ({ protocol, hostname }: URL) => protocol === 'https:' && hostname !== 'localhost' && !hostname.endsWith('.localhost');
 
 function setHeaders(url: string) {
   const headers = {
@@ -101,7 +110,7 @@ function setHeaders(url: string) {
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'cross-origin-resource-policy': 'same-origin',
     'cache-control': 'no-store',
-    ...(url.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000' }),
+    ...(isRemembered(new URL(url)) && { 'strict-transport-security': 'max-age=31536000' }),
   };
   return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     reply.headers(headers).header('x-request-id', request.id);

@@ -64,6 +64,7 @@ export async function openTestDeployments(startEdge?: (volumes: string) => Promi
     images,
     volumes,
     edge,
+    tls: false,
     get logs() {
       return logsFolder(home.platform.config);
     },

@@ -51,7 +51,7 @@ const leaseSeconds = 2;
 
 /** As much of a platform as activities need, on a machine that may have been another process's before. */
 export async function openRunning({ folder, data, databaseUrl, key, edge: running }: Asked) {
-  const config = readConfig({ OFFSHOOT_DATA: data, OFFSHOOT_IMAGES_AHEAD: 'none' });
+  const config = readConfig({ OFFSHOOT_DATA: data, OFFSHOOT_IMAGES_AHEAD: 'none', OFFSHOOT_TLS: 'off' });
   const log = openLog('fatal');
   const volumes = await openPoolVolumes(join(folder, 'volumes'), () => {});
   const runtime = await openRuncRuntime({ folder: join(folder, 'runtime'), runFolder: join(folder, 'run'), volumes, env: testEnvironment });

@@ -74,6 +74,7 @@ export function openMemoryEdge(): MemoryEdge {
     // oxlint-disable-next-line require-yield -- there are none
     records: async function* () {},
     status: notNeeded,
+    showVolumes: async () => {},
     stop: notNeeded,
     close: async () => {},
   };

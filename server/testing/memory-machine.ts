@@ -34,6 +34,7 @@ export function openMemoryMachine(folder: string): MemoryMachine {
     images: openMemoryImages(),
     volumes: openMemoryVolumes(join(folder, 'volumes')),
     edge: openMemoryEdge(),
+    tls: false,
     logs: join(folder, 'logs'),
     failNextStart: () => (fails = true),
     startWell: () => (fails = false),

@@ -80,7 +80,8 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
   const logLines: string[] = [];
   const log = openLog('debug', { write: (line) => void logLines.push(line) });
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
-  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none' });
+  // Requests are handed to it without a wire, so there is nothing that TLS could be on.
+  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none', OFFSHOOT_TLS: 'off' });
   const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
   const phone = openPhoneFolder(join(folder, 'phone'), log);
   const notices = await openNotices(database.url, log);

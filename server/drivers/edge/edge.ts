@@ -43,6 +43,8 @@ export interface Edge {
   /** Requests as they end, until aborted. What is not read in time is dropped, and the number of the dropped told. */
   records(signal: AbortSignal): AsyncIterable<RecordLine>;
   status(): Promise<EdgeStatus>;
+  /** Lets it see volumes whose place was made, or mounted, since it was opened. */
+  showVolumes(): Promise<void>;
   /** Ends the edge, which serves until requests have finished. Only for those who want no edge any more. */
   stop(secondsMax: number): Promise<void>;
   /** Lets go of the edge, which goes on serving. */

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, constants, globSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EdgeStatus } from '../../../edge/process/control.ts';
 import type { EdgeSettings, ListenAddress } from '../../../edge/process/settings.ts';
@@ -81,6 +81,8 @@ export function openLaunch(options: EdgeOptions, control: ControlClient, signal:
   return {
     version: settings.version,
     ensure() {
+      // What a pool is mounted in lets others pass, as the pool itself has it (volumes/btrfs/pool.ts).
+      mkdirSync(dirname(volumes), { recursive: true, mode: 0o711 });
       for (const needed of [folder, logs, volumes]) mkdirSync(needed, { recursive: true, mode: 0o700 });
       return withFileLock(`${folder}.lock`, signal, ensure);
     },

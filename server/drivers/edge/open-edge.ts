@@ -30,7 +30,7 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
     for (const listener of listeners) listener(cluster);
   };
   const watching = watch(control, launch.ensure, wake, closing.signal, log);
-  const at = (cluster: string, rest = '') => `/environments/${encodeURIComponent(cluster)}${rest}`;
+  const at = (cluster: string, rest = '') => `/environments/${cluster}${rest}`;
 
   return {
     async put(environment) {
@@ -72,6 +72,7 @@ export async function openEdge(options: EdgeOptions, log: Log): Promise<Edge> {
     visits: () => control.ask('GET', '/visits') as Promise<LastVisits>,
     records: (signal) => recordsOf(control, AbortSignal.any([signal, closing.signal])),
     status: () => control.ask('GET', '/status') as Promise<EdgeStatus>,
+    showVolumes: () => launch.ensure(),
     async stop(secondsMax) {
       closing.abort();
       await watching;

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { readFile, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openBtrfsVolumes, openPoolVolumes } from './btrfs/btrfs.ts';
+import { poolFolder } from './btrfs/pool.ts';
 import { run } from '../command.ts';
 import { openCopyVolumes } from './copy/copy.ts';
 import { canReflink, openReflinkVolumes } from './reflink/reflink.ts';
@@ -28,6 +29,12 @@ export async function openVolumes(config: VolumesConfig, warn: (sentence: string
   if (way === 'pool') return openPoolVolumes(folder, warn);
   if (way === 'btrfs') return openBtrfsVolumes(folder);
   return way === 'reflink' ? openReflinkVolumes(folder) : openCopyVolumes(folder);
+}
+
+/** Where volumes are, or will be once they were opened. */
+export async function volumesFolder(config: VolumesConfig): Promise<string> {
+  const { way, folder } = await chooseVolumes(config);
+  return way === 'pool' ? poolFolder(folder) : folder;
 }
 
 /** Looks, and leaves nothing behind. */

@@ -51,9 +51,12 @@ const busyPollsMax = 20;
 const busyPollMilliseconds = 50;
 const mountOptions = 'nosuid,nodev,noatime,discard=async';
 
+/** Where the pool of that folder is mounted. */
+export const poolFolder = (folder: string) => join(folder, 'pool');
+
 export async function openPool(folder: string, warn: (sentence: string) => void, sizes?: PoolSizes): Promise<Pool> {
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  const [file, mountPoint] = [join(folder, 'pool.btrfs'), join(folder, 'pool')];
+  const [file, mountPoint] = [join(folder, 'pool.btrfs'), poolFolder(folder)];
   await mkdir(mountPoint, { recursive: true, mode: 0o700 });
   const { bytes: hostBytes } = await room(folder);
   const bounds = sizes ?? { ...defaultSizes, reserveBytes: Math.min(reserve.bytesMax, hostBytes * reserve.share) };

@@ -239,7 +239,7 @@ test('what cannot be honoured is a warning that names it', async () => {
     await warningsOf(
       inApp(
         'disk: 1024\nstack: {}\npreflight: {ignored_rules: [x]}\nbuild: {flavor: drupal}\nmounts: {.cache: {source: tmp}}\ncrons: {often: {spec: "* * * * *", cmd: x}}\nruntime: {}',
-        `routes: {'https://{default}/': {type: upstream, upstream: app, ssi: true, http_access: {}, to: 'https://x/', tls: {client_authentication: require}}}`,
+        `routes: {'https://{default}/': {type: upstream, upstream: app, ssi: true, http_access: {}, to: 'https://x/'}}`,
       ),
     ),
   ).toEqual([
@@ -253,7 +253,6 @@ test('what cannot be honoured is a warning that names it', async () => {
     '12:69 routes.https://{default}/.ssi: "ssi" is ignored: server-side includes are not offered here.',
     '12:75 routes.https://{default}/.http_access: "http_access" is ignored: it is set for each environment.',
     '12:96 routes.https://{default}/.to: "to" is ignored: a route of the type upstream has none.',
-    '12:139 routes.https://{default}/.tls.client_authentication: "client_authentication" is ignored: clients are not asked for certificates here.',
   ]);
 });
 

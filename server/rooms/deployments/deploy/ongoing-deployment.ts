@@ -253,7 +253,7 @@ function takenOver(own: Sizes | undefined, others: Sizes | undefined): Sizes | u
   return { services: group('services'), webapps: group('webapps'), workers: group('workers'), tasks: group('tasks') };
 }
 
-/** Certificates are not there yet, so everything is reached over plain HTTP, at the edge's port. */
+/** The routes as people reach them: over https, or without TLS over http, at the ports of the edge. */
 export const routesOf = ({ config }: Platform, subject: Subject, { routes }: ProjectModel) =>
   resolveRoutes(
     routes,
@@ -262,8 +262,8 @@ export const routesOf = ({ config }: Platform, subject: Subject, { routes }: Pro
         generated: generatedHost(subject, config),
         isProduction: subject.type === 'production',
       }),
-      scheme: 'http',
-      ports: { http: config.edge.port },
+      scheme: config.tls ? 'https' : 'http',
+      ports: { http: config.edge.port, https: config.edge.httpsPort },
     },
     { restrict_robots: subject.restrict_robots, http_access: subject.http_access },
   );

@@ -1,4 +1,5 @@
 /** Makes the machine what the current deployment says, whatever a deployment that failed has done so far. */
+import { forget } from '../../../drivers/edge/told.ts';
 import { replacesData } from './deploy-request.ts';
 import type { OngoingDeployment } from './ongoing-deployment.ts';
 import { removeContainers, removeStackContainers, startInstances } from './instances.ts';
@@ -8,12 +9,12 @@ import { serviceContainer } from '../stack/names.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { startServices } from './services.ts';
 import { bringBackBefore, forgetBefore } from './stack-volumes.ts';
-import { forgetAtEdge, tellEdge } from './traffic.ts';
+import { tellEdge } from './traffic.ts';
 
 export async function returnToCurrent(deploying: OngoingDeployment): Promise<void> {
   const { machine, wanted, current, wasPaused, request } = deploying;
   if (!current) {
-    await forgetAtEdge(machine, clusterOf(wanted.stack));
+    await forget(machine.edge, clusterOf(wanted.stack));
     return removeStackContainers(machine, wanted.stack.id);
   }
   if (wasPaused || replacesData(request)) await removeStackContainers(machine, wanted.stack.id);

@@ -1,13 +1,9 @@
-/**
- * What the edge is told of a stack: where its instances and files are now. Each word to the edge is newer than the last, so that a late one changes
- * nothing.
- */
+/** What the edge is told of a stack: where its instances and files are now. */
 import { join, relative } from 'node:path';
-import type { EdgeEnvironment, EnvironmentState, FilesAt, Instance } from '../../../../edge/routing/table.ts';
-import type { Edge } from '../../../drivers/edge/edge.ts';
+import type { EnvironmentState, FilesAt, Instance } from '../../../../edge/routing/table.ts';
+import { keepTold, tell, type Entry, type Listed } from '../../../drivers/edge/told.ts';
 import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
-import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
 import { instancesOf, isWorker, runnablesOf, volumeOfMount } from '../stack/containers.ts';
 import { edgeEnvironmentOf } from '../stack/edge-table.ts';
@@ -15,68 +11,22 @@ import type { Deployed } from '../queries.ts';
 import { appPort } from '../stack/relationships.ts';
 import { appRoot } from '../stack/runtime-variables.ts';
 
-/** What this process told the edge last. It only saves repetition: a process that does not know tells the edge once more. */
-const toldTo = stateOf<Edge, Map<string, Told>>(() => new Map());
-
-interface Told {
-  version: number;
-  state: EnvironmentState;
-  content: string;
-}
-
-/** Certificates are not there yet: routes of `https` are answered over plain HTTP. */
-const tls = false;
-
 export async function tellEdge(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<void> {
-  await say(machine.edge, await environmentOf(machine, deployed, state), 0);
+  await tell(machine.edge, await entryOf(machine, deployed, state));
 }
 
 /** Has requests wait while the instances go on running. From the given time on, in milliseconds since 1970, the edge lets requests through even if this process is gone. */
 export async function holdAtEdge(machine: Machine, deployed: Deployed, holds_until: number): Promise<void> {
-  await say(machine.edge, { ...(await environmentOf(machine, deployed, 'holding')), holds_until }, 0);
+  await tell(machine.edge, { ...(await entryOf(machine, deployed, 'holding')), holds_until });
 }
 
-/** Tells the edge only where the edge has something else, or may have. `listed` is what `Edge.list` answered. */
-export async function keepEdgeTold(
-  machine: Machine,
-  deployed: Deployed,
-  state: EnvironmentState,
-  listed: Readonly<Record<string, number>>,
-): Promise<boolean> {
-  const wanted = await environmentOf(machine, deployed, state);
-  const known = toldTo(machine.edge).get(wanted.cluster);
-  const has = listed[wanted.cluster] ?? 0;
-  if (known && known.version === has && known.content === JSON.stringify(wanted)) return false;
-  await say(machine.edge, wanted, has);
-  return true;
-}
+/** Tells the edge only where the edge has something else, or may have. */
+export const keepEdgeTold = async (machine: Machine, deployed: Deployed, state: EnvironmentState, listed: Listed): Promise<boolean> =>
+  keepTold(machine.edge, await entryOf(machine, deployed, state), listed);
 
-/** Whether the edge still has what this process told it last. */
-export function isTold(
-  { edge }: Pick<Machine, 'edge'>,
-  cluster: string,
-  state: EnvironmentState,
-  listed: Readonly<Record<string, number>>,
-): boolean {
-  const known = toldTo(edge).get(cluster);
-  return known?.state === state && known.version === listed[cluster];
-}
-
-async function say(edge: Edge, wanted: EdgeEnvironment, has: number) {
-  const known = toldTo(edge);
-  const version = Math.max(Date.now(), has + 1, (known.get(wanted.cluster)?.version ?? 0) + 1);
-  known.set(wanted.cluster, { version, state: wanted.state, content: JSON.stringify(wanted) });
-  await edge.put({ ...wanted, version });
-}
-
-export async function forgetAtEdge({ edge }: Pick<Machine, 'edge'>, cluster: string): Promise<void> {
-  toldTo(edge).delete(cluster);
-  await edge.remove(cluster);
-}
-
-async function environmentOf(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<EdgeEnvironment> {
+async function entryOf(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<Entry> {
   const [instances, files] = await Promise.all([instancesAt(machine, deployed), filesAt(machine, deployed)]);
-  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls, hosts: deployed.hosts });
+  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls: machine.tls, hosts: deployed.hosts });
 }
 
 /** The instances that are ready, or have been: one that is being restarted will be ready again in a moment. */

@@ -2,6 +2,7 @@
  * One environment, kept as its current deployment says: containers that are down are started, ones that nobody wants are removed, forgotten ones are
  * thawed, and the edge knows where to go. An environment that an activity is at work on is left to it.
  */
+import { isTold } from '../../../drivers/edge/told.ts';
 import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
 import type { Machine } from '../../../machine.ts';
@@ -17,7 +18,7 @@ import { isToRun, keptStack, type KeptStack } from './kept-stacks.ts';
 import { currentlyDeployed, type Deployed } from '../queries.ts';
 import { markWaking, markWoken } from './sleep-queries.ts';
 import { mayTryAgain, noteFailure, noteSuccess, startStack } from './start-stack.ts';
-import { isTold, keepEdgeTold, tellEdge } from '../deploy/traffic.ts';
+import { keepEdgeTold, tellEdge } from '../deploy/traffic.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 
 /** What the machine and the edge had when the reconciler looked at them. */
@@ -31,7 +32,8 @@ export async function keepRunning(platform: Platform, machine: Machine, kept: Ke
   if (kept.is_busy || stack_id === null) return;
   const states = found.states.filter(({ network }) => network === stack_id);
   // A sleeping environment needs nothing done, so that many of them cost nothing.
-  if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine, clusterAt(kept), 'sleeping', found.listed)) return;
+  if (kept.is_sleeping && !kept.is_production && states.length === 0 && isTold(machine.edge, clusterAt(kept), 'sleeping', found.listed))
+    return;
   await aloneOnStack(machine, stack_id, (signal) => keepAsDeployed(platform, machine, { ...kept, stack_id }, { ...found, states }, signal));
 }
 

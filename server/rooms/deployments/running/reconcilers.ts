@@ -1,4 +1,6 @@
 /** What was deployed keeps running, whatever dies; what belongs to nobody goes. */
+import { platformCluster } from '../../../../edge/routing/table.ts';
+import { forget } from '../../../drivers/edge/told.ts';
 import { forEachAtMost } from '../../../kernel/limits.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
 import { stateOf } from '../../../kernel/state-of.ts';
@@ -8,7 +10,6 @@ import { clusterAt, keepReaching, keepRunning } from './keep-running.ts';
 import { isPassing, stackOfContainer, stackOfVolume } from '../stack/names.ts';
 import { hasDeployments, keptStacks, knownStacks, type KnownStack } from './kept-stacks.ts';
 import { removeVolumes } from '../deploy/stack-volumes.ts';
-import { forgetAtEdge } from '../deploy/traffic.ts';
 
 /** Several environments are kept at once, because starting takes time and one that does not start must not keep the others waiting. */
 const atOnceMax = 4;
@@ -24,8 +25,8 @@ export const keepStacksRunning: Reconciler = {
     const found = { states: await machine.runtime.list(), listed: await machine.edge.list() };
     const kept = await keptStacks(platform.db);
     await forEachAtMost(atOnceMax, kept, (stack) => keepRunning(platform, machine, stack, found), signal);
-    const clusters = new Set(kept.map(clusterAt));
-    for (const cluster of Object.keys(found.listed)) if (!clusters.has(cluster)) await forgetAtEdge(machine, cluster);
+    const clusters = new Set([...(machine.tls ? [platformCluster] : []), ...kept.map(clusterAt)]);
+    for (const cluster of Object.keys(found.listed)) if (!clusters.has(cluster)) await forget(machine.edge, cluster);
   },
 };
 

@@ -1,4 +1,5 @@
 /** Stopping what runs for an environment: for a while, keeping its data, or for good. */
+import { forget } from '../../../drivers/edge/told.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
@@ -14,7 +15,7 @@ import { changeState, currentlyDeployed, environmentsWithStacks, forgetStack, su
 import { clusterOf } from '../stack/relationships.ts';
 import { removeStackVolumes } from '../deploy/stack-volumes.ts';
 import { startStack } from './start-stack.ts';
-import { drainInstances, forgetAtEdge, tellEdge } from '../deploy/traffic.ts';
+import { drainInstances, tellEdge } from '../deploy/traffic.ts';
 
 /** Stops the environment's containers and keeps its data; its status becomes `paused`. */
 export async function pauseStack(work: Work<unknown>, platform: Platform, environment: string): Promise<void> {
@@ -100,7 +101,7 @@ async function removeStacks(work: Work<unknown>, platform: Platform, which: (tx:
     for (const { environment, stack, cluster } of forgotten) {
       work.log(`Removing what runs for ${environment}`);
       await whenLeftAlone(machine, stack);
-      await forgetAtEdge(machine, cluster);
+      await forget(machine.edge, cluster);
       await removeStackContainers(machine, stack);
     }
   });

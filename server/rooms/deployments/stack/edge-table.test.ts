@@ -57,7 +57,25 @@ test('with TLS each resolved route is a route of its scheme, host and path', () 
     sticky: false,
     redirects: { expires: '-1s', paths: {} },
     strict_transport_security: { enabled: false, include_subdomains: false, preload: false },
+    tls: { min_version: null, client_authentication: null, client_certificate_authorities: [] },
   });
+});
+
+test('what a route asks of those who come over TLS is told, but of no version that nobody speaks', () => {
+  const asking = (tls: Partial<ResolvedRoute['tls']>, scheme = 'https') => {
+    const stack = sampleStack(shop(), {
+      routes: { [`${scheme}://${host}/`]: resolved(`${scheme}://{default}/`, { tls: { ...route().tls, ...tls } }) },
+    });
+    return edgeEnvironmentOf(stack, situation()).routes[0]?.tls;
+  };
+  const client_certificate_authorities = ['-----BEGIN CERTIFICATE-----'];
+  expect(asking({ min_version: 'TLSv1.3', client_authentication: 'require', client_certificate_authorities })).toEqual({
+    min_version: 'TLSv1.3',
+    client_authentication: 'require',
+    client_certificate_authorities,
+  });
+  expect(asking({ min_version: 'TLSv1.1' })).toMatchObject({ min_version: null });
+  expect(asking({ min_version: 'TLSv1.3' }, 'http')).toBeUndefined();
 });
 
 test('without TLS what would be served over https is served over http, and nothing leads away to where nobody answers', () => {

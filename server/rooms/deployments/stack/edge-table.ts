@@ -9,6 +9,7 @@ import type {
   Location,
   PathRedirect,
   Route,
+  RouteTls,
   Upstream,
 } from '../../../../edge/routing/table.ts';
 import type { App, Location as ConfiguredLocation, Redirects, ResolvedRoute } from '../../builds/public.ts';
@@ -100,6 +101,7 @@ function edgeRoute(route: ResolvedRoute, address: Address, leadTo: (to: string) 
     ...address,
     redirects: 'redirects' in route ? edgeRedirects(route.redirects, leadTo) : { expires: '-1s', paths: {} },
     strict_transport_security: { enabled: enabled ?? false, include_subdomains: include_subdomains ?? false, preload: preload ?? false },
+    ...(address.scheme === 'https' && { tls: edgeTls(route.tls) }),
   };
   switch (route.type) {
     case 'upstream':
@@ -115,6 +117,13 @@ function edgeRoute(route: ResolvedRoute, address: Address, leadTo: (to: string) 
       return { ...base, type: route.type, to: leadTo(route.to) };
   }
 }
+
+/** Versions before 1.2 are spoken with nobody, so asking for one of them asks for nothing. */
+const edgeTls = ({ min_version, client_authentication, client_certificate_authorities }: ResolvedRoute['tls']): RouteTls => ({
+  min_version: min_version === 'TLSv1.2' || min_version === 'TLSv1.3' ? min_version : null,
+  client_authentication,
+  client_certificate_authorities,
+});
 
 const edgeRedirects = ({ expires, paths }: Redirects, leadTo: (to: string) => string) => ({
   expires,

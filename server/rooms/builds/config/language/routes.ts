@@ -1,4 +1,5 @@
 /** The keys of a route, and what its URL may be. */
+import { X509Certificate } from 'node:crypto';
 import type { PathRedirect, Redirects, Route, Tls } from '../model.ts';
 import { childOf, isSaid, type Node } from '../node.ts';
 import { quoted } from '../message.ts';
@@ -72,28 +73,25 @@ const ssi = refined(switchable, (value, { path, report }, node) => {
   return value;
 });
 
-const tls: Shape<Tls> = refined(
-  object({
-    min_version: orNull(choice('TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3')),
-    client_authentication: orNull(choice('request', 'require')),
-    client_certificate_authorities: optional(list(text('a certificate in PEM')), []),
-    strict_transport_security: optional(object({ enabled: orNull(flag), include_subdomains: orNull(flag), preload: orNull(flag) }), {
-      enabled: null,
-      include_subdomains: null,
-      preload: null,
-    }),
+const tls: Shape<Tls> = object({
+  min_version: orNull(choice('TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3')),
+  client_authentication: orNull(choice('request', 'require')),
+  client_certificate_authorities: optional(list(text('a certificate in PEM', isCertificate)), []),
+  strict_transport_security: optional(object({ enabled: orNull(flag), include_subdomains: orNull(flag), preload: orNull(flag) }), {
+    enabled: null,
+    include_subdomains: null,
+    preload: null,
   }),
-  (value, { path, report }, node) => {
-    if (value.client_authentication !== null) {
-      report.warn(
-        childOf(node, 'client_authentication').at,
-        `${path}.client_authentication`,
-        '"client_authentication" is ignored: clients are not asked for certificates here.',
-      );
-    }
-    return value;
-  },
-);
+});
+
+/** One that the edge cannot read would keep it from answering anybody at that host. */
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
 
 const cache = object({
   enabled: optional(flag, true),
