@@ -104,6 +104,15 @@ export interface Database {
     count: number;
     window_ends_at: Time;
   };
+  authorities: {
+    id: GeneratedAlways<string>;
+    certificate: string;
+    key_sealed: string;
+    names: string[];
+    addresses: string[];
+    expires_at: Time;
+    created_at: Generated<Time>;
+  };
   backup_slots: {
     project_id: string;
     environment_id: string;
@@ -144,7 +153,7 @@ export interface Database {
   };
   certificates: {
     id: string;
-    project_id: string;
+    project_id: string | null;
     certificate: string;
     chain: Generated<string[]>;
     key_sealed: string;
@@ -154,6 +163,11 @@ export interface Database {
     is_invalid: Generated<boolean>;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    version: Generated<string>;
+    serves: Generated<string[]>;
+    issued_by: string | null;
+    renew_at: Time | null;
+    ask_again_at: Time | null;
   };
   connections: {
     user_id: string;

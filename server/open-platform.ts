@@ -3,16 +3,29 @@ import { openDomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import { openLogFollowers } from './drivers/logs/follow-logs.ts';
 import { openLogHub } from './kernel/activity-log.ts';
 import type { Platform } from './platform.ts';
+import { openOwnAuthority } from './rooms/certificates/public.ts';
 import { createCallerOf, openKeys } from './rooms/sign-in/public.ts';
 
 type Optional = 'inside' | 'edge' | 'domainProofs';
-type Parts = Omit<Platform, 'keys' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | Optional> & Partial<Pick<Platform, Optional>>;
+type Parts = Omit<Platform, 'keys' | 'authority' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | Optional> &
+  Partial<Pick<Platform, Optional>>;
 
 export async function openPlatform(parts: Parts): Promise<Platform> {
   const keys = await openKeys(parts.db, parts.secrets);
+  const authority = await openOwnAuthority(parts);
   const logs = openLogHub(parts.db, parts.notices);
   const inside = async () => (await parts.machine()).runtime;
   const edge = async () => (await parts.machine()).edge;
   const domainProofs = openDomainProofs(parts.config);
-  return { inside, edge, domainProofs, ...parts, keys, logs, logFollowers: openLogFollowers(), ...createCallerOf({ ...parts, keys }) };
+  return {
+    inside,
+    edge,
+    domainProofs,
+    ...parts,
+    keys,
+    authority,
+    logs,
+    logFollowers: openLogFollowers(),
+    ...createCallerOf({ ...parts, keys }),
+  };
 }

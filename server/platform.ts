@@ -3,6 +3,7 @@
  */
 import type { Config } from './config.ts';
 import type { Blobs } from './drivers/blobs/blobs.ts';
+import type { OwnAuthority } from './drivers/certificates/authority/authority.ts';
 import type { DomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import type { Edge } from './drivers/edge/edge.ts';
 import type { Git } from './drivers/git/git.ts';
@@ -33,6 +34,8 @@ export interface Platform {
   git: Git;
   /** What owners of domains put up to show that they have them. */
   domainProofs: DomainProofs;
+  /** Signs certificates for the installation's own names. */
+  authority: OwnAuthority;
   /** Where backups are kept. */
   blobs: Blobs;
   /** The machine that environments run on; opened on first use. */

@@ -4,6 +4,7 @@ import { access } from './rooms/access/room.ts';
 import { activities } from './rooms/activities/room.ts';
 import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
+import { certificates } from './rooms/certificates/room.ts';
 import { crons } from './rooms/crons/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
 import { entrance } from './rooms/entrance/room.ts';
@@ -46,6 +47,7 @@ export const rooms: Rooms = [
   references,
   variables,
   domainNames,
+  certificates,
   builds,
   deployments,
   environments,

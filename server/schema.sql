@@ -154,6 +154,17 @@ create table attempts (
   constraint attempts_pkey PRIMARY KEY (key)
 );
 
+create table authorities (
+  id bigint not null generated always as identity,
+  certificate text not null,
+  key_sealed text not null,
+  names text[] not null,
+  addresses text[] not null,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint authorities_pkey PRIMARY KEY (id)
+);
+
 create table backup_slots (
   project_id text not null,
   environment_id text not null,
@@ -212,7 +223,7 @@ CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, envi
 
 create table certificates (
   id text not null,
-  project_id text not null,
+  project_id text,
   certificate text not null,
   chain text[] not null default '{}'::text[],
   key_sealed text not null,
@@ -222,6 +233,11 @@ create table certificates (
   is_invalid boolean not null default false,
   created_at timestamp with time zone not null default clock_timestamp(),
   updated_at timestamp with time zone not null default clock_timestamp(),
+  version bigint not null default nextval('certificate_versions'::regclass),
+  serves text[] not null default '{}'::text[],
+  issued_by text,
+  renew_at timestamp with time zone,
+  ask_again_at timestamp with time zone,
   constraint certificates_pkey PRIMARY KEY (id),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );

@@ -4,13 +4,13 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { changed } from '../activities/public.ts';
+import { keepCertificate } from '../certificates/work.ts';
 import { capabilities, lockProject } from '../projects/public.ts';
 import { tellOfDomain } from './activities.ts';
 import { certificateFor, type Ssl } from './certificate-of-domain.ts';
 import { claimName, surveyName, type Claimant } from './claim-name.ts';
 import { shown, type SiteDomain } from './domain.ts';
 import { checkedName, spelledAs } from './domain-name.ts';
-import { keepCertificate } from './keep-certificate.ts';
 import {
   allDomains,
   domainOfEnvironment,

@@ -1,8 +1,9 @@
 /** A certificate that comes along with a domain: taken apart, checked, and kept for the project. Blank or absent, one is had automatically. */
 import { Type, type Static } from 'typebox';
-import type { CertificateFacts, KeyedCertificate } from '../../drivers/certificates/certificates.ts';
 import { readCertificate } from '../../drivers/certificates/x509/read-certificate.ts';
 import { closed } from '../../kernel/schema.ts';
+import { isFor } from '../certificates/public.ts';
+import type { GivenCertificate } from '../certificates/work.ts';
 import { refusedFields } from './refusals.ts';
 
 const pemCharactersMax = 65_536;
@@ -17,11 +18,6 @@ export const Ssl = Type.Union([
   Type.Array(Type.Never(), { maxItems: 0 }),
 ]);
 export type Ssl = Static<typeof Ssl>;
-
-export interface GivenCertificate {
-  keyed: KeyedCertificate;
-  facts: CertificateFacts;
-}
 
 /** Undefined where it is blank. A Problem names each field that is wrong. */
 export function certificateFor(name: string, ssl: Ssl | undefined): GivenCertificate | undefined {
@@ -39,8 +35,6 @@ export function certificateFor(name: string, ssl: Ssl | undefined): GivenCertifi
 /** The field is put before it, and the full stop after it. */
 const asMessage = (field: string, sentence: string) =>
   (sentence.startsWith(`${field} `) ? sentence.slice(field.length + 1) : `is wrong: ${sentence}`).replace(/\.$/, '');
-
-const isFor = (host: string, name: string) => host === name || (host.startsWith('*.') && host.slice(1) === name.slice(name.indexOf('.')));
 
 const beginning = '-----BEGIN CERTIFICATE-----';
 

@@ -6,11 +6,11 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { changed } from '../activities/public.ts';
+import { keepCertificate } from '../certificates/work.ts';
 import { tellOfDomain } from './activities.ts';
 import { certificateFor, type Ssl } from './certificate-of-domain.ts';
 import { releaseUnused } from './claim-name.ts';
 import { shown, type SiteDomain } from './domain.ts';
-import { keepCertificate } from './keep-certificate.ts';
 import {
   deleteDomain,
   domainOfEnvironment,

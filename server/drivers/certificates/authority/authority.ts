@@ -22,6 +22,15 @@ export interface StoredAuthority {
   addresses: readonly string[];
 }
 
+/** The authority of an installation, ready to sign. */
+export interface OwnAuthority {
+  id: string;
+  /** The root, as PEM, for people and machines to trust. */
+  certificate: string;
+  issuer: Issuer;
+  mayIssue(name: string): boolean;
+}
+
 export interface AuthorityOptions {
   /** The name of the authority, for people who look at a certificate. */
   title: string;

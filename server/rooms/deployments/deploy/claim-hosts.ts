@@ -6,7 +6,9 @@
 import { sql } from 'kysely';
 import type { Config } from '../../../config.ts';
 import { Problem } from '../../../kernel/problem.ts';
+import { nudge } from '../../../kernel/reconciler.ts';
 import { orConflict, type Db, type Tx } from '../../../kernel/sql.ts';
+import { keepCertificates } from '../../certificates/work.ts';
 import { standingsOf, type Standing } from '../../domain-names/public.ts';
 import {
   covers,
@@ -130,6 +132,7 @@ async function replaceClaims(tx: Tx, { project_id, environment_id }: Claimant, h
     order by host`.execute(tx);
   const taken = 'Another project has just claimed a host of the routes; deploy again to see which.';
   await orConflict(claiming, { hosts_pkey: taken, hosts_one_owner: taken });
+  await nudge(tx, keepCertificates);
 }
 
 /** Once the stack is what the environment runs, the environment has the hosts of its routes and no others. */
@@ -165,5 +168,7 @@ export async function giveBackHosts(db: Db, projectId: string, environmentId: st
 }
 
 /** Gives up all hosts of the environment; anybody may claim them from now on. */
-export const releaseHosts = (tx: Tx, projectId: string, environmentId: string) =>
-  sql`delete from hosts where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);
+export async function releaseHosts(tx: Tx, projectId: string, environmentId: string): Promise<void> {
+  await sql`delete from hosts where project_id = ${projectId} and environment_id = ${environmentId}`.execute(tx);
+  await nudge(tx, keepCertificates);
+}

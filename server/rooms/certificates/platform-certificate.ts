@@ -1,0 +1,33 @@
+/** The certificate for the installation's own names, signed by its own authority: the platform, and environments directly below its domain, share it. */
+import type { Issuance } from '../../drivers/certificates/certificates.ts';
+import type { Platform } from '../../platform.ts';
+import { platformNames } from './own-names.ts';
+import { keepIssued, setServes, type KnownCertificate } from './queries.ts';
+
+export const platformCertificateId = 'platform';
+
+export const issuedByAuthority = ({ authority }: Pick<Platform, 'authority'>) => `authority ${authority.id}`;
+
+/** Has it signed anew where two thirds of its life are over, or where it is not for the names of now or not of the authority of now. */
+export async function keepPlatformCertificate(platform: Platform, known: readonly KnownCertificate[]): Promise<boolean> {
+  const { db, secrets, config, authority } = platform;
+  const names = platformNames(config);
+  const own = known.find(({ id }) => id === platformCertificateId);
+  const isGood = own && own.issued_by === issuedByAuthority(platform) && isSame(own.names, names) && !isDue(own);
+  if (isGood && isSame(own.serves, names)) return false;
+  if (!isGood) {
+    const issuance: Issuance = await authority.issuer.advance(await authority.issuer.begin({ names }));
+    if (issuance.status !== 'issued')
+      throw new Error(`The authority of this installation does not sign for its own names: ${names.join(', ')}`);
+    const keyed = issuance.issued;
+    const renewal = await authority.issuer.renewal(keyed.certificate);
+    const issued_by = issuedByAuthority(platform);
+    await keepIssued(db, secrets, { id: platformCertificateId, project_id: null, keyed, issued_by, renewal });
+  }
+  await setServes(db, platformCertificateId, names);
+  return true;
+}
+
+const isSame = (one: readonly string[], other: readonly string[]) => one.toSorted().join() === other.toSorted().join();
+
+export const isDue = ({ renew_at }: Pick<KnownCertificate, 'renew_at'>) => renew_at !== null && Date.parse(renew_at) <= Date.now();

@@ -1,0 +1,3 @@
+/** What other rooms may know of certificates, and the authority of the installation, which the platform is opened with. */
+export { isFor } from './own-names.ts';
+export { authorityCertificate, openOwnAuthority } from './own-authority.ts';

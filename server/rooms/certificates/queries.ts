@@ -1,0 +1,73 @@
+/** Certificates as they are written down, with their keys sealed. */
+import { X509Certificate } from 'node:crypto';
+import { sql } from 'kysely';
+import type { KeyedCertificate, Renewal } from '../../drivers/certificates/certificates.ts';
+import { factsOf } from '../../drivers/certificates/x509/facts.ts';
+import type { Secrets } from '../../kernel/secrets.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
+import type { Candidate, ClaimedHost } from './choose-certificates.ts';
+
+export const certificatePurpose = (id: string) => `certificate ${id}`;
+
+export const claimedHosts = (db: Db | Tx): Promise<ClaimedHost[]> =>
+  db.selectFrom('hosts').select(['host', 'project_id']).orderBy('host').execute();
+
+export interface KnownCertificate extends Candidate {
+  serves: string[];
+  renew_at: string | null;
+}
+
+/** All of them, without the certificates themselves. */
+export async function knownCertificates(db: Db | Tx): Promise<KnownCertificate[]> {
+  const { rows } = await sql<KnownCertificate>`
+    select id, project_id, names, expires_at, issued_by, is_invalid, serves, renew_at from certificates order by id`.execute(db);
+  return rows;
+}
+
+export interface IssuedCertificate {
+  id: string;
+  /** Null: it is the installation's own. */
+  project_id: string | null;
+  keyed: KeyedCertificate;
+  issued_by: string;
+  renewal: Renewal;
+}
+
+/** Takes the place of the one with the same id. Those who are shown the earlier one stay connected. */
+export async function keepIssued(db: Db | Tx, secrets: Secrets, { id, project_id, keyed, issued_by, renewal }: IssuedCertificate) {
+  const { names, expiresAt } = factsOf(new X509Certificate(keyed.certificate));
+  await sql`
+    insert into certificates (id, project_id, certificate, chain, key_sealed, names, expires_at, is_provisioned, issued_by, renew_at, ask_again_at)
+    values (${id}, ${project_id}, ${keyed.certificate}, ${keyed.chain}, ${secrets.seal(certificatePurpose(id), keyed.key)}, ${names}, ${expiresAt},
+      true, ${issued_by}, ${renewal.renewAt}, ${renewal.askAgainAt})
+    on conflict (id) do update set certificate = excluded.certificate, chain = excluded.chain, key_sealed = excluded.key_sealed, names = excluded.names,
+      expires_at = excluded.expires_at, issued_by = excluded.issued_by, renew_at = excluded.renew_at, ask_again_at = excluded.ask_again_at,
+      version = nextval('certificate_versions'), updated_at = clock_timestamp()`.execute(db);
+}
+
+/** Writes down what the certificate is presented for: to the edge that is a new version of it. */
+export const setServes = (db: Db | Tx, id: string, serves: readonly string[]) =>
+  sql`update certificates set serves = ${serves}::text[], version = nextval('certificate_versions') where id = ${id}`.execute(db);
+
+/** The version of each certificate that the edge is to present, by id. */
+export async function presentedVersions(db: Db): Promise<Map<string, number>> {
+  const { rows } = await sql<{ id: string; version: string }>`
+    select id, version::text from certificates where serves <> '{}' order by id`.execute(db);
+  return new Map(rows.map(({ id, version }) => [id, Number(version)]));
+}
+
+export interface PresentedCertificate extends KeyedCertificate {
+  id: string;
+  version: number;
+  serves: string[];
+}
+
+/** With its key. Undefined: it is gone, or presented for nothing any more. */
+export async function presentedCertificate(db: Db, secrets: Secrets, id: string): Promise<PresentedCertificate | undefined> {
+  const { rows } = await sql<Omit<PresentedCertificate, 'key' | 'version'> & { key_sealed: string; version: string }>`
+    select id, version::text, certificate, chain, key_sealed, serves from certificates where id = ${id} and serves <> '{}'`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { key_sealed, version, ...rest } = row;
+  return { ...rest, version: Number(version), key: secrets.open(certificatePurpose(id), key_sealed) };
+}
