@@ -5,12 +5,15 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, statfsSync } from 'node:fs';
 import { release, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { type Config, ConfigError, readConfig } from '../server/config.ts';
+import { isEdgeIn } from '../server/drivers/edge/open-edge.ts';
 import { diskUsageLines } from './disk-usage.ts';
 import {
   backupsFinding,
   fileSystem,
   gigabytes,
+  isPlatformAt,
   isKernelFrom,
   isRoot,
   nearestExisting,
@@ -75,7 +78,7 @@ const checks: Check[] = [
   {
     what: 'port',
     need: 'platform',
-    look: ({ host, port, url }) => portFinding(host, port, url),
+    look: ({ apiHost, port }) => portFinding(apiHost, port, () => isPlatformAt(apiHost, port)),
     remedy: 'stop what listens there, or set OFFSHOOT_PORT',
   },
   {
@@ -186,16 +189,17 @@ const checks: Check[] = [
   { what: 'nftables', need: 'deployments', look: () => version('nft', ['--version']), remedy: 'apt-get install nftables' },
   { what: 'iproute2', need: 'deployments', look: () => version('ip', ['-Version']), remedy: 'apt-get install iproute2' },
   {
-    what: 'port 80',
+    what: 'port for http',
     need: 'deployments',
-    look: ({ url }) => portFinding('::', 80, url),
-    remedy: 'stop what listens there, or put it in front of Offshoot',
+    look: ({ host, edge: { port }, data }) => portFinding(host, port, () => isEdgeIn(join(data, 'edge'))),
+    remedy: 'stop what listens there, or set OFFSHOOT_HTTP_PORT',
   },
   {
-    what: 'port 443',
+    what: 'port for https',
     need: 'deployments',
-    look: ({ url }) => portFinding('::', 443, url),
-    remedy: 'stop what listens there, or put it in front of Offshoot',
+    look: ({ host, tls, edge: { httpsPort }, data }) =>
+      tls ? portFinding(host, httpsPort, () => isEdgeIn(join(data, 'edge'))) : ok('not needed: OFFSHOOT_TLS is off'),
+    remedy: 'stop what listens there, or set OFFSHOOT_HTTPS_PORT',
   },
 ];
 

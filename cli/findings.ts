@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:
 import { createServer } from 'node:net';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
-import type { Config } from '../server/config.ts';
+import { reachable, type Config } from '../server/config.ts';
 import { openPlace } from '../server/drivers/blobs/places.ts';
 import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
 
@@ -91,12 +91,11 @@ export function writable(folder: string): Finding {
 export const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
 /** Listening is the only honest test of a port. One that is in use may be used by a running Offshoot. */
-export async function portFinding(host: string, port: number, url: string): Promise<Finding> {
+export async function portFinding(host: string, port: number, isOurs: () => Promise<boolean>): Promise<Finding> {
   const code = await listeningError(host, port);
   if (code === undefined) return ok(`${port} is free`);
-  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && host === '::')) return portFinding('0.0.0.0', port, url);
-  if (code === 'EADDRINUSE' && new URL(url).port === String(port) && (await answers(url)))
-    return ok(`${port} is used by a running Offshoot`);
+  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && host === '::')) return portFinding('0.0.0.0', port, isOurs);
+  if (code === 'EADDRINUSE' && (await isOurs())) return ok(`${port} is used by a running Offshoot`);
   const reasons: Record<string, string> = {
     EADDRINUSE: 'is in use',
     EACCES: 'is for root only',
@@ -113,9 +112,9 @@ function listeningError(host: string, port: number): Promise<string | undefined>
   });
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function isPlatformAt(host: string, port: number): Promise<boolean> {
   try {
-    const reply = await fetch(new URL('/openapi.json', url), { signal: AbortSignal.timeout(probeMillisecondsMax) });
+    const reply = await fetch(`http://${reachable(host)}:${port}/openapi.json`, { signal: AbortSignal.timeout(probeMillisecondsMax) });
     return (await reply.text()).includes('Offshoot');
   } catch {
     return false;

@@ -10,6 +10,7 @@ import { setUsersMax } from '../server/rooms/organizations/public.ts';
 import { hashPassword, removeSecondFactor, signOutEverywhere } from '../server/rooms/sign-in/public.ts';
 import { openSessions } from '../server/rooms/ssh/public.ts';
 import { changeUser, createApiToken, insertUser, isEmail, isUsername, userByEmail, usersByAge } from '../server/rooms/users/public.ts';
+import { showAuthority } from './authority.ts';
 import { backUpThePlatform, listBackups, repairBackups, showKey, verifyBackups } from './backup.ts';
 import { exportBackup, importBackup } from './backup-file.ts';
 import { writeClientConfiguration } from './client-config.ts';
@@ -80,6 +81,7 @@ const commands: Record<string, Command> = {
     }),
 
   'cli-config': ({ words }) => writeClientConfiguration(words),
+  ca: showAuthority,
 
   'organization limit': ({ words: [name = '', users = ''] }) =>
     operate(async (db) => {

@@ -17,6 +17,7 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'user list': ['', 'everybody, oldest first'],
   'token create': ['<e-mail> [NAME]', 'prints a new API token'],
   'cli-config': ['[file]', 'points the released client at this installation; says how to use it'],
+  ca: ['', 'prints the authority that signs for this installation, and how to trust it'],
   'organization limit': ['<name> <users>', 'how many users it may have; none for as many as it likes'],
   'quota set': [
     'organization|project <name>|default <limit>…',

@@ -325,7 +325,7 @@ function secureUrl(host: string, port: number) {
 }
 
 /** An address that means every address of this machine, for listening, cannot be visited. */
-function reachable(host: string) {
+export function reachable(host: string) {
   if (host === '0.0.0.0' || host === '::') return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
 }

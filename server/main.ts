@@ -26,7 +26,7 @@ import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
 import { adoptHosts } from './rooms/deployments/work.ts';
-import { announceApi } from './rooms/entrance/public.ts';
+import { announceApi, openEntrance } from './rooms/entrance/work.ts';
 import { serveSsh } from './rooms/ssh/public.ts';
 import { tellReady } from './service-manager.ts';
 
@@ -105,8 +105,20 @@ if (roles.has('api')) {
   closings.push(() => ssh.close());
 }
 
-await showFirstCredentials(db, secrets, (line) => console.log(line));
-const ready = `Offshoot is ready ${roles.has('api') ? `at ${config.url}` : 'to work'} (${process.uptime().toFixed(1)} s).`;
+/** Where the platform is found: at its address, unless the edge, which ends TLS for it, does not run. */
+const wayIn = async () => {
+  if (!config.tls || !machine.isOurs()) return config.url;
+  try {
+    await openEntrance(platform);
+    return config.url;
+  } catch (error) {
+    log.error({ error }, 'the edge does not run; it is tried again');
+    return `http://${config.apiHost}:${config.port}, and at ${config.url} once the edge runs`;
+  }
+};
+const foundAt = await wayIn();
+await showFirstCredentials(db, secrets, config, (line) => console.log(line));
+const ready = `Offshoot is ready ${roles.has('api') ? `at ${foundAt}` : 'to work'} (${process.uptime().toFixed(1)} s).`;
 console.log(ready);
 await tellReady(ready);
 /** The platform has started: an exception from here on is a bug, and deserves its stack trace. */

@@ -1,6 +1,6 @@
 /** Whether a platform that was started works: it answers at its own port, and goes on doing so for a moment without being started again. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../server/config.ts';
+import { reachable, type Config } from '../../server/config.ts';
 import { platformUnit } from './unit-files.ts';
 import type { ServiceManager } from './service-manager.ts';
 
@@ -48,13 +48,8 @@ async function untilHealthy(manager: ServiceManager, config: Config, { answerSec
 export const isHealthy = async (manager: ServiceManager, config: Config): Promise<boolean> =>
   (await manager.runningAs(platformUnit)) !== undefined && (await answers(config));
 
-const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
-
 /** The platform is asked directly: OFFSHOOT_URL may lead through somebody else's proxy. */
-function localUrl({ host, port }: Config): string {
-  const address = everywhere[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return `http://${address}:${port}`;
-}
+const localUrl = ({ apiHost, port }: Config) => `http://${reachable(apiHost)}:${port}`;
 
 async function answers(config: Config): Promise<boolean> {
   try {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDataFolder } from '../../server/data-folder.ts';
-import { install } from './install.ts';
+import { install, settingsToBe } from './install.ts';
 import { currentLink, currentVersion } from './service-paths.ts';
 import { neededModules } from './program.ts';
 import { readSettings } from './settings-file.ts';
@@ -30,12 +30,19 @@ test('the program, its settings, its units and the command are there, and the pl
   expect([statSync(paths.settings).mode & 0o777, readFileSync(paths.settings, 'utf8').includes(password)]).toEqual([0o600, false]);
   expect(readFileSync(join(paths.units, 'offshoot.service'), 'utf8')).toContain(`ExecStart="${program}/offshoot" start`);
   expect([readlinkSync(paths.command), [...machine.enabled], machine.runs()]).toEqual([`${program}/offshoot`, ['offshoot.service'], true]);
-  expect(machine.said.join('\n')).toMatch(/e-mail +admin@[^]*Offshoot is ready at http:\/\/127\.0\.0\.1:\d+, and starts with the machine/);
+  expect(machine.said.join('\n')).toMatch(/e-mail +admin@[^]*Offshoot is ready at https:\/\/localhost:\d+, and starts with the machine/);
 });
 
 test('what images are built with comes along, and what only developers need does not', () => {
   const isNeeded = neededModules(readFileSync(resolve(import.meta.dirname, '../../package-lock.json'), 'utf8'));
   expect(['npm', 'npm/node_modules/pacote', 'fastify', 'vitest'].map(isNeeded)).toEqual([true, true, true, false]);
+});
+
+test('visitors find it at the usual ports, unless others are set or a proxy is in front', () => {
+  const { paths } = machine;
+  expect(settingsToBe(paths, {})).toEqual({ OFFSHOOT_DATA: paths.data, OFFSHOOT_HTTP_PORT: '80', OFFSHOOT_HTTPS_PORT: '443' });
+  expect(settingsToBe(paths, { OFFSHOOT_HTTPS_PORT: '8443' })).toMatchObject({ OFFSHOOT_HTTP_PORT: '80', OFFSHOOT_HTTPS_PORT: '8443' });
+  expect(settingsToBe(paths, { OFFSHOOT_TLS: 'off' })).toEqual({ OFFSHOOT_DATA: paths.data, OFFSHOOT_TLS: 'off' });
 });
 
 test('what cannot be done is refused with a sentence, before anything is changed', async () => {

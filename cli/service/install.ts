@@ -57,9 +57,12 @@ function refuseInstalled(paths: ServicePaths): void {
   );
 }
 
-function settingsToBe(paths: ServicePaths, env: Env): Settings {
+/** What a service has beside what is set: visitors of a machine of its own look for it at the usual ports. */
+const usualPorts = (given: Settings): Settings => (readConfig(given).tls ? { OFFSHOOT_HTTP_PORT: '80', OFFSHOOT_HTTPS_PORT: '443' } : {});
+
+export function settingsToBe(paths: ServicePaths, env: Env): Settings {
   const given = settingsGiven(env);
-  if (!existsSync(paths.settings)) return { OFFSHOOT_DATA: paths.data, ...given };
+  if (!existsSync(paths.settings)) return { OFFSHOOT_DATA: paths.data, ...usualPorts(given), ...given };
   const kept = readSettings(paths.settings);
   const other = Object.entries(given).find(([name, value]) => !name.startsWith('OFFSHOOT_ADMIN_') && kept[name] !== value);
   if (other !== undefined)
@@ -75,19 +78,26 @@ async function refuseBusy({ manager }: Service, config: Config): Promise<void> {
   // The platform that runs was left by an earlier attempt.
   if ((await manager.runningAs(platformUnit)) !== undefined) return;
   openDataFolder(config.data).close();
-  const ports: [setting: string, port: number][] = [
-    ['OFFSHOOT_PORT', config.port],
-    ['OFFSHOOT_SSH_PORT', config.sshPort],
-    // An edge that already serves this data folder is taken over, so its port may be in use.
-    ...((await isEdgeIn(join(config.data, 'edge'))) ? [] : ([['OFFSHOOT_HTTP_PORT', config.edge.port]] as [string, number][])),
-  ];
-  for (const [setting, port] of ports) {
-    const code = await listeningError(config.host, port);
+  for (const { setting, host, port } of await portsOf(config)) {
+    const code = await listeningError(host, port);
     if (code === 'EADDRINUSE')
       throw new Problem('conflict', `Port ${port} is in use; stop what listens there, or set ${setting} for this command to another one.`);
     if (code !== undefined)
-      throw new Problem('conflict', `Nothing can listen on ${config.host} port ${port} (${code}); set OFFSHOOT_HOST.`);
+      throw new Problem('conflict', `Nothing can listen on ${host} port ${port} (${code}); set OFFSHOOT_HOST.`);
   }
+}
+
+/** The ports that have to be free. An edge that already serves this data folder is taken over, so its ports may be in use. */
+async function portsOf({ host, apiHost, port, sshPort, tls, edge, data }: Config) {
+  const ofEdge = [
+    { setting: 'OFFSHOOT_HTTP_PORT', host, port: edge.port },
+    ...(tls ? [{ setting: 'OFFSHOOT_HTTPS_PORT', host, port: edge.httpsPort }] : []),
+  ];
+  return [
+    { setting: 'OFFSHOOT_PORT', host: apiHost, port },
+    { setting: 'OFFSHOOT_SSH_PORT', host, port: sshPort },
+    ...((await isEdgeIn(join(data, 'edge'))) ? [] : ofEdge),
+  ];
 }
 
 function listeningError(host: string, port: number): Promise<string | undefined> {
@@ -106,7 +116,7 @@ async function firstStart({ manager, say }: Service, config: Config): Promise<vo
   data.close();
   await withNewDatabase(config, async (db) => {
     await ensureInstalled(db, secrets, config.admin);
-    await showFirstCredentials(db, secrets, say);
+    await showFirstCredentials(db, secrets, config, say);
   });
 }
 
@@ -139,8 +149,9 @@ async function startInstalled({ paths, manager, patience }: Service, config: Con
   }
 }
 
-const farewell = ({ settings, command }: ServicePaths, { url, data }: Config): string[] => [
+const farewell = ({ settings, command }: ServicePaths, { url, data, tls }: Config): string[] => [
   `Offshoot is ready at ${url}, and starts with the machine.`,
+  ...(tls ? [`  authority  ${command} ca   (tells how to have browsers and programs trust it)`] : []),
   `  settings   ${settings}   (systemctl restart offshoot after a change)`,
   `  data       ${data}`,
   `  logs       journalctl --unit ${platformUnit}`,

@@ -51,12 +51,13 @@ export async function openTestMachine(): Promise<TestMachine> {
     command: join(folder, 'bin', 'offshoot'),
     data: join(folder, 'data'),
   };
-  const [port, sshPort, edgePort] = [await freePort(), await freePort(), await freePort()];
+  const [port, sshPort, edgePort, httpsPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const env = {
     DATABASE_URL: url,
     OFFSHOOT_PORT: String(port),
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
+    OFFSHOOT_HTTPS_PORT: String(httpsPort),
   };
   const { manager, ...managed } = testManager(paths, pool, port);
   const said: string[] = [];

@@ -34,16 +34,12 @@ export function startReconcilers(reconcilers: readonly Reconciler[], platform: P
     const withinLimit: WithinLimit = (work) => (reconciler.isSlow ? slowLimit(() => anyLimit(work)) : anyLimit(work));
     const isOurs = () => !reconciler.usesMachine || hasMachine();
     const mayLook: WithinLimit = (work) => withinLimit(async () => void (isOurs() && (await work())));
-    return { reconciler, ...startReconciler(reconciler, platform, mayLook, stop.signal) };
+    return { usesMachine: reconciler.usesMachine, ...startReconciler(reconciler, platform, mayLook, stop.signal) };
   });
   return {
-    /** Settles once they have looked, whatever came of it. */
-    look: async (wanted: readonly Reconciler[]) => {
-      await Promise.all(started.filter(({ reconciler }) => wanted.includes(reconciler)).map(({ look }) => look()));
-    },
     /** The machine has become ours: what uses it is not to wait for its next regular look. */
     onMachineOurs: () => {
-      for (const { look, reconciler } of started) if (reconciler.usesMachine) void look();
+      for (const { look, usesMachine } of started) if (usesMachine) void look();
     },
     close: async () => {
       stop.abort();

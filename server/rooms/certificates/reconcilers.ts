@@ -29,13 +29,13 @@ async function settleChoices({ db }: Platform): Promise<boolean> {
 
 const isOpenOn = stateOf<Platform, { isOpen: boolean }>(() => ({ isOpen: false }));
 
-/** Tells the edge what it does not have: after a change, and after the edge was started anew. It opens no machine by itself. */
+/** Tells the edge what it does not have: after a change, and after the edge was started anew. An edge that does not end TLS is not opened for it. */
 export const tellCertificates: Reconciler = {
   name: 'tell the edge of certificates',
   everySeconds: 15,
   usesMachine: true,
   run: async (platform, signal) => {
-    if (isOpenOn(platform).isOpen) await tellEdge(platform, (await platform.machine()).edge, signal);
+    if (platform.config.tls || isOpenOn(platform).isOpen) await tellEdge(platform, await platform.edge(), signal);
   },
 };
 
