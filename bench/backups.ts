@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../e2e/eventually.ts';
-import { createInstallation } from '../e2e/installation.ts';
+import { createInstallation, plainHttp } from '../e2e/installation.ts';
 import { firstPerson, openProject, read, type Project } from '../e2e/open-project.ts';
 import { visit } from '../e2e/visit.ts';
 import { startLoad } from '../edge/testing/load.ts';
@@ -23,7 +23,7 @@ const changedShare = 0.01;
 const backupSecondsMax = 1800;
 const targets = { heldMilliseconds: 1000, secondShare: 0.05, restoreSeconds: 10 };
 
-await using installation = await createInstallation();
+await using installation = await createInstallation(plainHttp);
 const person = await firstPerson(installation.url, await installation.start());
 
 async function fill(main: string, ranges: readonly { from: number; to: number }[]) {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesOfStack, stacksIn } from '../e2e/containers.ts';
-import { createInstallation } from '../e2e/installation.ts';
+import { createInstallation, plainHttp } from '../e2e/installation.ts';
 import { firstPerson, openProject, read, successful, type Project } from '../e2e/open-project.ts';
 import { visit } from '../e2e/visit.ts';
 import { startLoad } from '../edge/testing/load.ts';
@@ -45,7 +45,7 @@ async function untilAnswered(address: string, path: string, expected: string): P
   }
 }
 
-await using installation = await createInstallation();
+await using installation = await createInstallation(plainHttp);
 const person = await firstPerson(installation.url, await installation.start());
 
 /** The address of an environment, even of one that does not answer yet. */

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import ssh2 from 'ssh2';
 import { send } from '../e2e/api.ts';
-import { createInstallation } from '../e2e/installation.ts';
+import { createInstallation, plainHttp } from '../e2e/installation.ts';
 import { firstPerson, openProject, successful } from '../e2e/open-project.ts';
 import { smallFiles } from './harness/measured-stack.ts';
 import { median } from './harness/platform.ts';
@@ -22,7 +22,7 @@ const shownOutSecondsMax = 6;
 /** What went before leaves things to be done; that is not to slow down what is measured. */
 const restMilliseconds = 30;
 
-await using installation = await createInstallation();
+await using installation = await createInstallation(plainHttp);
 const person = await firstPerson(installation.url, await installation.start());
 const project = await openProject(person);
 await project.write(smallFiles, 'Begin');

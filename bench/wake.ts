@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesOfStack, stacksIn } from '../e2e/containers.ts';
 import { eventually } from '../e2e/eventually.ts';
-import { createInstallation } from '../e2e/installation.ts';
+import { createInstallation, plainHttp } from '../e2e/installation.ts';
 import { firstPerson, openProject } from '../e2e/open-project.ts';
 import { treeOf } from '../e2e/processes.ts';
 import { visit } from '../e2e/visit.ts';
@@ -95,7 +95,7 @@ async function openBare() {
   };
 }
 
-await using installation = await createInstallation();
+await using installation = await createInstallation(plainHttp);
 const platform = await installation.start();
 const project = await openProject(await firstPerson(installation.url, platform));
 await project.write(files, 'First');

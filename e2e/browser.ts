@@ -1,5 +1,9 @@
 /** A browser with one page, which notes everything that goes wrong on the pages of a platform; what breaks a page's policy counts. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { trustInBrowser } from './trust.ts';
 
 const executablePath = '/usr/bin/chromium';
 const args = [
@@ -21,7 +25,10 @@ export interface OpenBrowser extends AsyncDisposable {
 }
 
 export async function openBrowser(url: string): Promise<OpenBrowser> {
-  const browser: Browser = await chromium.launch({ executablePath, args, timeout: stepSecondsMax * 1000 });
+  const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-browser-'));
+  trustInBrowser(home);
+  const env = { ...process.env, HOME: home };
+  const browser: Browser = await chromium.launch({ executablePath, args, env, timeout: stepSecondsMax * 1000 });
   const mistakes: string[] = [];
   const openPage = async (javaScriptEnabled: boolean) => {
     const context = await browser.newContext({ javaScriptEnabled });
@@ -41,6 +48,9 @@ export async function openBrowser(url: string): Promise<OpenBrowser> {
     page: await openPage(true),
     mistakes,
     pageWithoutJavaScript: () => openPage(false),
-    [Symbol.asyncDispose]: () => browser.close(),
+    [Symbol.asyncDispose]: async () => {
+      await browser.close();
+      await rm(home, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** A branch holds what its parent held at one moment, however busy that is: nothing that was acknowledged is missing, and nothing is torn. */
 import { expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
-import { createInstallation } from './installation.ts';
+import { createInstallation, plainHttp } from './installation.ts';
 import { journalFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read } from './open-project.ts';
 import { visit } from './visit.ts';
@@ -47,7 +47,7 @@ test.runIf(canRunContainers)(
   `branches of an environment that is being written to hold a beginning of what was written, with all that was acknowledged${whyNoContainers}`,
   { timeout: testMilliseconds },
   async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const journal = await openProject(await firstPerson(installation.url, await installation.start()));
     await journal.write(journalFiles, 'First');
     await journal.push('main');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { accessToken, exchange, send } from './api.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, type Installation, plainEnvironment } from './installation.ts';
+import { createInstallation, plainHttp, type Installation, plainEnvironment } from './installation.ts';
 import { postgresIn } from './processes.ts';
 import { runProgram } from './program.ts';
 import { openRequest } from './slow-request.ts';
@@ -18,7 +18,7 @@ const curl = (...args: string[]) =>
 
 describe('the first start', () => {
   test('shows the credentials of the administrator once, and they work as the README says', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const first = await installation.start();
     const { email, password, apiToken } = await first.credentials();
     expect(email).toBe('admin@offshoot.localhost');
@@ -45,7 +45,7 @@ describe('the first start', () => {
 
   test('takes e-mail, password and API token of the administrator from the settings, and a later start does not change them', async () => {
     const chosen = { email: 'ada@example.org', password: 'a-password-of-ada', apiToken: 'an-api-token-that-ada-has-chosen' };
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const first = await installation.start({
       OFFSHOOT_ADMIN_EMAIL: chosen.email,
       OFFSHOOT_ADMIN_PASSWORD: chosen.password,
@@ -63,8 +63,8 @@ describe('the first start', () => {
   });
 
   test('makes secrets that no other installation has', async () => {
-    await using one = await createInstallation();
-    await using other = await createInstallation();
+    await using one = await createInstallation(plainHttp);
+    await using other = await createInstallation(plainHttp);
     const [ones, others] = await Promise.all([secretsOf(one), secretsOf(other)]);
     expect(Object.keys(ones)).toEqual(Object.keys(others));
     const shared = Object.keys(ones).filter((name) => ones[name] === others[name]);
@@ -89,7 +89,7 @@ async function secretsOf(installation: Installation): Promise<Record<string, str
 
 describe('a start', () => {
   test('is refused while another platform has the data folder, which is left alone', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const { apiToken } = await (await installation.start()).credentials();
     const second = await installation.run(['start']);
     expect(second).toMatchObject({ code: 1, stdout: '' });
@@ -98,7 +98,12 @@ describe('a start', () => {
   });
 
   test('is refused with a sentence for each setting that is unknown or wrong, before anything is made', async () => {
-    await using installation = await createInstallation({ OFFSHOOT_PROT: '80', OFFSHOOT_ADMIN_PASSWORD: 'short', OFFSHOOT_PORT: 'http' });
+    await using installation = await createInstallation({
+      ...plainHttp,
+      OFFSHOOT_PROT: '80',
+      OFFSHOOT_ADMIN_PASSWORD: 'short',
+      OFFSHOOT_PORT: 'http',
+    });
     const { code, stdout, stderr } = await installation.run(['start']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/OFFSHOOT_PROT is not a setting of Offshoot/);
@@ -109,7 +114,7 @@ describe('a start', () => {
   });
 
   test('is refused with a sentence when the port is in use, and the next one shows the credentials', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const holder = await listen(installation.port);
     const refused = await installation.run(['start']);
     holder.close();
@@ -133,7 +138,7 @@ const untilPostgresIsGone = ({ data }: Installation) =>
 
 describe('SIGTERM', () => {
   test('lets a request under way finish, takes no new one, and stops PostgreSQL', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const platform = await installation.start();
     const { apiToken } = await platform.credentials();
     using request = await openRequest(installation.port, `grant_type=api_token&client_id=upsun-cli&api_token=${apiToken}`);
@@ -148,7 +153,7 @@ describe('SIGTERM', () => {
   });
 
   test('does not wait for connections on which nothing was asked', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const platform = await installation.start();
     await platform.credentials();
     using silent = await openRequest(installation.port, '');
@@ -161,13 +166,13 @@ describe('SIGTERM', () => {
   });
 
   test('is heard from the moment the platform says it is ready', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const [first, second] = [await startAndStopAtOnce(installation), await startAndStopAtOnce(installation)];
     expect(first.printedCredentials ?? second.printedCredentials).toBeDefined();
   });
 
   test('that comes twice at once, as some supervisors send it, counts as one', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const platform = await installation.start();
     platform.signal('SIGTERM');
     await platform.stop();
@@ -175,7 +180,7 @@ describe('SIGTERM', () => {
   });
 
   test('during a start leaves nothing running and nothing broken', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const early = installation.launch();
     await early.until('starts PostgreSQL', () => postgresIn(installation.data).length > 0, waitSecondsMax);
     early.signal('SIGTERM');

@@ -1,5 +1,5 @@
 /**
- * A data folder and a port, on which platforms are started one after the other. Disposing of it ends what runs and removes the folder.
+ * A data folder and ports, on which platforms are started one after the other. Disposing of it ends what runs and removes the folder.
  *
  *     await using installation = await createInstallation();
  *     const platform = await installation.start();
@@ -9,11 +9,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort } from '../edge/testing/ports.ts';
+import { readConfig } from '../server/config.ts';
 import { eventually } from './eventually.ts';
 import { testImagesFolder } from '../server/testing/images.ts';
 import { postgresIn, signal } from './processes.ts';
 import { type Ended, runProgram } from './program.ts';
 import { RunningPlatform } from './running-platform.ts';
+import { trustAuthorityOf } from './trust.ts';
 import { installationBegins, installationEnds } from './working-folders.ts';
 
 export const repository = resolve(import.meta.dirname, '..');
@@ -35,6 +37,8 @@ export interface Installation extends AsyncDisposable {
   readonly port: number;
   readonly sshPort: number;
   readonly edgePort: number;
+  readonly httpsPort: number;
+  /** Where people reach it: over https, unless TLS is off. */
   readonly url: string;
   /** Begins a start, and does not wait for it. */
   launch(settings?: Settings, args?: readonly string[]): RunningPlatform;
@@ -50,16 +54,20 @@ export interface Installation extends AsyncDisposable {
   run(args: string[], options?: RunOptions): Promise<Ended>;
 }
 
+/** For tests that are not about what goes over the wire: they do without the edge where nothing is deployed, and start sooner. */
+export const plainHttp: Settings = { OFFSHOOT_TLS: 'off' };
+
 export async function createInstallation(always: Settings = {}): Promise<Installation> {
   const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
   installationBegins();
-  const [port, sshPort, edgePort] = [await freePort(), await freePort(), await freePort()];
+  const [port, sshPort, edgePort, httpsPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const env = (settings: Settings) => ({
     ...plainEnvironment(),
     OFFSHOOT_DATA: data,
     OFFSHOOT_PORT: String(port),
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
+    OFFSHOOT_HTTPS_PORT: String(httpsPort),
     OFFSHOOT_IMAGES: testImagesFolder,
     OFFSHOOT_IMAGE_UPDATE_DAYS: '0',
     OFFSHOOT_IMAGES_AHEAD: 'none',
@@ -69,7 +77,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
   const launched: RunningPlatform[] = [];
 
   const launch = (settings: Settings = {}, args: readonly string[] = [], program = command) => {
-    const platform = new RunningPlatform(program, data, env(settings), args);
+    const platform = new RunningPlatform(program, data, env(settings), args, () => trust(env(settings)));
     launched.push(platform);
     return platform;
   };
@@ -79,7 +87,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     port,
     sshPort,
     edgePort,
-    url: `http://127.0.0.1:${port}`,
+    httpsPort,
+    url: always['OFFSHOOT_TLS'] === 'off' ? `http://127.0.0.1:${port}` : `https://localhost:${httpsPort}`,
     launch: (settings, args) => launch(settings, args),
     start,
     startVersion: (folder) => launch({}, [], join(folder, 'offshoot')).untilReady(),
@@ -106,6 +115,11 @@ export async function createInstallation(always: Settings = {}): Promise<Install
       }
     },
   };
+}
+
+async function trust(env: Settings) {
+  const config = readConfig(env);
+  if (config.tls) await trustAuthorityOf(config);
 }
 
 /** Folders of what the platform starts to outlive it. */

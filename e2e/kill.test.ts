@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { accessToken, send } from './api.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { createInstallation, plainHttp, type Installation } from './installation.ts';
 import { isAlive, postgresIn } from './processes.ts';
 import type { RunningPlatform } from './running-platform.ts';
 import { emptyLedger, expectKept, forgetTokens, type Ledger, signInAsClient, write } from './writing.ts';
@@ -16,14 +16,14 @@ describe('after kill -9 during the first start', () => {
   let firstStartMilliseconds: number;
 
   beforeAll(async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     firstStartMilliseconds = (await installation.start()).startMilliseconds;
   });
 
   /** Spread over all that a first start does, so that each part of it is met. */
   for (let part = 0; part < killsDuringFirstStart; part++) {
     test(`at a random moment, in part ${part + 1} of ${killsDuringFirstStart}, the next start works`, async () => {
-      await using installation = await createInstallation();
+      await using installation = await createInstallation(plainHttp);
       const killed = installation.launch();
       await sleep(((part + Math.random()) / killsDuringFirstStart) * firstStartMilliseconds);
       await killed.killAll();
@@ -32,7 +32,7 @@ describe('after kill -9 during the first start', () => {
   }
 
   test('in the moment it shows the credentials, the next start works', async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const killed = installation.launch();
     killed.when(/^ {2}e-mail/m, () => killed.signal('SIGKILL'));
     await killed.untilEnded();
@@ -63,7 +63,7 @@ describe('after kill -9 during writes', () => {
 
   for (const [victim, kills, kill] of victims) {
     test(`of ${victim}, ${kills} times, the next start works and everything acknowledged is there`, async () => {
-      await using installation = await createInstallation();
+      await using installation = await createInstallation(plainHttp);
       let platform = await installation.start();
       const client = await signInAsClient(installation.url, (await platform.credentials()).apiToken);
       const ledger = emptyLedger();
@@ -88,7 +88,7 @@ describe('after kill -9 during writes', () => {
     ['PostgreSQL as a whole', (platform) => platform.killPostgres()],
   ];
   test.for(victimsOfPostgres)(`of %s, ${connectionKills} times, the platform recovers without a new start`, async ([, kill]) => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const platform = await installation.start();
     const client = await signInAsClient(installation.url, (await platform.credentials()).apiToken);
     const isBack = async () => (await send(client.url, client.accessToken, 'GET', '/users/me').catch(() => undefined))?.status === 200;

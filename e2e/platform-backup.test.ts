@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { send } from './api.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { createInstallation, plainHttp, type Installation } from './installation.ts';
 import { firstPerson, openProject, read, successful, type Person, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
 import { visit } from './visit.ts';
@@ -51,7 +51,7 @@ test(
   async () => {
     const kept = await mkdtemp(join(tmpdir(), 'offshoot-kept-'));
     try {
-      await using installation = await createInstallation({ OFFSHOOT_BACKUPS: kept });
+      await using installation = await createInstallation({ ...plainHttp, OFFSHOOT_BACKUPS: kept });
       const drill = await begin(installation);
       const addresses = await branchOff(drill.notes);
       const backedUp = await backUp(installation, drill);
@@ -185,7 +185,7 @@ async function expectAtRest(notes: Project, addresses: Record<string, string>) {
 async function exportToAnother(run: Installation['run'], { older: backup, key: wrongKey }: BackedUp, kept: string) {
   const file = join(kept, 'notes.backup');
   const [, key = ''] = /this key opens it \(shown this once\): (\S+)/.exec(await said(run, ['backup', 'export', backup, file])) ?? [];
-  await using another = await createInstallation();
+  await using another = await createInstallation(plainHttp);
   const project = await openProject(await firstPerson(another.url, await another.start()));
   const there = await another.run(['backup', 'platform'], { settings: { OFFSHOOT_BACKUPS: kept } });
   expect(there).toMatchObject({ code: 1, stderr: expect.stringContaining(`${kept} has the backups of another installation`) });

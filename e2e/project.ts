@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { send } from './api.ts';
 import { eventually } from './eventually.ts';
 import { plainEnvironment } from './installation.ts';
+import { trustedFile } from './trust.ts';
 import { makeWorkingFolder } from './working-folders.ts';
 
 /** Also on an emulated machine. */
@@ -28,7 +29,13 @@ export async function createProject(url: string, token: string): Promise<string>
 /** A repository of one's own, with a remote that knows the API token. */
 export async function openWorkingCopy(url: string, project: string, apiToken: string) {
   const folder = await makeWorkingFolder();
-  const environment = { ...plainEnvironment(), GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
+  const environment = {
+    ...plainEnvironment(),
+    GIT_SSL_CAINFO: trustedFile(),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+  };
   const run = (...args: string[]) => {
     const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];
     return promisify(execFile)('git', ['-C', folder, ...who, ...args], { env: environment });

@@ -51,9 +51,10 @@ async function makeHome() {
 }
 
 /** Others may have the usual ports. */
-const settingsOf = ({ data, port, sshPort, edgePort }: Installation) => ({
+const settingsOf = ({ data, port, sshPort, edgePort, httpsPort }: Installation) => ({
   OFFSHOOT_DATA: data,
   OFFSHOOT_PORT: String(port),
   OFFSHOOT_SSH_PORT: String(sshPort),
   OFFSHOOT_HTTP_PORT: String(edgePort),
+  OFFSHOOT_HTTPS_PORT: String(httpsPort),
 });

@@ -8,6 +8,7 @@ import { eventually } from './eventually.ts';
 import { plainEnvironment } from './installation.ts';
 import { freeze, isAlive, signal } from './processes.ts';
 import { type Ended, runProgram } from './program.ts';
+import { trustedFile } from './trust.ts';
 import { cliProgram, type CliProgram } from './released-cli-program.ts';
 
 const commandSecondsMax = 100;
@@ -44,6 +45,7 @@ export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast
     PATH,
     HOME: home,
     LANG: 'C.UTF-8',
+    SSL_CERT_FILE: trustedFile(),
     CLI_CONFIG_FILE: configFile,
     UPSUN_CLI_DISABLE_CACHE: '1',
   };

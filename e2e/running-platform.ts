@@ -25,14 +25,22 @@ export class RunningPlatform {
   stderr = '';
   private readonly child: ChildProcess;
   private readonly data: string;
+  private readonly onReady: () => Promise<void>;
   private readonly startedAt = performance.now();
   private readyAt: number | undefined;
   /** Of the time until then, what the machine did something else in. */
   waitedMilliseconds = 0;
   private closed = false;
 
-  constructor(command: string, data: string, env: Record<string, string>, args: readonly string[] = []) {
+  constructor(
+    command: string,
+    data: string,
+    env: Record<string, string>,
+    args: readonly string[] = [],
+    onReady: () => Promise<void> = async () => {},
+  ) {
     this.data = data;
+    this.onReady = onReady;
     this.child = spawn(command, ['start', ...args], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.pid = this.child.pid ?? 0;
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -69,6 +77,7 @@ export class RunningPlatform {
 
   async untilReady(): Promise<this> {
     await this.until('is ready', () => this.isReady, readySecondsMax);
+    await this.onReady();
     return this;
   }
 

@@ -7,7 +7,7 @@ import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { openBrowser } from './browser.ts';
 import { processesOfStack, stacksIn } from './containers.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { createInstallation, plainHttp, type Installation } from './installation.ts';
 import { firstPerson, openProject, read, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
 import { visit } from './visit.ts';
@@ -61,7 +61,7 @@ describe.runIf(canRunContainers)(`sleep${whyNoContainers}`, () => {
   let stack: string;
 
   beforeAll(async () => {
-    installation = await createInstallation();
+    installation = await createInstallation(plainHttp);
     platform = await installation.start();
     project = await openProject(await firstPerson(installation.url, platform));
     await project.write(files, 'First');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { processesIn, processesOfStack, stacksIn } from './containers.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, repository, type Installation } from './installation.ts';
+import { createInstallation, plainHttp, repository, type Installation } from './installation.ts';
 import { ledgerFiles, pairFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read, type Person, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
@@ -30,7 +30,7 @@ const newProject = async () => {
 
 beforeAll(async () => {
   if (!canRunContainers) return;
-  installation = await createInstallation();
+  installation = await createInstallation(plainHttp);
   platform = await installation.start();
   person = await firstPerson(installation.url, platform);
 }, startMilliseconds);

@@ -1,5 +1,6 @@
-/** What a visitor of an environment gets: an HTTP request to the edge, with the host name of the address. */
-import { request } from 'node:http';
+/** What a visitor of an environment gets: a request to the edge, with the host name of the address. */
+import { request as requestPlain } from 'node:http';
+import { request as requestSecure } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 
 /** Longer than the edge keeps anybody waiting: what it has to say is heard. */
@@ -19,11 +20,13 @@ export interface Request {
 }
 
 export function visit(address: string, { method = 'GET', headers = {}, body }: Request = {}): Promise<Visit> {
-  const { hostname, port, pathname, search } = new URL(address);
+  const { protocol, hostname, port, pathname, search } = new URL(address);
+  const request = protocol === 'https:' ? requestSecure : requestPlain;
   return new Promise((resolve, reject) => {
     request({
       host: '127.0.0.1',
       port,
+      servername: hostname,
       method,
       path: `${pathname}${search}`,
       headers: { host: hostname, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },

@@ -2,13 +2,13 @@ import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createInstallation, repository } from './installation.ts';
+import { createInstallation, plainHttp, repository } from './installation.ts';
 
 const keptMillisecondsMax = 60_000;
 
 test('what was compiled at the first start is kept while the platform runs, whatever its end will be', async () => {
   await using program = await programWithoutCaches();
-  await using installation = await createInstallation();
+  await using installation = await createInstallation(plainHttp);
   await installation.startVersion(program.folder);
   const cache = join(program.folder, 'node_modules', '.cache', 'node');
   const compiledFiles = async () => (await readdir(cache, { recursive: true }).catch(() => [])).filter((name) => name.includes('/'));

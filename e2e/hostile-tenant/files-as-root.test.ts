@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
-import { createInstallation, type Installation } from '../installation.ts';
+import { createInstallation, plainHttp, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Project } from '../open-project.ts';
 import { visit } from '../visit.ts';
 
@@ -61,7 +61,7 @@ describe.runIf(canRunContainers)(`files that the platform handles as root${whyNo
 
   beforeAll(async () => {
     writeFileSync(join(elsewhere, 'secret'), 'of the machine', { mode: 0o600 });
-    installation = await createInstallation();
+    installation = await createInstallation(plainHttp);
     project = await openProject(await firstPerson(installation.url, await installation.start()));
     await project.write(files, 'First');
     await project.push('main');

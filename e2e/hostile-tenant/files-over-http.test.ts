@@ -7,7 +7,7 @@ import { globSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
-import { createInstallation, type Installation } from '../installation.ts';
+import { createInstallation, plainHttp, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Project } from '../open-project.ts';
 import type { RunningPlatform } from '../running-platform.ts';
 import { visit } from '../visit.ts';
@@ -73,7 +73,7 @@ describe.runIf(canRunContainers)(`files over HTTP${whyNoContainers}`, () => {
   let neighbours: string;
 
   beforeAll(async () => {
-    installation = await createInstallation();
+    installation = await createInstallation(plainHttp);
     platform = await installation.start();
     project = await openProject(await firstPerson(installation.url, platform));
     await project.write(files, 'First');

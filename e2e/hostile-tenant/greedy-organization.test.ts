@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../../server/testing/images.ts';
 import { accessToken, send } from '../api.ts';
 import { eventually } from '../eventually.ts';
-import { createInstallation, type Installation } from '../installation.ts';
+import { createInstallation, plainHttp, type Installation } from '../installation.ts';
 import { openProject, read, successful, type Person, type Project } from '../open-project.ts';
 import { openWorkingCopy } from '../project.ts';
 
@@ -47,7 +47,7 @@ describe.runIf(canRunContainers)(`a greedy organization${whyNoContainers}`, () =
     (await send(installation.url, await mallory.accessToken(), method, path, body)).json;
 
   beforeAll(async () => {
-    installation = await createInstallation();
+    installation = await createInstallation(plainHttp);
     await installation.start();
     mallory = await personOf('mallory');
     modest = await openProject(await personOf('ada'));

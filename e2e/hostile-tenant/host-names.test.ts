@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EdgeStatus } from '../../edge/process/control.ts';
 import { openControlClient } from '../../server/drivers/edge/control-client.ts';
-import { createInstallation, type Installation } from '../installation.ts';
+import { createInstallation, plainHttp, type Installation } from '../installation.ts';
 import { firstPerson, openProject, type Person, type Project } from '../open-project.ts';
 import { signal } from '../processes.ts';
 import { visit } from '../visit.ts';
@@ -26,7 +26,7 @@ let installation: Installation;
 let person: Person;
 
 beforeAll(async () => {
-  installation = await createInstallation();
+  installation = await createInstallation(plainHttp);
   person = await firstPerson(installation.url, await installation.start());
 }, timeout);
 afterAll(() => installation?.[Symbol.asyncDispose](), timeout);

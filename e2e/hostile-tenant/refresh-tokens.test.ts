@@ -9,7 +9,7 @@ import { freePort } from '../../edge/testing/ports.ts';
 import { sharedPostgresUrl } from '../../server/drivers/postgres/embedded.ts';
 import { openPool } from '../../server/kernel/sql.ts';
 import { answerOf, authorizeUrl, freshVerifier, openBrowser, openProgram } from '../../server/testing/browser.ts';
-import { createInstallation, type Installation } from '../installation.ts';
+import { createInstallation, plainHttp, type Installation } from '../installation.ts';
 
 const startMilliseconds = 400_000;
 
@@ -55,7 +55,7 @@ test(
   'shown to two processes at once it works in both, and ends everything in both when it is old',
   { timeout: startMilliseconds },
   async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const { email, password } = await (await installation.start()).credentials();
     const addresses = await Promise.all([startApi(installation), startApi(installation)]);
     const programs = addresses.map((address) => openProgram(speakingTo(address, installation.url)));
