@@ -300,6 +300,7 @@ export interface Database {
     created_at: Generated<Time>;
     first_credentials: string | null;
     backed_up_at: Time | null;
+    routed_for: string | null;
   };
   installation_keys: {
     name: string;

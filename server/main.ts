@@ -25,7 +25,7 @@ import { openPlatform } from './open-platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
-import { adoptHosts } from './rooms/deployments/work.ts';
+import { adoptHosts, adoptRoutes } from './rooms/deployments/work.ts';
 import { announceApi, openEntrance } from './rooms/entrance/work.ts';
 import { serveSsh } from './rooms/ssh/public.ts';
 import { tellReady } from './service-manager.ts';
@@ -84,6 +84,9 @@ const platform = await openPlatform({
   inside: machine.inside,
 });
 closings.push(() => platform.logs.close());
+
+const adopted = isWhole ? await adoptRoutes(platform) : 0;
+if (adopted > 0) log.info({ environments: adopted }, 'routes were resolved anew for changed settings');
 
 if (roles.has('runner')) {
   const claimed = machine.claim();

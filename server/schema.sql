@@ -434,6 +434,7 @@ create table installation (
   created_at timestamp with time zone not null default now(),
   first_credentials text,
   backed_up_at timestamp with time zone,
+  routed_for text,
   constraint installation_pkey PRIMARY KEY (only_one),
   constraint installation_only_one_check CHECK (only_one)
 );

@@ -3,7 +3,7 @@
  * authenticate, load, permit, allow, parse, handle, present.
  */
 import compress from '@fastify/compress';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
@@ -67,7 +67,7 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
     keepAliveTimeout: idleConnectionSecondsMax * 1000,
     http: { maxHeaderSize: headerBytesMax, headersTimeout: headSecondsMax * 1000, connectionsCheckingInterval: headCheckedSeconds * 1000 },
     trustProxy: proxies.length > 0 ? proxies : false,
-    genReqId: () => ulid(),
+    genReqId: config.tls ? idOfEdge : () => ulid(),
     childLoggerFactory: openRequestLog,
     rewriteUrl: ({ url = '/' }) => encodeSlashes(plainEqualsSigns(url)),
     routerOptions: { maxParamLength: pathParameterCharactersMax },
@@ -91,6 +91,10 @@ const thisMachine = ['127.0.0.0/8', '::1/128'];
 
 /** Who is believed about the address of a client: the edge, which is on this machine and where nobody else comes in, and the proxies that the operator named. */
 const believedProxies = ({ tls, trustedProxies }: Platform['config']) => [...(tls ? thisMachine : []), ...trustedProxies];
+
+/** Behind the edge a request has the id that the edge gave it, and that its client is told, so that both find it in the log. */
+const idOfEdge = ({ headers: { 'x-request-id': id } }: { headers: IncomingHttpHeaders }) =>
+  typeof id === 'string' && /^[\w.:-]{8,128}$/.test(id) ? id : ulid();
 
 /** Clients write `/users/email=…` with the sign percent-encoded, as they may. */
 function plainEqualsSigns(url: string) {

@@ -71,7 +71,11 @@ let peopleSoFar = 0;
 /** Most tests run no environments; an attempt to do so is refused with this sentence. */
 const noMachine = () => Promise.reject(new Problem('unavailable', 'This test has no machine to run environments on.'));
 
-export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platform['machine'] = noMachine): Promise<TestPlatform> {
+export async function openTestPlatform(
+  rooms: Rooms = allRooms,
+  machine: Platform['machine'] = noMachine,
+  settings: Record<string, string> = {},
+): Promise<TestPlatform> {
   const database = await cloneDatabase();
   const pool = openPool(database.url);
   const db = openDatabase(pool);
@@ -80,8 +84,8 @@ export async function openTestPlatform(rooms: Rooms = allRooms, machine: Platfor
   const logLines: string[] = [];
   const log = openLog('debug', { write: (line) => void logLines.push(line) });
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-test-'));
-  // Requests are handed to it without a wire, so there is nothing that TLS could be on.
-  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none', OFFSHOOT_TLS: 'off' });
+  // Most tests hand requests to it without a wire, so there is nothing that TLS could be on.
+  const config = readConfig({ OFFSHOOT_DATA: folder, OFFSHOOT_IMAGES_AHEAD: 'none', OFFSHOOT_TLS: 'off', ...settings });
   const mail = openMailFolder(join(folder, 'mail'), config.mail.from, log);
   const phone = openPhoneFolder(join(folder, 'phone'), log);
   const notices = await openNotices(database.url, log);

@@ -9,6 +9,7 @@ export {
   type VolumePart,
 } from './deploy/backup-volumes.ts';
 export { adoptHosts } from './deploy/adopt-hosts.ts';
+export { adoptRoutes } from './deploy/adopt-routes.ts';
 export { releaseHosts } from './deploy/claim-hosts.ts';
 export { deployStack, stageDeployment } from './deploy/deploy.ts';
 export type { CodeDeployment, DeployRequest, RepeatedDeployment, Rest, Restart, RollbackDeployment } from './deploy/deploy-request.ts';

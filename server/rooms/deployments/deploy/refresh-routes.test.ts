@@ -10,7 +10,9 @@ import { openTestPlatform, type TestPlatform } from '../../../testing/platform.t
 import { commitFiles } from '../../../testing/repository.ts';
 import { sampleProject } from '../../../testing/samples.ts';
 import { currentlyDeployed } from '../queries.ts';
+import { keepStacksRunning } from '../running/reconcilers.ts';
 import { allInstancesOf } from '../stack/containers.ts';
+import { adoptRoutes } from './adopt-routes.ts';
 
 const timeout = 60_000;
 
@@ -237,6 +239,36 @@ test('where deployments are manual, a domain waits for one; a redeployment of wh
   expect(await project.hostsServed()).toEqual(withWww(generated));
   await project.act('POST', '/environments/main/deploy', {});
   expect(await project.hostsServed()).toEqual(withWww(name));
+});
+
+test('where the operator turns TLS on, what runs is reached over https from the next start on, and back', { timeout }, async () => {
+  const project = await running();
+  const { platform } = home;
+  const { signal } = new AbortController();
+  const start = async (tls: boolean) => {
+    platform.config.tls = machine.tls = tls;
+    await adoptRoutes(platform);
+    await keepStacksRunning.run(platform, signal);
+  };
+  const host = await project.generated();
+  const found = async () => ({
+    urls: Object.keys((await project.deployed()).stack.routes).filter((url) => url.includes(`//${host}`)),
+    edge: (await project.table())?.routes.filter((route) => route.host === host).map(({ scheme, type }) => `${scheme} ${type}`),
+  });
+  const containers = await project.containers();
+  const plain = { urls: [`http://${host}:8000/`], edge: ['http upstream'] };
+  expect(await found()).toEqual(plain);
+  try {
+    await start(true);
+    expect(await found()).toEqual({
+      urls: [`https://${host}:8443/`, `http://${host}:8000/`],
+      edge: ['https upstream', 'http redirect'],
+    });
+    expect((await project.containers()).there).toEqual(containers.there);
+  } finally {
+    await start(false);
+  }
+  expect(await found()).toEqual(plain);
 });
 
 test('a host in a route is refused in what another project claimed, and in what one gave up', { timeout }, async () => {

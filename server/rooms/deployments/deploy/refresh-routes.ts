@@ -61,8 +61,8 @@ export async function refreshRoutes(work: Work<unknown>, platform: Platform, env
   });
 }
 
-/** Undefined where nothing is deployed. */
-async function resolveAgain(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<Refreshed | undefined> {
+/** Writes the routes down as they are resolved now, and claims their hosts. Undefined where nothing is deployed. */
+export async function resolveAgain(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<Refreshed | undefined> {
   const subject = await subjectOf(tx, projectId, environment);
   const current = await currentlyDeployed(tx, platform.secrets, projectId, environment);
   if (!subject || !current) return undefined;
