@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInstallation } from './installation.ts';
+import { createInstallation, plainHttp } from './installation.ts';
 import { firstPerson, openProject, read, successful } from './open-project.ts';
 import { mismatchesIn } from './published-replies.ts';
 import { shopFiles } from './shop.ts';
@@ -15,7 +15,7 @@ test(
   'a stack is pushed, branched with its data, changed on both sides, synchronized, merged, paused, resumed, deactivated and deleted',
   { timeout: lifeMilliseconds },
   async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     const person = await firstPerson(installation.url, await installation.start());
     const shop = await openProject(person);
 
@@ -88,7 +88,7 @@ test(
   'no request fails while an environment is redeployed again and again and rolled back, nor while the platform is killed in the middle of it',
   { timeout: lifeMilliseconds },
   async () => {
-    await using installation = await createInstallation();
+    await using installation = await createInstallation(plainHttp);
     let platform = await installation.start();
     const shop = await openProject(await firstPerson(installation.url, platform));
     await shop.write(shopFiles('one'), 'First');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../edge/testing/ports.ts';
 import { accessToken, send } from './api.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation } from './installation.ts';
+import { createInstallation, plainHttp } from './installation.ts';
 import { createProject, openWorkingCopy } from './project.ts';
 
 test('runners and API processes share the work of one installation, and tell each other', async () => {
@@ -40,7 +40,7 @@ test('runners and API processes share the work of one installation, and tell eac
 
 test('pushes that are cut off by kill -9 are recorded or never happened', { timeout: 400_000 }, async () => {
   const kills = 8;
-  await using installation = await createInstallation();
+  await using installation = await createInstallation(plainHttp);
   let platform = await installation.start();
   const { apiToken } = await platform.credentials();
   const project = await createProject(installation.url, await accessToken(installation.url, apiToken));
