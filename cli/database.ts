@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
-import type { Config } from '../server/config.ts';
+import { readConfig, type Config } from '../server/config.ts';
 import { openDataFolder } from '../server/data-folder.ts';
 import { openEmbeddedPostgres, runningEmbeddedPostgresUrl } from '../server/drivers/postgres/embedded.ts';
 import { migrate } from '../server/kernel/migrate.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
-import { stateOfDatabase } from '../server/rooms/recovery/public.ts';
+
+/** For a command that works with the installation of its settings. */
+export const operate = (work: (db: Db) => Promise<void>) => withDatabase(readConfig(process.env), work);
 
 /** Where there is no installation, nothing is made that would look like one. */
 export async function withDatabase(config: Config, work: (db: Db) => Promise<void>) {
@@ -23,6 +25,7 @@ export async function withDatabase(config: Config, work: (db: Db) => Promise<voi
 
 async function isInstalled({ data, databaseUrl }: Config): Promise<boolean> {
   if (databaseUrl === undefined) return existsSync(join(data, 'postgres', 'cluster'));
+  const { stateOfDatabase } = await import('../server/rooms/recovery/public.ts');
   const db = openDatabase(openPool(databaseUrl));
   try {
     return (await stateOfDatabase(db)) !== 'empty';

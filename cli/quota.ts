@@ -10,6 +10,7 @@ import {
   type Quota,
   type QuotaOwner,
 } from '../server/rooms/deployments/public.ts';
+import { operate } from './database.ts';
 
 const example =
   'Say whose it is and what is allowed: ./offshoot quota set project <id> environments=5 cpu=4 memory=8192 disk=20000, or ' +
@@ -25,6 +26,13 @@ const units: Record<keyof Limits, string> = {
 };
 const kinds = Object.keys(units) as (keyof Limits)[];
 const ofOrganizations: readonly (keyof Limits)[] = ['projects', 'builds', 'activities'];
+
+export const showChangedQuota = (words: string[]) => operate(async (db) => console.log(await changeQuota(db, words)));
+
+export const listQuotas = () =>
+  operate(async (db) => {
+    for (const line of await quotaLines(db)) console.log(line);
+  });
 
 /** `project <id> <limit>…`, `organization <name> <limit>…` or `default <limit>…`. */
 export async function changeQuota(db: Db, words: string[]): Promise<string> {

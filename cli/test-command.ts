@@ -54,7 +54,8 @@ export async function killedBefore(
 
 /** `kill -9` in the moment that something is so; false where the command was through before. Throws what a command said that failed by itself. */
 async function killedWhen(isSo: () => Promise<boolean>, args: readonly string[], settings: Settings, input: string): Promise<boolean> {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...settings };
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...settings };
   const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env, stdio: ['pipe', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (said += text));

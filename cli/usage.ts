@@ -1,4 +1,5 @@
 /** Every command of ./offshoot: the one table of them, shown to whoever asks. What is not in it is refused, because nobody would know what was meant by it. */
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 /** For each command, the arguments that it takes and what it is for; this is what `./offshoot help` shows. */
@@ -131,3 +132,6 @@ export function refuseSurplus(name: string, { words, flags }: Arguments): void {
     `./offshoot ${name} takes no ${foreign === undefined ? JSON.stringify(surplus) : `--${foreign}`}; it is used like this: ${`./offshoot ${name} ${takes}`.trimEnd()}`,
   );
 }
+
+/** All of it; commands read secrets from there. */
+export const standardInput = () => readFileSync(0, 'utf8');
