@@ -26,7 +26,7 @@ export class Outgoing {
   #pieces: (string | Buffer)[] = [];
   #lent: Buffer[] = [];
   #unsentBytes = 0;
-  /** How many bytes of text the kernel did not take at once. */
+  /** How many bytes of text are under way: nothing else is written until they are sent. */
   #laterBytes = 0;
   /** How many bytes were with the socket when `hasMoved` was asked last. */
   #bytesSeen = 0;
@@ -91,6 +91,7 @@ export class Outgoing {
   send() {
     this.#isDue = false;
     const { socket } = this;
+    if (this.#laterBytes > 0) return;
     const text = this.#text;
     this.#text = '';
     if (socket.destroyed) {
@@ -100,22 +101,23 @@ export class Outgoing {
     if (text !== '') this.#sendText(text);
     else if (this.#pieces.length > 0) this.#sendPieces();
     this.#unsentBytes = 0;
+    if (this.#laterBytes > 0) return;
     if (this.#isEnding && !socket.writableEnded) socket.end();
     else if (this.#isFull) this.#tellRoom();
   }
 
   #sendText(text: string) {
-    const isSent = writeNow(this.socket, text, (rest) => this.#awaitRest(text.length, rest));
-    if (!isSent) this.socket.write(text, 'latin1');
+    const written = writeNow(this.socket, text, this.#onSent);
+    if (written === 'under-way') this.#laterBytes = text.length;
+    else if (written === 'refused') this.socket.write(text, 'latin1');
   }
 
-  #awaitRest(bytes: number, rest: Promise<void>) {
-    this.#laterBytes += bytes;
-    void rest.then(() => {
-      this.#laterBytes -= bytes;
-      if (!this.socket.destroyed) this.#tellRoom();
-    });
-  }
+  readonly #onSent = () => {
+    this.#laterBytes = 0;
+    if (this.socket.destroyed) return;
+    if (this.#unsentBytes > 0 || this.#isEnding) this.send();
+    this.#tellRoom();
+  };
 
   #sendPieces() {
     const pieces = this.#pieces;

@@ -12,6 +12,7 @@ interface WriteRequest {
 interface Handle {
   /** 0, or the number of an error; what the kernel does not take is kept and sent later. */
   writeLatin1String(request: WriteRequest, text: string): number;
+  writeBuffer(request: WriteRequest, bytes: Uint8Array): number;
 }
 
 interface Internals {
@@ -36,29 +37,31 @@ const internals = readInternals();
 /** A write that the kernel took at once leaves its request object unused, so it serves the next one. */
 let spare = internals && new internals.WriteWrap();
 
+/** - sent: all of it. - under-way: the rest is with the socket. - refused: nothing was written. */
+export type Written = 'sent' | 'under-way' | 'refused';
+
 /**
- * Sends Latin-1 after all that was written before. Answers whether it could; `onLater` is called, after `true`, where the kernel did not take all of it
- * at once: with the promise of the rest, which also ends when the socket does.
+ * Sends Latin-1 or bytes after all that was written before. Where the answer is `under-way`, `onSent` is called when the rest is sent, or the socket has ended. Nothing
+ * may be written to the socket until then: TLS has room for one write, and a second one ends the process.
  */
-export function writeNow(socket: Socket, text: string, onLater: (sent: Promise<void>) => void): boolean {
-  if (!internals || socket.connecting || socket.writableLength > 0) return false;
+export function writeNow(socket: Socket, piece: string | Buffer, onSent: () => void): Written {
+  if (!internals || socket.connecting || socket.writableLength > 0) return 'refused';
   const handle = handleOf(socket);
-  if (!handle) return false;
+  if (!handle) return 'refused';
   const request = spare ?? new internals.WriteWrap();
   spare = request;
-  const problem = handle.writeLatin1String(request, text);
+  const problem = typeof piece === 'string' ? handle.writeLatin1String(request, piece) : handle.writeBuffer(request, piece);
   if (problem !== 0) socket.destroy();
   else if (internals.streamBaseState[internals.kLastWriteWasAsync] !== 0) {
     spare = undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    request.oncomplete = resolve;
-    onLater(promise);
+    request.oncomplete = onSent;
+    return 'under-way';
   }
-  return true;
+  return 'sent';
 }
 
 /** That of TLS is used like that of a plain socket. */
 function handleOf(socket: Socket): Handle | undefined {
   const { _handle: handle } = socket as Socket & { _handle?: Partial<Handle> | null };
-  return handle?.writeLatin1String ? (handle as Handle) : undefined;
+  return handle?.writeLatin1String && handle.writeBuffer ? (handle as Handle) : undefined;
 }
