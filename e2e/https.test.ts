@@ -19,7 +19,7 @@ routes:
   https://{default}/: {type: upstream, upstream: 'site:http', tls: {strict_transport_security: {enabled: true}}}
 `,
   'public/index.html':
-    '<!doctype html><title>Secure</title><h1>A page over https</h1><script>document.title += " " + isSecureContext</script>',
+    '<!doctype html><title>Secure</title><link rel="icon" href="data:,"><h1>A page over https</h1><script>document.title += " " + isSecureContext</script>',
 };
 
 test(

@@ -6,6 +6,7 @@ import { accessToken, send } from './api.ts';
 import { createInstallation, plainEnvironment } from './installation.ts';
 import { createProject } from './project.ts';
 import { openReleasedCli } from './released-cli.ts';
+import { trustedFile } from './trust.ts';
 import { visit } from './visit.ts';
 
 /** Each command starts the client anew, on some machines in an emulator. */
@@ -41,7 +42,7 @@ test(
     const folder = join(cli.home, 'hello');
     const git = (...args: string[]) =>
       execFileSync('git', ['-C', folder, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...args], {
-        env: plainEnvironment(),
+        env: { ...plainEnvironment(), GIT_SSL_CAINFO: trustedFile() },
         stdio: 'pipe',
       });
     const push = () => git('-c', `http.extraHeader=Authorization: Bearer ${token}`, 'push', '--quiet', `${url}/git/${project}.git`, 'main');

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testCertificate } from '../server/drivers/certificates/x509/test-certificates.ts';
-import { createInstallation } from './installation.ts';
+import { createInstallation, plainHttp } from './installation.ts';
 import { firstPerson, openProject, successful } from './open-project.ts';
 import { openReleasedCli } from './released-cli.ts';
 import { visit } from './visit.ts';
@@ -28,7 +28,8 @@ test(
   'the released CLI adds, lists, shows, updates and deletes domains while the app keeps running, and says why it may not',
   { timeout: flowMilliseconds },
   async () => {
-    await using installation = await createInstallation();
+    // Its names are nobody's, so no authority signs for them.
+    await using installation = await createInstallation(plainHttp);
     const person = await firstPerson(installation.url, await installation.start());
     await using cli = await openReleasedCli(installation.url);
     const shop = await openProject(person);

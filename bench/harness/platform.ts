@@ -28,7 +28,7 @@ export async function openMeasuredPlatform() {
   const db = openDatabase(pool);
   const secrets = openSecrets([randomBytes(32)]);
   await db.transaction().execute((tx) => createKeys(tx, secrets));
-  const [config, log] = [readConfig({ OFFSHOOT_DATA: scratch }), openLog('info', { write: () => {} })];
+  const [config, log] = [readConfig({ OFFSHOOT_DATA: scratch, OFFSHOOT_TLS: 'off' }), openLog('info', { write: () => {} })];
   const mail = openMail(config.mail, join(scratch, 'mail'), log);
   const phone = openPhone(config.phone.webhookUrl, join(scratch, 'phone'), log);
   const notices = await openNotices(postgres.url, log);

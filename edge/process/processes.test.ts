@@ -12,6 +12,7 @@ import type { RequestRecord } from '../logs/request-record.ts';
 import { openTable } from '../routing/routing.ts';
 import { Refused } from '../routing/schema.ts';
 import { openAppsByCluster } from '../routing/served-apps.ts';
+import { platformCluster } from '../routing/table.ts';
 import { openTableFolder } from '../routing/table-folder.ts';
 import { startApplication, type TestApplication } from '../testing/application.ts';
 import { environmentWith, type RunningEdge, startRunningEdge } from '../testing/running-edge.ts';
@@ -216,6 +217,16 @@ describe('the access log', () => {
     await log.close();
     expect(read(logs, 'shop', 'app', 'access.log')).toMatch(/^.+"GET \/served\?.+\n$/);
     expect(read(logs, 'shop', '@edge', 'access.log')).toMatch(/^.+"GET \/moved\?.+\n.+"GET \/lost\?.+\n$/);
+  });
+
+  test('says nothing of what is asked of the platform itself', async () => {
+    const logs = newFolder();
+    const { table, known } = apps();
+    table.put({ ...environmentWith('shop', 1, [instance]), cluster: platformCluster });
+    const log = openEnvironmentLogs(logs, known, () => {});
+    log.write(record({ cluster: platformCluster, status: 502, note: 'connection refused' }));
+    await log.close();
+    expect(readdirSync(logs)).toEqual([]);
   });
 
   test('has beside it why requests failed and what instances said, a bounded part of it, on lines of their own', async () => {
