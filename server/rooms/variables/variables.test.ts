@@ -175,7 +175,7 @@ describe('inheritance', () => {
       { name: 'shared', value: 'root', inherited: true, environment: child.id },
     ]);
     expect(json.map(({ _links }: { _links: object }) => Object.keys(_links))).toEqual([
-      ['self', '#edit', '#delete'],
+      ['self', '#delete', '#edit'],
       ['self', '#edit'],
     ]);
     expect((await ada.send('GET', `${child.at}/secluded`)).status).toBe(404);
