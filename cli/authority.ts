@@ -10,7 +10,10 @@ export const showAuthority = () => {
   return withDatabase(config, async (db) => {
     const certificate = await authorityOf(db, config);
     if (certificate === undefined)
-      throw new Problem('conflict', 'TLS is ended by somebody in front of this installation (OFFSHOOT_TLS is off): ask them whom to trust.');
+      throw new Problem(
+        'conflict',
+        'TLS is ended by somebody in front of this installation (OFFSHOOT_TLS is off): ask them whom to trust.',
+      );
     console.log(certificate.trimEnd());
     console.error(instructions(config));
   });
@@ -20,8 +23,7 @@ export const showAuthority = () => {
 export async function authorityOf(db: Db, config: Config): Promise<string | undefined> {
   if (!config.tls) return undefined;
   const certificate = await authorityCertificate(db, config);
-  if (certificate === undefined)
-    throw new Problem('not-found', 'There is no authority for these settings yet; ./offshoot start makes it.');
+  if (certificate === undefined) throw new Problem('not-found', 'There is no authority for these settings yet; ./offshoot start makes it.');
   return certificate;
 }
 

@@ -51,7 +51,12 @@ export async function ensureInstalled(db: Db, secrets: Secrets, admin: Config['a
 }
 
 /** Prints the first credentials once. They are forgotten only after printing: a kill in between prints them again on the next start. */
-export async function showFirstCredentials(db: Db, secrets: Secrets, { tls }: Pick<Config, 'tls'>, print: (line: string) => void): Promise<void> {
+export async function showFirstCredentials(
+  db: Db,
+  secrets: Secrets,
+  { tls }: Pick<Config, 'tls'>,
+  print: (line: string) => void,
+): Promise<void> {
   const { first_credentials } = await db.selectFrom('installation').select('first_credentials').executeTakeFirstOrThrow();
   if (first_credentials === null) return;
   const { email, password, api_token } = JSON.parse(secrets.open(sealedFor, first_credentials)) as FirstCredentials;

@@ -82,8 +82,7 @@ async function refuseBusy({ manager }: Service, config: Config): Promise<void> {
     const code = await listeningError(host, port);
     if (code === 'EADDRINUSE')
       throw new Problem('conflict', `Port ${port} is in use; stop what listens there, or set ${setting} for this command to another one.`);
-    if (code !== undefined)
-      throw new Problem('conflict', `Nothing can listen on ${host} port ${port} (${code}); set OFFSHOOT_HOST.`);
+    if (code !== undefined) throw new Problem('conflict', `Nothing can listen on ${host} port ${port} (${code}); set OFFSHOOT_HOST.`);
   }
 }
 

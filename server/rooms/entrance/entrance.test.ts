@@ -42,9 +42,8 @@ const answered = (message: IncomingMessage) =>
 function visit(path: string, options: RequestOptions = {}) {
   return new Promise<Awaited<ReturnType<typeof answered>>>((resolve, reject) => {
     const ca = home.platform.authority.certificate;
-    request({ host: 'localhost', port: ports.https, path, ca, agent: false, ...options }, (message) => {
-      answered(message).then(resolve, reject);
-    })
+    request({ host: 'localhost', port: ports.https, path, ca, agent: false, ...options })
+      .on('response', (message) => void answered(message).then(resolve, reject))
       .on('error', reject)
       .end();
   });
