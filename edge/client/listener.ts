@@ -12,7 +12,7 @@ import type { EdgeLimits } from '../limits.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
 import type { Visit } from './visit.ts';
-import { Http2Connection } from './http2-connection.ts';
+import { Http2Connection } from './http2/connection.ts';
 import { Handshakes, type HandshakesOptions, type SecureClient } from '../tls/handshakes.ts';
 import { SecureArrival } from '../tls/secure-arrival.ts';
 
@@ -71,11 +71,13 @@ export class Clients implements Acceptor {
 
   #greet({ socket, protocol, serverName, certificate }: SecureClient, peer: string) {
     const security = { serverName, certificate };
-    if (protocol === 'h2') this.#connections.take(new Http2Connection(this, socket, security), countedAs(peer));
-    else this.#welcome(new ClientConnection(this, socket, 'https', security), peer);
+    this.#welcome(
+      protocol === 'h2' ? new Http2Connection(this, socket, security) : new ClientConnection(this, socket, 'https', security),
+      peer,
+    );
   }
 
-  #welcome(connection: ClientConnection, peer: string) {
+  #welcome(connection: ClientConnection | Http2Connection, peer: string) {
     if (!connection.isTrusted) connection.belongTo(`address ${countedAs(peer)}`);
     this.#connections.take(connection, countedAs(peer));
   }

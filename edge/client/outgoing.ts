@@ -9,12 +9,22 @@ import { writeNow } from './write-now.ts';
 /** Past this, whoever writes is asked to wait. */
 export const unsentBytesMax = 256 * 1024;
 
-let due: Outgoing[] = [];
+export interface Sender {
+  send(): void;
+}
+
+let due: Sender[] = [];
 
 function sendAll() {
   const now = due;
   due = [];
-  for (const outgoing of now) outgoing.send();
+  for (const sender of now) sender.send();
+}
+
+/** Has it send when all events have been handled. */
+export function sendWithOthers(sender: Sender) {
+  if (due.length === 0) setImmediate(sendAll);
+  due.push(sender);
 }
 
 export class Outgoing {
@@ -140,8 +150,7 @@ export class Outgoing {
   #becomeDue() {
     if (this.#isDue) return;
     this.#isDue = true;
-    if (due.length === 0) setImmediate(sendAll);
-    due.push(this);
+    sendWithOthers(this);
   }
 
   #tellRoom() {

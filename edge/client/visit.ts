@@ -1,6 +1,6 @@
 /**
  * One request and its reply, from the head that arrived to the record of how it went. What it is answered is decided elsewhere; how the answer is written
- * depends on what the client speaks (http1-visit.ts, http2-visit.ts).
+ * depends on what the client speaks (http1-visit.ts, http2/visit.ts).
  */
 import type { ClientIdentity } from './client-identity.ts';
 import type { Socket } from 'node:net';

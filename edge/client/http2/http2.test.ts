@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { buffer } from 'node:stream/consumers';
-import { connect as connectSecurely } from 'node:tls';
 import { expect, test } from 'vitest';
-import { testAuthority } from '../testing/certificates.ts';
-import { environmentOf, upstreamRoute } from '../testing/edge.ts';
-import { openSecureTestEdge, type SecureTestEdge } from '../testing/secure-edge.ts';
-import { always, openHttpUpstream, openRawUpstream } from '../testing/upstream.ts';
-import type { Instance } from '../routing/table.ts';
-import type { EdgeLimits } from '../limits.ts';
+import { testAuthority } from '../../testing/certificates.ts';
+import { environmentOf, upstreamRoute } from '../../testing/edge.ts';
+import { frame, openRawHttp2, requestBlock } from '../../testing/http2-frames.ts';
+import { openSecureTestEdge, type SecureTestEdge } from '../../testing/secure-edge.ts';
+import { always, openHttpUpstream, openRawUpstream } from '../../testing/upstream.ts';
+import type { Instance } from '../../routing/table.ts';
+import { flags, frameTypes } from './frames.ts';
+import type { EdgeLimits } from '../../limits.ts';
 
 const authority = testAuthority();
 const certificate = authority.issue(['a.test']);
@@ -171,55 +172,22 @@ test('an edge that closes answers what was asked, and takes no more on that conn
   await closing;
 });
 
-/** A header as HPACK has it in its plainest form: not indexed, not compressed. */
-const literal = (name: string, value: string) =>
-  Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name, 'latin1'), Buffer.from([value.length]), Buffer.from(value, 'latin1')]);
-
-const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-};
-const [headersFrame, settingsFrame, endOfHeadersAndStream] = [1, 4, 5];
-
 test.for([
   { headers: { ':path': '/a b' } },
   { headers: { ':path': '/ HTTP/1.1\r\nHost: evil\r\n\r\n' } },
   { headers: { ':method': 'GET / HTTP/1.1\r\nX: y' } },
-  { headers: { 'x-one': 'a\r\nx-two: b' }, isDropped: true },
-  { headers: { 'x one': 'a' }, isDropped: true },
-  { headers: { 'x-one\r\nx-two': 'a' }, isDropped: true },
+  { headers: { 'x-one': 'a\r\nx-two: b' } },
+  { headers: { 'x one': 'a' } },
+  { headers: { 'x-one\r\nx-two': 'a' } },
   { headers: { 'transfer-encoding': 'chunked' } },
   { headers: { 'content-length': '10' } },
   { headers: { connection: 'x-forwarded-for' } },
-])('what HTTP/1.1 would take for something else reaches no application: %j', async ({ headers, isDropped }) => {
+])('what HTTP/1.1 would take for something else reaches no application: %j', async ({ headers }) => {
   const upstream = await openRawUpstream(always('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
   await using made = await openHttp2Edge(upstream.instance);
-  const socket = connectSecurely({
-    host: '127.0.0.1',
-    port: made.securePort,
-    servername: 'a.test',
-    ca: authority.certificate,
-    ALPNProtocols: ['h2'],
-  });
-  let bytes = 0;
-  socket.on('data', (chunk: Buffer) => (bytes += chunk.length));
-  socket.on('error', () => socket.destroy());
-  await once(socket, 'secureConnect');
-  const said: Record<string, string> = { ':method': 'GET', ':scheme': 'https', ':authority': 'a.test', ':path': '/', ...headers };
-  const block = Buffer.concat(Object.entries(said).map(([name, value]) => literal(name, value)));
-  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-  socket.write(frame(settingsFrame, 0, 0, Buffer.alloc(0)));
-  await expect.poll(() => bytes).toBeGreaterThan(0);
-  const before = bytes;
-  socket.write(frame(headersFrame, endOfHeadersAndStream, 1, block));
-  // It is refused, with a reply or with the end of the stream or of the connection; of a bad header among good ones nothing is left.
-  await expect.poll(() => bytes > before + 9 || socket.destroyed).toBe(true);
-  const plain = upstream.received.join('');
-  expect(plain).not.toMatch(/evil|x-two|x one|transfer-encoding|content-length|\nconnection/i);
-  expect(plain.match(/HTTP\/1\.1/g) ?? []).toHaveLength(Number(isDropped ?? 0));
-  socket.destroy();
+  await using client = await openRawHttp2(made, authority.certificate);
+  client.socket.write(frame(frameTypes.headers, flags.endHeaders | flags.endStream, 1, requestBlock(headers)));
+  // It is refused with a reply, or with the end of the stream or of the connection.
+  await expect.poll(() => client.answerOf(1) ?? client.resetWith(1) ?? client.goneWith()).toBeDefined();
+  expect(upstream.received).toEqual([]);
 });
