@@ -2,6 +2,7 @@
 import { request as requestPlain } from 'node:http';
 import { request as requestSecure } from 'node:https';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longer than the edge keeps anybody waiting: what it has to say is heard. */
 const answerSecondsMax = 150;
@@ -43,7 +44,7 @@ export function visit(address: string, { method = 'GET', headers = {}, body }: R
 }
 
 /** Visits again and again, several at a time, until stopped; every answer that is not as expected is kept. */
-export function visitConstantly(address: string, isGood: (visit: Visit) => boolean, visitors = 4) {
+export function visitConstantly(address: string, isGood: (visit: Visit) => boolean, { visitors = 4, pauseMilliseconds = 0 } = {}) {
   const stopping = new AbortController();
   let count = 0;
   const failures: string[] = [];
@@ -54,14 +55,14 @@ export function visitConstantly(address: string, isGood: (visit: Visit) => boole
       count += 1;
       if (result instanceof Error) failures.push(result.message);
       else if (!isGood(result)) failures.push(`${result.status} ${result.text.slice(0, 200)}`);
+      if (pauseMilliseconds > 0) await sleep(pauseMilliseconds);
     }
   };
   const all = Array.from({ length: visitors }, one);
-  return {
-    async stop() {
-      stopping.abort();
-      await Promise.all(all);
-      return { count, failures: failures.slice(0, failuresToldMax) };
-    },
+  const stop = async () => {
+    stopping.abort();
+    await Promise.all(all);
+    return { count, failures: failures.slice(0, failuresToldMax) };
   };
+  return { stop, [Symbol.asyncDispose]: async () => void (await stop()) };
 }

@@ -45,12 +45,18 @@ export interface Processor {
   kernelArguments: string[];
 }
 
+const processorsWithHelp = 2;
+/** Emulated ones hold each other up whenever one of them writes code, which Node's compiler does all the time. */
+const processorsEmulated = 1;
+
 /** Without KVM everything is done by emulation, about ten times slower. */
 export function processorOf({ virtualizes, emulatedProcessor }: Architecture): Processor {
-  if (hasKvm(virtualizes)) return { emulatorArguments: ['-accel', 'kvm', '-cpu', 'host'], kernelArguments: [] };
+  if (hasKvm(virtualizes))
+    return { emulatorArguments: ['-accel', 'kvm', '-cpu', 'host', '-smp', String(processorsWithHelp)], kernelArguments: [] };
   const emulation = `tcg,thread=multi,tb-size=${translationMegabytes}`;
   // What guards a real processor against its own faults has nothing to guard here, and makes each call of the kernel cost many times as much.
-  return { emulatorArguments: ['-accel', emulation, '-cpu', emulatedProcessor], kernelArguments: ['mitigations=off', ...clockArguments()] };
+  const emulatorArguments = ['-accel', emulation, '-cpu', emulatedProcessor, '-smp', String(processorsEmulated)];
+  return { emulatorArguments, kernelArguments: ['mitigations=off', ...clockArguments()] };
 }
 
 /**

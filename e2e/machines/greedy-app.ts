@@ -9,13 +9,17 @@ const killedCode = 137;
 
 export type Kind = 'memory' | 'cpu' | 'processes' | 'disk';
 
-/** What it is asked to take, how much of that, and the least and the most that it may answer. */
-export const greedyTries: [Kind, amount: number, least: number, most: number][] = [
-  ['memory', given.memory * 0.5, 0, 0],
-  ['memory', given.memory * 1.2, killedCode, killedCode],
-  ['cpu', 10, given.cpu * 0.5, given.cpu * 1.2],
-  ['processes', given.processes * 1.2, given.processes * 0.9, given.processes],
-  ['disk', given.diskMegabytes * 2, given.diskMegabytes * 0.8, given.diskMegabytes],
+const [half, tooMuch] = [given.memory * 0.5, Math.round(given.memory * 1.2)];
+const tooManyProcesses = given.processes * 1.2;
+const tooMuchDisk = given.diskMegabytes * 2;
+
+/** What it is asked to take and how much of that; what its answer tells, and the least and the most that it may be. */
+export const greedyTries: [Kind, amount: number, told: string, least: number, most: number][] = [
+  ['memory', half, `exit code with ${half} MiB of memory, of ${given.memory}`, 0, 0],
+  ['memory', tooMuch, `exit code with ${tooMuch} MiB of memory, of ${given.memory}`, killedCode, killedCode],
+  ['cpu', 10, `processors that two loops have, of ${given.cpu}`, given.cpu * 0.5, given.cpu * 1.2],
+  ['processes', tooManyProcesses, `processes of ${tooManyProcesses}, of ${given.processes}`, given.processes * 0.9, given.processes],
+  ['disk', tooMuchDisk, `MiB on disk of ${tooMuchDisk}, of ${given.diskMegabytes}`, given.diskMegabytes * 0.8, given.diskMegabytes],
 ];
 
 const config = `

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repository } from '../installation.ts';
 import { type Project, read } from '../open-project.ts';
-import { visit } from '../visit.ts';
+import { visit, visitConstantly } from '../visit.ts';
 
 const example = join(repository, 'examples', 'guestbook');
 const configFile = '.upsun/config.yaml';
-/** Visitors leave the machine time for other things. */
-const pauseMilliseconds = 300;
+/** An emulated machine needs a second for a page: visitors leave it time for other things. */
+const pauseMilliseconds = 2000;
 const lingerSecondsMax = 3600;
 
 const everything = (version: string) => `<?php
@@ -39,7 +39,11 @@ export async function everythingIn(address: string): Promise<{ version: string; 
   return JSON.parse(await read(address, '/everything.php'));
 }
 
-export interface Signing {
+/** Somebody looks at it again and again; every page must come. */
+export const readConstantly = (address: string) =>
+  visitConstantly(address, ({ status }) => status === 200, { visitors: 1, pauseMilliseconds });
+
+export interface Signing extends AsyncDisposable {
   /** What visitors were told is written. */
   acknowledged: string[];
   stop(): Promise<void>;
@@ -61,13 +65,11 @@ export function signConstantly(address: string): Signing {
     }
   };
   const all = Array.from({ length: visitors }, one);
-  return {
-    acknowledged,
-    stop: async () => {
-      over.abort();
-      await Promise.all(all);
-    },
+  const stop = async () => {
+    over.abort();
+    await Promise.all(all);
   };
+  return { acknowledged, stop, [Symbol.asyncDispose]: stop };
 }
 
 const sign = (address: string, words: string) =>

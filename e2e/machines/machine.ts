@@ -20,12 +20,11 @@ import { suppliesDisk } from './supplies-disk.ts';
 import { type SystemDisk, systemDisk } from './system-disk.ts';
 
 /** Everything takes ten times as long where it is emulated, and longer beside other work. */
-const bootSecondsMax = 900;
+const bootSecondsMax = 1800;
 const commandSecondsMax = 1800;
 const endSecondsMax = 60;
 const lookSecondsMax = 60;
 const memoryMegabytes = 4096;
-const processors = 2;
 const consoleCharactersShown = 5000;
 /** So much of where things lie is kept in memory that nothing of it is written before a flush. */
 const layerTableBytes = 64 * 2 ** 20;
@@ -154,7 +153,6 @@ export class Machine {
     const patience = `systemd.default_timeout_start_sec=${bootSecondsMax}`;
     const options: [string, string][] = [
       ['-M', board],
-      ['-smp', String(processors)],
       ['-m', String(memoryMegabytes)],
       ['-display', 'none'],
       ['-serial', `file:${this.consoleFile}`],

@@ -1,16 +1,19 @@
-/** How long things took, for people: printed at the end of a run. */
-const seconds = new Map<string, number[]>();
+/** What was measured on a machine, for people: a table at the end of a run. */
+const columnCharacters = 60;
+const told = new Map<string, string[]>();
 
-/** Those of one machine. */
-export const measured =
-  (machine: string) =>
-  async <T>(what: string, does: () => Promise<T>): Promise<T> => {
-    const start = performance.now();
-    const result = await does();
-    const name = `${machine}: ${what}`;
-    seconds.set(name, [...(seconds.get(name) ?? []), (performance.now() - start) / 1000]);
-    return result;
-  };
+/** What was found, in words; the same thing may be measured several times. */
+export function note(what: string, found: string): void {
+  told.set(what, [...(told.get(what) ?? []), found]);
+}
 
-export const measuredNumbers = () =>
-  [...seconds].map(([name, all]) => `${name.padEnd(50)} ${all.map((one) => `${one.toFixed(1)} s`).join(', ')}`).join('\n');
+/** How long something takes that goes well. */
+export async function time<T>(what: string, does: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  const result = await does();
+  note(what, `${((performance.now() - start) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+export const measuredTable = (machine: string): string =>
+  [machine, ...[...told].map(([what, all]) => `  ${what.padEnd(columnCharacters)} ${all.join(', ')}`)].join('\n');

@@ -3,11 +3,11 @@
  * environment notices nothing of it but the boot, and nobody loses a row.
  */
 import { expect, test } from 'vitest';
-import { visitConstantly } from '../visit.ts';
-import { everythingIn, signConstantly } from './guestbook.ts';
+import { everythingIn, readConstantly, signConstantly } from './guestbook.ts';
 import type { Machine } from './machine.ts';
+import { note, time } from './measured.ts';
 import { patiently } from './patiently.ts';
-import { everythingOf, type Stage } from './stage.ts';
+import { expectAllRows, type Stage } from './stage.ts';
 import { programAt, suppliesAt } from './supplies-disk.ts';
 
 const programs = '/opt/offshoot';
@@ -24,25 +24,26 @@ const bringOtherVersion = (machine: Machine) =>
   );
 
 /** What visitors of the guestbook see and write while something is done: no page is missing, and no row. */
-async function expectUndisturbed(stage: Stage, does: () => Promise<void>) {
+async function expectUndisturbed(stage: Stage, by: string, does: () => Promise<void>) {
   const address = await stage.guestbook.address('main');
-  const signing = signConstantly(address);
-  const visiting = visitConstantly(address, ({ status }) => status === 200, 1);
+  await using signing = signConstantly(address);
+  await using visiting = readConstantly(address);
   await does();
   await signing.stop();
   const { count, failures } = await visiting.stop();
   expect(failures).toEqual([]);
   expect(count).toBeGreaterThan(0);
-  expect((await everythingOf(stage, 'main')).words).toEqual(expect.arrayContaining(signing.acknowledged));
+  note(`visits during ${by}`, `${count}, ${failures.length} failed`);
+  await expectAllRows(stage, signing.acknowledged, by);
 }
 
 export function tellOfKill(onStage: () => Stage) {
   test('the platform is killed, and systemd starts it again; environments are served all the time', async () => {
     const stage = onStage();
-    const { machine, platform, time } = stage;
+    const { machine, platform } = stage;
     const invocation = () => machine.run('systemctl show --property=InvocationID --value offshoot');
     const before = await invocation();
-    await expectUndisturbed(stage, async () => {
+    await expectUndisturbed(stage, 'kill -9', async () => {
       await machine.run('systemctl kill --signal=KILL --kill-whom=main offshoot');
       await time('platform back after kill -9', async () => {
         await patiently('systemd starts the platform again', async () => (await invocation()) !== before, upgradeSecondsMax);
@@ -56,10 +57,10 @@ export function tellOfKill(onStage: () => Stage) {
 export function tellOfUpgrades(onStage: () => Stage) {
   test('an upgrade that is killed half way goes back first when it is run again; it succeeds, and is taken back', async () => {
     const stage = onStage();
-    const { machine, platform, time } = stage;
+    const { machine, platform } = stage;
     const from = await currentVersion(machine);
     await bringOtherVersion(machine);
-    await expectUndisturbed(stage, async () => {
+    await expectUndisturbed(stage, 'upgrades', async () => {
       await machine.run(`systemd-run --quiet --collect --unit=upgrading ${otherAt}/offshoot upgrade`);
       // Until then nothing is changed; then the platform is stopped.
       const isHalfWay = async () => (await machine.attempt(`test -e ${programs}/upgrade.json`)).code === 0;
@@ -80,21 +81,20 @@ export function tellOfUpgrades(onStage: () => Stage) {
 export function tellOfReboot(onStage: () => Stage) {
   test('the machine is rebooted in order: databases end as they should, all is served again, and every row is there', async () => {
     const stage = onStage();
-    const { machine, platform, guestbook, time } = stage;
-    const signing = signConstantly(await guestbook.address('main'));
+    const { machine, platform, guestbook } = stage;
+    await using signing = signConstantly(await guestbook.address('main'));
     await patiently('somebody has signed', () => signing.acknowledged.length > 0, upgradeSecondsMax);
     await time('orderly reboot', () => machine.reboot());
     await signing.stop();
     await time('start after an orderly reboot', () => platform.untilReady());
-    const { words } = await everythingOf(stage, 'main');
-    expect(words).toEqual(expect.arrayContaining(signing.acknowledged));
+    await expectAllRows(stage, signing.acknowledged, 'an orderly reboot');
     expect(await machine.run('journalctl --boot=-1 --unit=offshoot-environments --output=cat')).toContain('containers are stopped');
   });
 }
 
 export function tellOfEnd(onStage: () => Stage) {
   test('uninstalled, nothing of it runs, and data and settings are there; asked to, they go as well', async () => {
-    const { machine, guestbook, time } = onStage();
+    const { machine, guestbook } = onStage();
     expect((await everythingIn(await guestbook.address('main'))).words).not.toEqual([]);
     await time('uninstall', () => machine.run('offshoot uninstall'));
     expect(await tracesOn(machine)).toBe('');

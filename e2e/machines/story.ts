@@ -7,15 +7,14 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openProject } from '../open-project.ts';
-import { visitConstantly } from '../visit.ts';
 import { greedyTries, pushGreedyApp } from './greedy-app.ts';
-import { everythingIn, signConstantly } from './guestbook.ts';
-import { measuredNumbers } from './measured.ts';
+import { everythingIn, readConstantly, signConstantly } from './guestbook.ts';
+import { measuredTable, note, time } from './measured.ts';
 import { patiently } from './patiently.ts';
 import { journalOf } from './platform.ts';
 import { tellOfPowerCuts } from './power-story.ts';
 import { tellOfEnd, tellOfKill, tellOfReboot, tellOfUpgrades } from './service-story.ts';
-import { activitySecondsMax, patience, setStage, type Stage } from './stage.ts';
+import { activitySecondsMax, branch, patience, setStage, type Stage } from './stage.ts';
 
 const storyMilliseconds = 10_800_000;
 
@@ -27,13 +26,13 @@ export function tellStory(name: string, release: string) {
       return stage;
     };
     beforeAll(async () => {
-      stage = await setStage(name, release);
+      stage = await setStage(release);
     }, storyMilliseconds);
     afterEach(async ({ task }) => {
       if (task.result?.state === 'fail') console.log(await journalOf(onStage().machine));
     });
     afterAll(async () => {
-      console.log(measuredNumbers());
+      console.log(measuredTable(name));
       await stage?.machine[Symbol.asyncDispose]();
     });
 
@@ -63,18 +62,19 @@ function tellOfMachine(onStage: () => Stage, release: string) {
 
 function tellOfBranch(onStage: () => Stage) {
   test('a branch has all that was written, and goes its own way', async () => {
-    const { guestbook, time } = onStage();
+    const stage = onStage();
+    const { guestbook } = stage;
     const main = await guestbook.address('main');
-    const signing = signConstantly(main);
+    await using signing = signConstantly(main);
     await patiently('somebody has signed', () => signing.acknowledged.length > 0, activitySecondsMax);
     await signing.stop();
-    await time('branch', () => guestbook.act('/environments/main/branch', { name: 'sibling' }));
+    await time('branch', () => branch(stage, 'sibling'));
     const before = await everythingIn(main);
     const sibling = await guestbook.address('sibling');
     expect(await everythingIn(sibling)).toEqual(before);
     expect(before.words).toEqual(expect.arrayContaining(signing.acknowledged));
 
-    const elsewhere = signConstantly(sibling);
+    await using elsewhere = signConstantly(sibling);
     await patiently('somebody has signed the clone', () => elsewhere.acknowledged.length > 0, activitySecondsMax);
     await elsewhere.stop();
     expect(await everythingIn(main)).toEqual(before);
@@ -83,14 +83,14 @@ function tellOfBranch(onStage: () => Stage) {
 
 function tellOfLimits(onStage: () => Stage) {
   test('an app gets as much memory, processor time, processes and disk as it was given, while its neighbour is served', async () => {
-    const { guestbook, platform, time } = onStage();
+    const { guestbook, platform } = onStage();
     const app = await time('push of another app', async () => pushGreedyApp(await openProject(platform, patience)));
-    const neighbour = visitConstantly(await guestbook.address('main'), ({ status }) => status === 200, 1);
-    for (const [kind, amount, least, most] of greedyTries) {
+    await using neighbour = readConstantly(await guestbook.address('main'));
+    for (const [kind, amount, told, least, most] of greedyTries) {
       const got = await app.take(kind, amount);
-      console.log(`${kind}: of ${amount} it got ${got}`);
-      expect.soft(got, `${kind} ${amount}`).toBeGreaterThanOrEqual(least);
-      expect.soft(got, `${kind} ${amount}`).toBeLessThanOrEqual(most);
+      note(told, String(got));
+      expect.soft(got, told).toBeGreaterThanOrEqual(least);
+      expect.soft(got, told).toBeLessThanOrEqual(most);
     }
     const { count, failures } = await neighbour.stop();
     expect(failures).toEqual([]);

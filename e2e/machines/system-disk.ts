@@ -29,8 +29,8 @@ const buildMillisecondsMax = 1_800_000;
 const diskBytes = 24 * 2 ** 30;
 const keyCharacters = 12;
 
-/** An emulated machine needs longer than systemd would wait. */
-const deviceSecondsMax = 900;
+/** An emulated machine needs longer than systemd and units would wait, for a disk or for a service to start or to stop. */
+const systemdSecondsMax = 1800;
 
 const essentials = ['systemd-sysv', 'udev', 'dbus', 'kmod', 'e2fsprogs', 'openssh-server'];
 
@@ -78,7 +78,8 @@ const filesOf = (publicKey: string): Record<string, string> => ({
   '/etc/hostname': 'machine\n',
   '/etc/hosts': '127.0.0.1 localhost\n127.0.1.1 machine\n::1 localhost\n',
   '/etc/resolv.conf': 'nameserver 10.0.2.3\n',
-  '/etc/fstab': `LABEL=system / ext4 errors=remount-ro 0 1\nLABEL=${suppliesLabel} ${suppliesAt} ext4 x-systemd.device-timeout=${deviceSecondsMax} 0 2\n`,
+  '/etc/fstab': `LABEL=system / ext4 errors=remount-ro 0 1\nLABEL=${suppliesLabel} ${suppliesAt} ext4 x-systemd.device-timeout=${systemdSecondsMax} 0 2\n`,
+  '/etc/systemd/system/service.d/patience.conf': `[Service]\nTimeoutSec=${systemdSecondsMax}\n`,
   '/etc/systemd/network/wired.network': '[Match]\nName=en* eth*\n[Network]\nDHCP=ipv4\n',
   // A machine of its own from the beginning: it does not set itself up at each first start.
   '/etc/machine-id': `${createHash('md5').update('machine').digest('hex')}\n`,
