@@ -9,6 +9,7 @@ import { freePort } from '../../../edge/testing/ports.ts';
 import { startRunningEdge, type RunningEdge } from '../../../edge/testing/running-edge.ts';
 import { openMemoryMachine } from '../../testing/memory-machine.ts';
 import { openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
+import { forgetApiProcess, noteApiProcess } from './api-processes.ts';
 import { keepPlatformReached } from './keep-reached.ts';
 import { announceApi, openEntrance } from './work.ts';
 
@@ -58,6 +59,12 @@ test('is reached over https at its address while a process serves it, and by tho
   expect(await visit('/openapi.json')).toMatchObject({ status: 200, headers: { 'content-type': expect.stringContaining('json') } });
   expect(await sql`select port from api_processes`.execute(platform.db)).toMatchObject({ rows: [{ port: ports.api }] });
   expect((await visit('/openapi.json')).headers['strict-transport-security']).toBeUndefined();
+
+  // One that was just killed is still there; whoever is led to it goes on to another.
+  await noteApiProcess(platform.db, { host: '127.0.0.1', port: 1 });
+  await keepPlatformReached.run(platform, signal);
+  for (let visits = 0; visits < 4; visits += 1) expect((await visit('/openapi.json')).status).toBe(200);
+  await forgetApiProcess(platform.db, { host: '127.0.0.1', port: 1 });
 
   await announced.close();
   await keepPlatformReached.run(platform, signal);
