@@ -247,7 +247,8 @@ export class ClientConnection implements Peer, Http1Connection, Occupant {
   /** A client that sends no more is taken to have left, as other routers do: one that still waits for its reply and one that is gone look alike. */
   #onClientEnd() {
     this.#incoming.end();
-    if (this.#visits.length > 0) this.destroy();
+    // Where nothing is left to be said, a goodbye over TLS would only be answered with an error.
+    if (this.#visits.length > 0 || (this.security && !this.out.hasUnsent)) this.destroy();
     else this.out.end();
   }
 

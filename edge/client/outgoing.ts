@@ -79,6 +79,11 @@ export class Outgoing {
     return this.#laterBytes + this.socket.writableLength;
   }
 
+  /** Whether something is still to be taken by the kernel. */
+  get hasUnsent() {
+    return this.#unsentBytes + this.bytesInSocket > 0;
+  }
+
   /** Whether the socket has sent some of its bytes since this was asked last. */
   hasMoved(): boolean {
     const before = this.#bytesSeen;

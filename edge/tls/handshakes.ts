@@ -9,6 +9,7 @@ import { createSecureContext, TLSSocket, type SecureContext, type Server } from 
 import { Turns, type Shares } from '../client/turns.ts';
 import type { HostSecurity } from '../routing/routing.ts';
 import { contextOptions, type Certificates } from './certificates.ts';
+import { readClientHello } from './client-hello.ts';
 import { challengeProtocol, type ChallengeAnswers } from './challenges.ts';
 import { periodOf, ticketKeysAt } from './ticket-keys.ts';
 
@@ -38,7 +39,8 @@ export interface ClientCertificate {
 }
 
 const handshakeShares: Shares = { alone: 8, amongOthers: 2 };
-const protocols = ['h2', 'http/1.1'] as const;
+/** The first that the client offers too is spoken. */
+const protocols = ['h2', 'http/1.1'];
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
 
 /** Parts of a TLSSocket that Node does not document, used here as Node's own servers use them. */
@@ -70,15 +72,21 @@ export class Handshakes {
     else this.#turns.wait(address, start);
   }
 
-  /** Node has the certificate chosen before it tells which protocols a client offers, so the first bytes are searched for the protocol of proofs. */
+  /** Node has the certificate chosen before it tells which protocols a client offers, so its first message is searched for the protocol of proofs. */
   #peek(socket: Socket, onSecure: (client: SecureClient) => void) {
-    socket.once('readable', () => {
-      const hello = socket.read() as Buffer | null;
-      if (hello === null) return void socket.destroy();
-      socket.unshift(hello);
-      if (hello.includes(challengeProtocol)) this.#prove(socket);
+    let bytes: Buffer = Buffer.alloc(0);
+    const onReadable = () => {
+      const more = socket.read() as Buffer | null;
+      if (more === null) return void socket.destroy();
+      bytes = Buffer.concat([bytes, more]);
+      const hello = readClientHello(bytes);
+      if (hello === 'more') return;
+      socket.off('readable', onReadable);
+      socket.unshift(bytes);
+      if (hello !== 'none' && hello.includes(challengeProtocol)) this.#prove(socket);
       else this.#secure(socket, onSecure);
-    });
+    };
+    socket.on('readable', onReadable);
   }
 
   /** A handshake with the right certificate is the whole proof. */
@@ -104,7 +112,7 @@ export class Handshakes {
       secureContext: this.#baseContext(),
       rejectUnauthorized: false,
       server: staplingOf(chosen),
-      ALPNCallback: ({ protocols: offered }) => protocols.find((protocol) => offered.includes(protocol)),
+      ALPNProtocols: protocols,
       SNICallback: (name, done) => {
         chosen.stapled = certificates.find(name.toLowerCase())?.stapled;
         this.#chooseFor(secured, name.toLowerCase(), done);

@@ -3,6 +3,7 @@ import { get, type RequestOptions } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { randomBytes } from 'node:crypto';
+import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { testAuthority } from '../testing/certificates.ts';
 import { answerTo, environmentOf, upstreamRoute } from '../testing/edge.ts';
@@ -39,6 +40,23 @@ async function handshake(made: SecureTestEdge, host: string, some: ConnectionOpt
   const socket = connect({ host: '127.0.0.1', port: made.securePort, servername: host, ca: authority.certificate, ...some });
   await once(socket, 'secureConnect');
   return socket;
+}
+
+/** A connection that sends byte by byte, each in a packet of its own. */
+function inSmallPieces(port: number): Duplex {
+  const socket = connectPlain({ port, host: '127.0.0.1', noDelay: true });
+  const slow = new Duplex({
+    read: () => {},
+    async write(chunk: Buffer, _encoding, done) {
+      for (const byte of chunk) {
+        socket.write(Buffer.from([byte]));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      done();
+    },
+  });
+  socket.on('data', (chunk) => slow.push(chunk)).on('end', () => slow.push(null));
+  return slow;
 }
 
 /** In whatever words: of OpenSSL, or of Node where the connection was closed. */
@@ -208,6 +226,8 @@ test('authorities that ask for a proof get it, over HTTP and over TLS, and visit
   expect(await file('a.test', 'abc')).toMatch(/app$/);
   const proven = await handshake(made, 'new.test', { ALPNProtocols: ['acme-tls/1'] });
   expect([proven.alpnProtocol, namesOf(proven)]).toEqual(['acme-tls/1', 'DNS:new.test']);
+  const slowly = await handshake(made, 'new.test', { ALPNProtocols: ['acme-tls/1'], socket: inSmallPieces(made.securePort) });
+  expect([slowly.alpnProtocol, namesOf(slowly)]).toEqual(['acme-tls/1', 'DNS:new.test']);
   await expect(handshake(made, 'a.test', { ALPNProtocols: ['acme-tls/1'] })).rejects.toThrow(ended);
   expect((await ask(made, 'a.test')).body).toBe('app');
   made.challenges.replace({ http: [], tls: [] });
