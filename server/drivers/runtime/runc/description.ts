@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { compileBody } from '../../../kernel/parse.ts';
+import { compileBody, type Parser } from '../../../kernel/parse.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Container, Limits } from '../runtime.ts';
 import { type RuntimeFolders, durableOf, readText, writeWhole } from './runtime-folders.ts';
@@ -61,7 +61,9 @@ const schema = Type.Object({
   }),
 });
 
-const parse = compileBody(schema);
+let compiled: Parser | undefined;
+/** By the first who asks: commands and starts that run nothing do not wait for it. */
+const parse: Parser = (value) => (compiled ??= compileBody(schema))(value);
 export type Description = Static<typeof schema>;
 
 /** With less than this nothing starts at all, and the kernel's words would not say why. */
