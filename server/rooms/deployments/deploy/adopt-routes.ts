@@ -3,13 +3,14 @@
  * container is touched; apps are told of it by their next deployment. Where nothing has changed, which is with nearly every start, it costs one query.
  */
 import { sql } from 'kysely';
+import { isDeepStrictEqual } from 'node:util';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import { deploymentLife } from '../life-cycle.ts';
 import { deployedById } from '../queries.ts';
 import { settleHosts } from './claim-hosts.ts';
-import { resolveAgain } from './refresh-routes.ts';
+import { resolveAgain, routesNow } from './refresh-routes.ts';
 
 /** Returns how many environments are reached otherwise now. */
 export async function adoptRoutes(platform: Platform): Promise<number> {
@@ -44,7 +45,10 @@ async function adoptOne(platform: Platform, projectId: string, environment: stri
   }
 }
 
+/** Where the addresses come out the same, nothing is touched. */
 async function resolveAndSettle(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<boolean> {
+  const now = await routesNow(tx, platform, projectId, environment);
+  if (!now || isDeepStrictEqual(Object.keys(now.routes), Object.keys(now.stack.routes))) return false;
   const resolved = await resolveAgain(tx, platform, projectId, environment);
   const deployed = resolved && (await deployedById(tx, platform.secrets, resolved.deployment));
   if (!deployed) return false;

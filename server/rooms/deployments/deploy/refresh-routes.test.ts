@@ -265,6 +265,10 @@ test('where the operator turns TLS on, what runs is reached over https from the 
       edge: ['https upstream', 'http redirect'],
     });
     expect((await project.containers()).there).toEqual(containers.there);
+    const changedAt = () => sql`select updated_at from deployments where project_id = ${project.projectId}`.execute(platform.db);
+    const before = await changedAt();
+    expect(await adoptRoutes(platform)).toBe(0);
+    expect((await changedAt()).rows).toEqual(before.rows);
   } finally {
     await start(false);
   }

@@ -63,12 +63,10 @@ export async function refreshRoutes(work: Work<unknown>, platform: Platform, env
 
 /** Writes the routes down as they are resolved now, and claims their hosts. Undefined where nothing is deployed. */
 export async function resolveAgain(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<Refreshed | undefined> {
-  const subject = await subjectOf(tx, projectId, environment);
-  const current = await currentlyDeployed(tx, platform.secrets, projectId, environment);
-  if (!subject || !current) return undefined;
-  const { stack } = current;
+  const found = await routesNow(tx, platform, projectId, environment);
+  if (!found) return undefined;
+  const { subject, stack, routes } = found;
   const { restrict_robots } = subject;
-  const routes = routesOf(platform, { ...subject, http_access: stack.settings.http_access, restrict_robots }, stack.model);
   await claimHosts(tx, platform.config, subject, routes);
   const kept = await keptStack(tx, projectId, environment);
   await writeRoutes(tx, stack.deployment.id, { ...toldAfter(stack, routes, kept), routes, restrict_robots });
@@ -81,6 +79,15 @@ export async function resolveAgain(tx: Tx, platform: Platform, projectId: string
       restrict_robots: stack.settings.restrict_robots,
     },
   };
+}
+
+/** What the routes of the current deployment are with the domains and settings of now. Undefined where nothing is deployed. */
+export async function routesNow(tx: Tx, platform: Platform, projectId: string, environment: string) {
+  const subject = await subjectOf(tx, projectId, environment);
+  const current = await currentlyDeployed(tx, platform.secrets, projectId, environment);
+  if (!subject || !current) return undefined;
+  const { stack } = current;
+  return { subject, stack, routes: routesOf(platform, { ...subject, http_access: stack.settings.http_access }, stack.model) };
 }
 
 /** Whoever runs was told of the routes of then. Where nothing runs, or the same comes out, there is nothing to remember. */
