@@ -56,6 +56,7 @@ function inSmallPieces(port: number): Duplex {
     },
   });
   socket.on('data', (chunk) => slow.push(chunk)).on('end', () => slow.push(null));
+  socket.on('error', () => slow.destroy());
   return slow;
 }
 
