@@ -4,30 +4,12 @@
  * that is not as expected is read as a stream.
  */
 import type { Socket } from 'node:net';
-import { readingHandleOf, SocketReading, type ReadingHandle } from './socket-reading.ts';
+import { bytesRead, canCountBytes, readingHandleOf, SocketReading, type ReadingHandle } from './socket-reading.ts';
 
 interface ByteHandle extends ReadingHandle {
   useUserBuffer(buffer: Uint8Array): void;
-  /** Called after each read; what it answers is the buffer for the next one, where it is to be another. */
-  onread: (this: ByteHandle, bytes: ArrayBuffer | undefined) => unknown;
 }
 
-interface Internals {
-  streamBaseState: ArrayLike<number>;
-  kReadBytesOrError: number;
-}
-
-function readInternals(): Internals | undefined {
-  try {
-    const found = (process as unknown as { binding(name: string): Partial<Internals> }).binding('stream_wrap');
-    const { streamBaseState, kReadBytesOrError } = found;
-    return streamBaseState && kReadBytesOrError !== undefined ? { streamBaseState, kReadBytesOrError } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const internals = readInternals();
 const shared = Buffer.allocUnsafeSlow(64 * 1024);
 
 export class ByteReading extends SocketReading {
@@ -37,12 +19,11 @@ export class ByteReading extends SocketReading {
     socket.on('data', onBytes);
     const handle = byteHandleOf(socket);
     // What a stream has read already must not be overtaken.
-    if (!handle || !internals || socket.readableLength > 0) return;
-    const { streamBaseState, kReadBytesOrError } = internals;
+    if (!handle?.onread || !canCountBytes || socket.readableLength > 0) return;
     const { onread } = handle;
     handle.useUserBuffer(shared);
     handle.onread = function onRead(bytes) {
-      const count = streamBaseState[kReadBytesOrError] ?? 0;
+      const count = bytesRead();
       if (count <= 0) return onread.call(this, bytes);
       if (!socket.destroyed) onBytes(shared.subarray(0, count));
       return undefined;
@@ -52,5 +33,5 @@ export class ByteReading extends SocketReading {
 
 function byteHandleOf(socket: Socket): ByteHandle | undefined {
   const handle = readingHandleOf(socket) as Partial<ByteHandle> | undefined;
-  return handle?.useUserBuffer && handle.onread ? (handle as ByteHandle) : undefined;
+  return handle?.useUserBuffer ? (handle as ByteHandle) : undefined;
 }

@@ -6,6 +6,7 @@
 import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket, type SecureContext, type Server } from 'node:tls';
+import { endQuietly } from '../client/socket-reading.ts';
 import { Turns, type Shares } from '../client/turns.ts';
 import type { HostSecurity } from '../routing/routing.ts';
 import { contextOptions, type Certificates } from './certificates.ts';
@@ -39,8 +40,8 @@ export interface ClientCertificate {
 }
 
 const handshakeShares: Shares = { alone: 8, amongOthers: 2 };
-/** The first that the client offers too is spoken. */
-const protocols = ['h2', 'http/1.1'];
+/** The first that the client offers too is spoken. In the form of the handshake, each behind its length: Node would make it anew for each connection. */
+const protocols = Buffer.from('\x02h2\x08http/1.1', 'latin1');
 const { SSL_OP_NO_RENEGOTIATION, SSL_OP_CIPHER_SERVER_PREFERENCE, SSL_OP_PRIORITIZE_CHACHA } = constants;
 
 /** Parts of a TLSSocket that Node does not document, used here as Node's own servers use them. */
@@ -118,6 +119,7 @@ export class Handshakes {
         this.#chooseFor(secured, name.toLowerCase(), done);
       },
     });
+    endQuietly(secured);
     secured.on('error', () => socket.destroy());
     secured.once('secure', () => {
       internalsOf(secured)._releaseControl();
