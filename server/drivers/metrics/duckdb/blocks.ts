@@ -8,6 +8,9 @@ import { headerBytes, minutesInPart, narrow, packBlock, partsInHour, readHeader,
 import { columnsOf, numbersIn, type Columns } from './database.ts';
 import { blocksOfDay, hourSeconds, type Partition } from './partition.ts';
 
+/** Blocks that were read last stay in memory: an answer needs each twice, and whoever looks at a day looks again. */
+const keptBytesMax = 128e6;
+
 interface KnownBlock {
   records: number;
   bytes: number;
@@ -29,12 +32,17 @@ export function openBlocks(folder: string): Blocks {
     days.set(day, known);
     return known;
   };
+  const kept = keepBlocks();
   return {
     current: ({ day, recordsIn }, environment, hour) => {
       const block = inDay(day).get(nameOf(environment, hour));
       return block?.records === recordsIn(environment, hour) ? block : undefined;
     },
-    read: async ({ day }, environment, hour) => unpackBlock(await readFile(join(blocksOfDay(folder, day), nameOf(environment, hour)))),
+    read: (partition, environment, hour) => {
+      const file = join(blocksOfDay(folder, partition.day), nameOf(environment, hour));
+      const known = inDay(partition.day).get(nameOf(environment, hour));
+      return kept.read(file, known?.records);
+    },
     make: async (connection, partition, environment, hour) => {
       const block = await sumUp(connection, partition, environment, hour);
       const packed = packBlock(block);
@@ -42,6 +50,36 @@ export function openBlocks(folder: string): Blocks {
       inDay(partition.day).set(nameOf(environment, hour), { records: block.records, bytes: packed.byteLength });
     },
     forget: (day) => void days.delete(day),
+  };
+}
+
+interface KeptBlocks {
+  read(file: string, records: number | undefined): Promise<Block | undefined>;
+}
+
+function keepBlocks(): KeptBlocks {
+  /** Those that were used last come last. */
+  const kept = new Map<string, { block: Block; bytes: number }>();
+  let keptBytes = 0;
+  const drop = (file: string) => {
+    keptBytes -= kept.get(file)?.bytes ?? 0;
+    kept.delete(file);
+  };
+  return {
+    async read(file, records) {
+      const found = kept.get(file);
+      drop(file);
+      const isCurrent = found !== undefined && found.block.records === records;
+      const packed = isCurrent ? undefined : await readFile(file);
+      const block = packed ? unpackBlock(packed) : found?.block;
+      const bytes = packed?.byteLength ?? found?.bytes ?? 0;
+      if (!block) return undefined;
+      drop(file);
+      kept.set(file, { block, bytes });
+      keptBytes += bytes;
+      for (const [oldest] of kept) if (keptBytes > keptBytesMax) drop(oldest);
+      return block;
+    },
   };
 }
 
