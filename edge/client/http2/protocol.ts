@@ -135,7 +135,10 @@ export class Http2Protocol {
     if (id <= this.lastStream)
       return this.#closed.isOurs(id) ? undefined : this.#closed.has(id) ? errorCodes.streamClosed : errorCodes.protocol;
     this.lastStream = id;
-    if (this.isGoingAway) return void this.noteUnopened(id);
+    if (this.isGoingAway) {
+      this.noteUnopened(id);
+      return undefined;
+    }
     if (this.streams.size >= streamsMax) return this.refuse(id, errorCodes.refusedStream);
     if (!areSound) return this.refuse(id, errorCodes.protocol);
     return this.#user.onRequest(id, list, isTooLarge, isEnd);

@@ -143,7 +143,9 @@ export class Http2Stream implements VisitConnection {
       if (this.#bytesLeft < 0) return errorCodes.protocol;
     }
     if (content.length > 0 && !visit.isOver) this.#take(visit, content);
-    return isEnd ? this.onEnd([]) : void this.#giveWindow();
+    if (isEnd) return this.onEnd([]);
+    this.#giveWindow();
+    return undefined;
   }
 
   #take(visit: Visit, content: Buffer) {
