@@ -5,7 +5,6 @@
 import type { TLSSocket } from 'node:tls';
 import type { Acceptor, Occupant } from '../acceptor.ts';
 import { ByteReading } from '../byte-reading.ts';
-import type { Peer } from '../client-identity.ts';
 import { Http2Visit } from './visit.ts';
 import { unsentBytesMax } from '../outgoing.ts';
 import { Reader } from '../reading-turns.ts';
@@ -18,12 +17,12 @@ import { settings, standardWindow, type Frame } from './frames.ts';
 import { Http2Protocol, sharedWindowBytes, streamsMax, type ProtocolUser } from './protocol.ts';
 import { readRequest } from './request.ts';
 import { Http2Sending } from './sending.ts';
-import { Http2Stream, streamWindowBytes } from './stream.ts';
+import { Http2Stream, streamWindowBytes, type StreamCarrier } from './stream.ts';
 
 /** After the last words, so that they arrive. */
 const lingerSeconds = 2;
 
-export class Http2Connection implements Peer, Occupant, ProtocolUser {
+export class Http2Connection implements StreamCarrier, Occupant, ProtocolUser {
   readonly scheme = 'https';
   readonly peer: string;
   readonly isTrusted: boolean;
@@ -107,7 +106,6 @@ export class Http2Connection implements Peer, Occupant, ProtocolUser {
     return this.#protocol.streams.get(stream.id) === stream;
   }
 
-  /** `heldBytes` of its body have come and were not taken. */
   forget({ id }: Http2Stream, isOurs: boolean, heldBytes: number) {
     this.#protocol.forget(id, isOurs);
     this.onTaken(heldBytes);

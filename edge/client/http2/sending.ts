@@ -10,10 +10,17 @@ import { errorCodes, type ErrorCode } from './error-codes.ts';
 import { FrameBuffer, giveBackFrames } from './frame-buffer.ts';
 import { flags, frameTypes, standardWindow, windowMax } from './frames.ts';
 import { HpackEncoder } from './hpack-encoder.ts';
-import type { StreamWriting } from './stream-writing.ts';
 
 /** Bodies are added up to here; what is more waits for the next time. */
 const batchBytes = 64 * 1024;
+
+/** - more: there is more to send. - done: there is nothing more for now, or no window. - no-shared-window: what all streams may send is spent. */
+export type FrameOutcome = 'more' | 'done' | 'no-shared-window';
+
+export interface SendingStream {
+  /** Adds the next frame of its body, if there is one and the windows let it. */
+  addFrame(sending: Http2Sending): FrameOutcome;
+}
 
 export class Http2Sending {
   readonly frames = new FrameBuffer();
@@ -25,9 +32,9 @@ export class Http2Sending {
   readonly #socket: Socket;
   readonly #onRoom: () => void;
   /** Those that have something to send, in turn. */
-  readonly #ready = new Set<StreamWriting>();
+  readonly #ready = new Set<SendingStream>();
   /** Those that wait for the window that all share. */
-  readonly #waiting = new Set<StreamWriting>();
+  readonly #waiting = new Set<SendingStream>();
   #underWay: Buffer | undefined;
   #underWaySince = 0;
   #isDue = false;
@@ -55,12 +62,12 @@ export class Http2Sending {
     sendWithOthers(this);
   }
 
-  becomeReady(stream: StreamWriting) {
+  becomeReady(stream: SendingStream) {
     this.#ready.add(stream);
     this.becomeDue();
   }
 
-  forget(stream: StreamWriting) {
+  forget(stream: SendingStream) {
     this.#ready.delete(stream);
     this.#waiting.delete(stream);
   }

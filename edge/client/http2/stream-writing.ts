@@ -1,7 +1,7 @@
 /** The writing half of a stream: what its visit has to say, until the client and the socket have room for it. */
 import { giveBack } from '../buffers.ts';
 import { flags, frameBytesMax, frameTypes, windowMax } from './frames.ts';
-import type { Http2Sending } from './sending.ts';
+import type { FrameOutcome, Http2Sending, SendingStream } from './sending.ts';
 
 /** Past this, whoever writes is asked to wait. There may be a hundred streams on each connection. */
 const queuedBytesMax = 64 * 1024;
@@ -18,10 +18,7 @@ export interface WritingUser {
   onWritten(): void;
 }
 
-/** - more: there is more to send. - done: there is nothing more for now, or no window. - no-shared-window: what all streams may send is spent. */
-export type FrameOutcome = 'more' | 'done' | 'no-shared-window';
-
-export class StreamWriting {
+export class StreamWriting implements SendingStream {
   readonly #id: number;
   readonly #sending: Http2Sending;
   readonly #user: WritingUser;

@@ -1,19 +1,35 @@
 /** One stream of HTTP/2, which is to its visit what a connection is over HTTP/1.1. The limits of the edge hold for each as they do for a connection there. */
-import type { ClientIdentity } from '../client-identity.ts';
+import type { TLSSocket } from 'node:tls';
+import type { Acceptor } from '../acceptor.ts';
+import type { ClientIdentity, Peer } from '../client-identity.ts';
 import type { RequestRecord } from '../../logs/request-record.ts';
-import type { Visit, VisitConnection } from '../visit.ts';
-import type { Http2Connection } from './connection.ts';
+import type { ConnectionSecurity, Visit, VisitConnection } from '../visit.ts';
 import { errorCodes, type ErrorCode } from './error-codes.ts';
 import type { Http2Request } from './request.ts';
+import type { Http2Sending } from './sending.ts';
 import { StreamWriting } from './stream-writing.ts';
 
 /** What a client may send of a body before somebody has taken any of it. */
 export const streamWindowBytes = 256 * 1024;
 
+/** The connection, as its streams know it. */
+export interface StreamCarrier extends Peer {
+  readonly socket: TLSSocket;
+  readonly security: ConnectionSecurity;
+  readonly acceptor: Acceptor;
+  readonly sending: Http2Sending;
+  belongTo(owner: string): void;
+  isOpen(stream: Http2Stream): boolean;
+  /** `isOurs`: the client may not know yet that the stream is over. `heldBytes` of its body have come and were not taken. */
+  forget(stream: Http2Stream, isOurs: boolean, heldBytes: number): void;
+  /** Somebody has taken so much of a body. */
+  onTaken(bytes: number): void;
+}
+
 export class Http2Stream implements VisitConnection {
   readonly id: number;
   readonly writing: StreamWriting;
-  readonly #connection: Http2Connection;
+  readonly #connection: StreamCarrier;
   #visit: Visit | undefined;
   #deadline = 0;
   #raw: ((chunk: Buffer) => void) | undefined;
@@ -27,7 +43,7 @@ export class Http2Stream implements VisitConnection {
   #takenBytes = 0;
   isRequestWhole: boolean;
 
-  constructor(connection: Http2Connection, id: number, { hasBody, length, wantsUpgrade }: Http2Request) {
+  constructor(connection: StreamCarrier, id: number, { hasBody, length, wantsUpgrade }: Http2Request) {
     this.#connection = connection;
     this.id = id;
     this.isRequestWhole = !hasBody && !wantsUpgrade;
