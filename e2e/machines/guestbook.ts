@@ -9,7 +9,7 @@ import { visit, visitConstantly } from '../visit.ts';
 const example = join(repository, 'examples', 'guestbook');
 const configFile = '.upsun/config.yaml';
 /** An emulated machine needs a second for a page: visitors leave it time for other things. */
-const pauseMilliseconds = 2000;
+const pauseMilliseconds = 5000;
 const lingerSecondsMax = 3600;
 
 const everything = (version: string) => `<?php

@@ -1,9 +1,9 @@
 /**
  * What happens to a platform on a machine that people really have: Debian with systemd and control groups of version 2.
  *
- * It is installed as a service, starts, and serves a guestbook. Limits hold. It is killed, upgraded and taken back (service-story.ts). The machine's power is cut
- * while visitors write and deployments are under way (power-story.ts); when the power is back, the platform comes up by itself, every row is there that anybody
- * was told is written, and the deployments come to an end that is true. In the end it is removed.
+ * It is installed as a service, starts, and serves a guestbook. Limits hold. The machine's power is cut while visitors write and deployments are under way
+ * (power-story.ts); when the power is back, the platform comes up by itself, every row is there that anybody was told is written, and the deployments come to an
+ * end that is true. The machine is rebooted; the service is killed, upgraded, taken back, and in the end removed (service-story.ts).
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openProject } from '../open-project.ts';
