@@ -67,7 +67,7 @@ export async function openTestKnot() {
   );
   writeFileSync(join(folder, `${fixedZone}.zone`), zoneText(fixedZone, []));
   const program = await runProgram('knotd', ['--config', join(folder, 'knot.conf')]);
-  const view = openDnsView([server]);
+  const view = openDnsView({ servers: [server] });
   while (!(await view.hasText(`ready.${testZone}`, 'yes'))) {
     if (program.process.exitCode !== null) throw new Error(program.said());
     await pause(50);

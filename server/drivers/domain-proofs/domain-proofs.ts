@@ -4,7 +4,7 @@
  */
 import { get, type IncomingMessage } from 'node:http';
 import { openDnsView } from '../certificates/dns/dns-view.ts';
-import { visitableAddresses } from '../git/addresses.ts';
+import { mayVisit, visitableAddresses } from '../git/addresses.ts';
 
 export interface DomainProofs {
   /** Whether all name servers that answer have this TXT record. */
@@ -22,7 +22,8 @@ interface Reach {
 }
 
 export function openDomainProofs({ allowPrivateAddresses, nameServers, httpPort = 80 }: Reach): DomainProofs {
-  const dns = openDnsView(nameServers);
+  const mayAsk = (address: string) => mayVisit(address, allowPrivateAddresses);
+  const dns = openDnsView({ mayAsk, ...(nameServers && { servers: nameServers }) });
   return {
     hasText: (name, value) => dns.hasText(name, value).catch(() => false),
     hasPage: async (host, path, text) => {

@@ -16,10 +16,12 @@ export async function visitableAddresses(hostname: string, allowPrivate: readonl
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) ? [host] : (await look(host).catch(() => [])).map(({ address }) => address);
   if (addresses.length === 0) throw new Problem('invalid-request', `There is no host ${host}; check the address.`);
-  const allowed = blockListOf(allowPrivate);
-  if (!addresses.every((address) => isPublicAddress(address) || allowed.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')))
+  if (!addresses.every((address) => mayVisit(address, allowPrivate)))
     throw new Problem('invalid-request', `${host} is not a public address, and this installation connects to no others.`, {
       internal: addresses.join(),
     });
   return addresses;
 }
+
+export const mayVisit = (address: string, allowPrivate: readonly string[]): boolean =>
+  isPublicAddress(address) || blockListOf(allowPrivate).check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');

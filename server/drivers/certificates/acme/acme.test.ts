@@ -72,7 +72,7 @@ describe.runIf(canBringPrograms)(`names are proven${whyNoPrograms}`, () => {
     const name = `*.lasting.${testZone}` as const;
     const setting = openPersistentDnsSolver({ records: records(), servers: [knot.server] });
     await issue(open({ store, solvers: [setting] }), { names: [name] });
-    const { certificate } = await issue(open({ store, solvers: [openStandingDnsSolver([knot.server])] }), { names: [name] });
+    const { certificate } = await issue(open({ store, solvers: [openStandingDnsSolver({ servers: [knot.server] })] }), { names: [name] });
     expect(namesIn(certificate)).toEqual([name]);
     expect(await knot.textsOf(`_validation-persist.lasting.${testZone}`)).toEqual([
       expect.stringMatching(/^pebble\.test; accounturi=https:.*; policy=wildcard$/),

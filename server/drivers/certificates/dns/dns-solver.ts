@@ -1,17 +1,15 @@
 /** Proves names to an authority by TXT records: DNS-01, for which they come and go, and DNS-PERSIST-01, for which they stay. */
 import type { DnsProof, Proof, Solver } from '../acme/proofs.ts';
 import type { DnsRecords } from './dns-records.ts';
-import { type DnsView, openDnsView } from './dns-view.ts';
+import { type DnsView, type DnsViewOptions, openDnsView } from './dns-view.ts';
 
-export interface DnsSolverOptions {
+export interface DnsSolverOptions extends DnsViewOptions {
   records: DnsRecords;
-  /** The name servers to ask, as `<address>:<port>`; where absent, those of each zone are asked. */
-  servers?: readonly string[];
 }
 
 /** Where `_acme-challenge.example.org` is an alias, the record is set where it leads: so a domain can be delegated without giving it away. */
-export function openDnsSolver({ records, servers }: DnsSolverOptions): Solver {
-  const view = openDnsView(servers);
+export function openDnsSolver({ records, ...options }: DnsSolverOptions): Solver {
+  const view = openDnsView(options);
   const place = (proof: Proof) => view.endOfAliases(recordIn(proof).record);
   return {
     kind: 'dns-01',
@@ -23,8 +21,8 @@ export function openDnsSolver({ records, servers }: DnsSolverOptions): Solver {
 }
 
 /** For zones that this platform may change: the record is set once, and stays. */
-export function openPersistentDnsSolver({ records, servers }: DnsSolverOptions): Solver {
-  const view = openDnsView(servers);
+export function openPersistentDnsSolver({ records, ...options }: DnsSolverOptions): Solver {
+  const view = openDnsView(options);
   return {
     kind: 'dns-persist-01',
     canServe: (proof) => records.covers(recordIn(proof).record),
@@ -38,8 +36,8 @@ export function openPersistentDnsSolver({ records, servers }: DnsSolverOptions):
 }
 
 /** For zones of others, who have set the record that they were told of: it is used where it stands. */
-export function openStandingDnsSolver(servers?: readonly string[]): Solver {
-  const view = openDnsView(servers);
+export function openStandingDnsSolver(options: DnsViewOptions = {}): Solver {
+  const view = openDnsView(options);
   return {
     kind: 'dns-persist-01',
     canServe: (proof) => isStanding(view, proof),

@@ -1,5 +1,6 @@
 /** What DNS says, asked of the name servers of a zone themselves: what caches remember is too old to count. */
 import { Resolver } from 'node:dns/promises';
+import { isPublicAddress } from '../../../../edge/upstream/public-address.ts';
 
 export interface DnsView {
   /** Where a name leads by CNAME records; itself, where it has none. */
@@ -11,8 +12,14 @@ export interface DnsView {
 const aliasesMax = 8;
 const timing = { timeout: 3000, tries: 2 };
 
-/** `servers` are asked in the place of the zone's own. */
-export function openDnsView(servers?: readonly string[]): DnsView {
+export interface DnsViewOptions {
+  /** Asked in the place of the zone's own, as `<address>:<port>`. */
+  servers?: readonly string[];
+  /** Which addresses of name servers may be asked: whoever has a zone chooses them, and so must not lead us into networks that are not theirs. Public ones, unless said otherwise. */
+  mayAsk?: (address: string) => boolean;
+}
+
+export function openDnsView({ servers, mayAsk = isPublicAddress }: DnsViewOptions = {}): DnsView {
   const general = resolverOf(servers);
   return {
     async endOfAliases(name) {
@@ -25,8 +32,8 @@ export function openDnsView(servers?: readonly string[]): DnsView {
       return end;
     },
     async hasText(name, value) {
-      const asked = servers ? servers.map((server) => resolverOf([server])) : await nameServersOf(general, name);
-      const answers = await Promise.all(asked.map((resolver) => textsOf(resolver, name)));
+      const asked = servers ?? (await nameServersOf(general, name, mayAsk)).map(asServer);
+      const answers = await Promise.all(asked.map((server) => textsOf(resolverOf([server]), name)));
       const heard = answers.filter((texts) => texts !== undefined);
       return heard.length > 0 && heard.every((texts) => texts.includes(value));
     },
@@ -41,19 +48,27 @@ function resolverOf(servers: readonly string[] | undefined): Resolver {
 
 const nothing = (): string[] => [];
 
-/** The name servers of the zone that the name is in: those of the first parent that has any. */
-async function nameServersOf(general: Resolver, name: string): Promise<Resolver[]> {
+/** As many as the root zone has; a zone can name any number. */
+const nameServersMax = 13;
+const addressesMax = 26;
+
+type Looking = Pick<Resolver, 'resolveNs' | 'resolve4' | 'resolve6'>;
+
+/** The addresses of the name servers of the zone that the name is in: of the first parent that has any. */
+export async function nameServersOf(general: Looking, name: string, mayAsk: (address: string) => boolean): Promise<string[]> {
   const labels = name.split('.');
   for (const start of labels.keys()) {
     const hosts = await general.resolveNs(labels.slice(start).join('.')).catch(nothing);
     if (hosts.length === 0) continue;
     const addresses = await Promise.all(
-      hosts.flatMap((host) => [general.resolve4(host).catch(nothing), general.resolve6(host).catch(nothing)]),
+      hosts.slice(0, nameServersMax).flatMap((host) => [general.resolve4(host).catch(nothing), general.resolve6(host).catch(nothing)]),
     );
-    return addresses.flat().map((address) => resolverOf([address.includes(':') ? `[${address}]` : address]));
+    return [...new Set(addresses.flat())].filter(mayAsk).slice(0, addressesMax);
   }
   return [];
 }
+
+const asServer = (address: string) => (address.includes(':') ? `[${address}]` : address);
 
 const answersWithout: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 

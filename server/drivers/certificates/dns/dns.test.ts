@@ -7,6 +7,7 @@ import { openTestKnot, fixedZone, type TestKnot, testZone } from '../test-knot.t
 import { canBringPrograms, whyNoPrograms } from '../test-programs.ts';
 import { openDnsCommand } from './command.ts';
 import { dnsRecordsConformance } from './conformance.ts';
+import { nameServersOf } from './dns-view.ts';
 import { openDynamicUpdate } from './dynamic-update.ts';
 import { classes, numbers, recordBytes, types } from './message.ts';
 
@@ -151,5 +152,32 @@ describe('a command of the operator', () => {
       .filter(Boolean)
       .map((line) => line.split('=', 1).join());
     expect(names.filter((name) => !['PWD', 'SHLVL', '_', 'OLDPWD'].includes(name)).toSorted()).toEqual(['LC_ALL', 'PATH', 'TOKEN']);
+  });
+});
+
+describe('name servers, which whoever has a zone chooses', () => {
+  const zone = (hosts: readonly string[], addresses: (host: string) => string[]) => ({
+    resolveNs: (name: string) => (name === 'example.org' ? Promise.resolve([...hosts]) : Promise.reject(new Error('ENODATA'))),
+    resolve4: (host: string) => Promise.resolve(addresses(host)),
+    resolve6: () => Promise.resolve([]),
+  });
+  const looking = (hosts: readonly string[], addresses: (host: string) => string[]) =>
+    zone(hosts, addresses) as unknown as Parameters<typeof nameServersOf>[0];
+  const isPublic = (address: string) => !address.startsWith('10.');
+
+  test('are asked only at addresses that may be visited', async () => {
+    const general = looking(['a.example.org', 'b.example.org'], (host) => (host.startsWith('a') ? ['10.0.0.1', '8.8.8.8'] : ['10.0.0.2']));
+    expect(await nameServersOf(general, '_acme-challenge.www.example.org', isPublic)).toEqual(['8.8.8.8']);
+  });
+
+  test('are asked in a number that they cannot raise', async () => {
+    const many = Array.from({ length: 500 }, (_, n) => `ns${n}.example.org`);
+    const looked: string[] = [];
+    const general = looking(many, (host) => {
+      looked.push(host);
+      return Array.from({ length: 50 }, (_, n) => `8.8.${looked.length}.${n}`);
+    });
+    expect((await nameServersOf(general, 'example.org', isPublic)).length).toBeLessThanOrEqual(26);
+    expect(looked.length).toBe(13);
   });
 });
