@@ -25,7 +25,7 @@ routes:
 };
 
 test(
-  'the released CLI adds, lists, shows, updates and deletes domains while the app keeps running, and says why it may not',
+  'the released CLI adds, lists, shows, updates and deletes domains and certificates while the app keeps running, and says why it may not',
   { timeout: flowMilliseconds },
   async () => {
     // Its names are nobody's, so no authority signs for them.
@@ -61,6 +61,15 @@ test(
     const got = await run('domain:get', '-e', 'main', 'www.shop.example', '--format', 'plain', '--no-header');
     expect(got.stdout).toMatch(/name\twww\.shop\.example/);
     expect(got.stdout).toMatch(/has_certificate: true/);
+
+    const another = await testCertificate('Another', { by: authority, names: ['another.shop.example'] });
+    await Promise.all([writeFile(cert, another.pem), writeFile(key, another.keyPem)]);
+    await run('certificate:add', '--cert', cert, '--key', key, '--chain', chain, '--yes');
+    const certificates = await run('certificate:list', '--format', 'plain', '--no-header');
+    const id = /^(\w+)\tanother\.shop\.example\t.*An authority/m.exec(certificates.stdout)?.[1] ?? '';
+    expect((await run('certificate:get', id, '-P', 'domains')).stdout).toContain('another.shop.example');
+    await run('certificate:delete', id, '--yes');
+    expect((await run('certificate:list', '--format', 'plain', '--no-header')).stdout).not.toContain(id);
 
     await run('environment:branch', 'preview', 'main', '--no-checkout', '--yes');
     const attach = (name: string, to: string) => attempt('domain:add', '-e', 'preview', name, '--attach', to, '--yes');

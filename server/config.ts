@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { BackupPlace } from './drivers/blobs/places.ts';
+import { signatureAlgorithms, type SigningKey } from './drivers/certificates/dns/signature.ts';
 import { exampleTypes, namedTypes, typesExpected } from './catalogue/example-types.ts';
 
 export interface Config {
@@ -57,11 +58,32 @@ export interface Config {
   allowPrivateAddresses: readonly string[];
   /** Whether whoever adds a domain has to prove that it is theirs; `released`: only of one that another organization had. */
   domainVerification: DomainVerification;
+  /** The authority (ACME) that automatic certificates come from. Undefined: there is none but the installation's own. */
+  acme: AcmeSettings | undefined;
   /** When environments other than production are paused for want of deployments, and sleep for want of visitors, unless they say otherwise; 0 for never. */
   previews: { pauseAfterDays: number; sleepAfterSeconds: number };
   /** Where this installation stands, as its users see it. The carbon intensity (g/kWh) is undefined where the operator did not set it. */
   region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
 }
+
+export interface AcmeSettings {
+  directoryUrl: string;
+  /** Where the authority writes to. */
+  email: string | undefined;
+  /** By which an authority knows that the installation is a customer of its own. */
+  externalAccount: { keyId: string; hmacKey: string } | undefined;
+  /** How TXT records are set, for wildcards. Undefined: no wildcards. */
+  dns: DnsSettings | undefined;
+}
+
+/**
+ * Domains whose records may be changed, and how: by dynamic update at a name server, or by a command. `servers`, as `<address>:<port>`, are asked whether a record is
+ * there; undefined for those of the zone.
+ */
+export type DnsSettings = { domains: [string, ...string[]]; servers: string[] | undefined } & (
+  | { kind: 'rfc2136'; host: string; port: number | undefined; key: SigningKey }
+  | { kind: 'command'; command: string }
+);
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -191,6 +213,44 @@ const backupPlace: Parse<BackupPlace> = (value) => {
   const region = url.searchParams.get('region') ?? 'us-east-1';
   return { kind: 's3', endpoint: url.origin, bucket, prefix, region, accessKey, secretKey };
 };
+const directoryUrl: Parse<string> = (value) => {
+  const parsed = URL.parse(value);
+  return parsed?.protocol === 'https:' && !parsed.username
+    ? parsed.href
+    : expected('the directory of an authority (ACME), such as https://acme-v02.api.letsencrypt.org/directory');
+};
+const externalAccount: Parse<{ keyId: string; hmacKey: string }> = (value) => {
+  const [, keyId = '', hmacKey = ''] =
+    /^([^\s:]+):([A-Za-z0-9_-]+)={0,2}$/.exec(value) ?? expected('the id and the key that the authority gave, as id:key');
+  return { keyId, hmacKey };
+};
+const dnsExpected =
+  'rfc2136://KEY_NAME:SECRET@ns.example.org/?domains=example.org,example.net&algorithm=hmac-sha256, or command:/absolute/path?domains=example.org';
+const serverAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\])(?::\d{1,5})?$/;
+const dnsSettings: Parse<DnsSettings> = (value) => {
+  const url = URL.parse(value) ?? expected(dnsExpected);
+  const [first, ...others] = (url.searchParams.get('domains') ?? '').split(',').map((each) => domain(each.trim()));
+  if (first === undefined) return expected(dnsExpected);
+  const domains: [string, ...string[]] = [first, ...others];
+  const servers = url.searchParams.get('servers')?.split(',');
+  if (servers?.some((each) => !serverAddress.test(each))) return expected(dnsExpected);
+  if (url.protocol === 'command:' && url.pathname.startsWith('/'))
+    return { kind: 'command', domains, servers, command: decodeURIComponent(url.pathname) };
+  if (url.protocol !== 'rfc2136:' || !url.hostname || !url.username || !url.password) return expected(dnsExpected);
+  const key = {
+    name: decodeURIComponent(url.username),
+    algorithm: signatureAlgorithms.find((each) => each === (url.searchParams.get('algorithm') ?? 'hmac-sha256')) ?? expected(dnsExpected),
+    secret: decodeURIComponent(url.password),
+  };
+  return {
+    kind: 'rfc2136',
+    domains,
+    servers,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? undefined : Number(url.port),
+    key,
+  };
+};
 const imagesAhead: Parse<readonly string[]> = (value) => namedTypes(value) ?? expected(typesExpected);
 const logLevel: Parse<LogLevel> = (value) => logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);
 
@@ -220,6 +280,10 @@ const variables = {
   OFFSHOOT_ADMIN_API_TOKEN: atLeast(apiTokenCharactersMin),
   OFFSHOOT_TRUSTED_PROXIES: addresses,
   OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: privateAddresses,
+  OFFSHOOT_ACME_DIRECTORY: directoryUrl,
+  OFFSHOOT_ACME_EMAIL: email,
+  OFFSHOOT_ACME_EAB: externalAccount,
+  OFFSHOOT_ACME_DNS: dnsSettings,
   OFFSHOOT_PREVIEW_PAUSE_DAYS: numberUpTo(pauseDaysMax, 'days'),
   OFFSHOOT_PREVIEW_SLEEP_SECONDS: numberUpTo(sleepSecondsMax, 'seconds'),
   OFFSHOOT_LOG_LEVEL: logLevel,
@@ -277,6 +341,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     },
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
     allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? [],
+    acme: acmeSettings(values),
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },
@@ -289,6 +354,19 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       carbonIntensity: values.OFFSHOOT_REGION_CARBON_INTENSITY,
     },
   };
+}
+
+function acmeSettings(values: Values): AcmeSettings | undefined {
+  const {
+    OFFSHOOT_ACME_DIRECTORY: directoryUrl,
+    OFFSHOOT_ACME_EMAIL: email,
+    OFFSHOOT_ACME_EAB: externalAccount,
+    OFFSHOOT_ACME_DNS: dns,
+  } = values;
+  if (directoryUrl !== undefined) return { directoryUrl, email, externalAccount, dns };
+  if (email !== undefined || externalAccount !== undefined || dns !== undefined)
+    throw new ConfigError('OFFSHOOT_ACME_DIRECTORY should be set along with the other settings of the authority.');
+  return undefined;
 }
 
 function parseVariables(env: Record<string, string | undefined>): Values {

@@ -5,6 +5,12 @@ import type { Generated, GeneratedAlways } from 'kysely';
 type Time = string;
 
 export interface Database {
+  acme_accounts: {
+    owner: string;
+    directory_url: string;
+    sealed: string;
+    updated_at: Generated<Time>;
+  };
   activities: {
     id: string;
     project_id: string;
@@ -151,6 +157,14 @@ export interface Database {
     updated_at: Generated<Time>;
     damaged_at: Time | null;
   };
+  certificate_provisioners: {
+    project_id: string;
+    directory_url: string;
+    email: string;
+    eab_kid: string | null;
+    eab_hmac_key_sealed: string | null;
+    updated_at: Generated<Time>;
+  };
   certificates: {
     id: string;
     project_id: string | null;
@@ -168,6 +182,7 @@ export interface Database {
     issued_by: string | null;
     renew_at: Time | null;
     ask_again_at: Time | null;
+    owners_told_at: Time | null;
   };
   connections: {
     user_id: string;
@@ -232,6 +247,11 @@ export interface Database {
     attributes: Generated<unknown>;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+  };
+  edge_proofs: {
+    question: string;
+    sealed: string;
+    created_at: Generated<Time>;
   };
   environment_variables: {
     project_id: string;
@@ -320,6 +340,19 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     finished_at: Time | null;
+  };
+  issuances: {
+    certificate_id: string;
+    project_id: string | null;
+    names: string[];
+    issued_by: string;
+    sealed: string | null;
+    not_before: Generated<Time>;
+    refusals: Generated<number>;
+    trouble: string | null;
+    is_wanted: Generated<boolean>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
   };
   machine_amounts: {
     is_only: Generated<boolean>;

@@ -57,6 +57,7 @@ const lookedFor: Record<string, string[]> = {
   backup: ['#restore', '#delete'],
   domain: ['#edit', '#delete'],
   'environment domain': ['#edit', '#delete'],
+  certificate: ['#edit', '#delete'],
   'project variable': ['#edit', '#delete'],
   'environment variable': ['#edit', '#delete'],
   deployment: ['#operations'],

@@ -108,6 +108,8 @@ const table = {
   'variable:manage': ['environment:admin', 'whole-project:admin', 'operator'],
   'domain:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'domain:manage': ['environment:admin', 'whole-project:admin', 'operator'],
+  'certificate:view': ['whole-project:viewer', 'operator'],
+  'certificate:manage': ['whole-project:admin', 'operator'],
   'activity:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'activity:cancel': ['environment:contributor', 'whole-project:admin', 'operator'],
 } as const satisfies Record<string, readonly Role[]>;

@@ -13,6 +13,14 @@ AS $function$
   end
 $function$;
 
+create table acme_accounts (
+  owner text not null,
+  directory_url text not null,
+  sealed text not null,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint acme_accounts_pkey PRIMARY KEY (owner, directory_url)
+);
+
 create table activities (
   id text not null,
   project_id text not null,
@@ -221,6 +229,17 @@ CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (sta
 CREATE INDEX backups_kept ON public.backups USING btree (project_id, environment_id, updated_at) WHERE ((status = 'CREATED'::text) AND restorable);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
 
+create table certificate_provisioners (
+  project_id text not null,
+  directory_url text not null,
+  email text not null,
+  eab_kid text,
+  eab_hmac_key_sealed text,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint certificate_provisioners_pkey PRIMARY KEY (project_id),
+  constraint certificate_provisioners_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+
 create table certificates (
   id text not null,
   project_id text,
@@ -238,6 +257,7 @@ create table certificates (
   issued_by text,
   renew_at timestamp with time zone,
   ask_again_at timestamp with time zone,
+  owners_told_at timestamp with time zone,
   constraint certificates_pkey PRIMARY KEY (id),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
@@ -341,6 +361,13 @@ create table domains (
 );
 CREATE INDEX domains_attached ON public.domains USING btree (project_id, replacement_for);
 CREATE INDEX domains_claimed ON public.domains USING btree (project_id, registered_name);
+
+create table edge_proofs (
+  question text not null,
+  sealed text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint edge_proofs_pkey PRIMARY KEY (question)
+);
 
 create table environment_variables (
   project_id text not null,
@@ -471,6 +498,23 @@ CREATE INDEX invitations_organization ON public.invitations USING btree (organiz
 CREATE UNIQUE INDEX invitations_pending_organization ON public.invitations USING btree (organization_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NULL));
 CREATE UNIQUE INDEX invitations_pending_project ON public.invitations USING btree (project_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NOT NULL));
 CREATE INDEX invitations_project ON public.invitations USING btree (project_id, updated_at, id);
+
+create table issuances (
+  certificate_id text not null,
+  project_id text,
+  names text[] not null,
+  issued_by text not null,
+  sealed text,
+  not_before timestamp with time zone not null default clock_timestamp(),
+  refusals integer not null default 0,
+  trouble text,
+  is_wanted boolean not null default true,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint issuances_pkey PRIMARY KEY (certificate_id),
+  constraint issuances_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+);
+CREATE INDEX issuances_project ON public.issuances USING btree (project_id);
 
 create table machine_amounts (
   is_only boolean not null default true,

@@ -42,8 +42,12 @@ const deviations: Deviation[] = [
   ...['ProdDomainStorage', 'ReplacementDomainStorage'].map((kind) => ({
     of: [kind],
     field: 'ssl',
-    allows: { type: 'object', properties: { has_certificate: { type: 'boolean' }, expires_on: text }, additionalProperties: false },
-    because: 'The released CLI shows by it whether a domain has a certificate.',
+    allows: {
+      type: 'object',
+      properties: { has_certificate: { type: 'boolean' }, expires_on: text, trouble: text },
+      additionalProperties: false,
+    },
+    because: 'The released CLI shows by it whether a domain has a certificate; people have to see why one has none.',
   })),
   { of: ['Environment'], field: 'sleeping_since', allows: textOrNull, because: 'People have to see why nothing runs.' },
   { of: ['Environment'], field: 'start_failure', allows: textOrNull, because: 'People have to see why nothing runs.' },

@@ -1,6 +1,7 @@
 /** One of everything, for the tests that try every operation. A new entity has its line here, or those tests say so. */
 import { randomBytes } from 'node:crypto';
 import { cp } from 'node:fs/promises';
+import { testCertificate } from '../drivers/certificates/x509/test-certificates.ts';
 import type { Git } from '../drivers/git/git.ts';
 import { appendLog } from '../drivers/logs/append-log.ts';
 import { ensureLogs, logFile, logsOf } from '../drivers/logs/log-folders.ts';
@@ -88,6 +89,12 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
     const { json } = await owner.send('POST', `/projects/${project.projectId}/domain-claims`, { name: `${project.projectId}.example` });
     return { ...project, domainClaimId: String(json._embedded.entity.id) };
   },
+  certificate: async (owner) => {
+    const project = await sampleProject(owner);
+    const { json } = await owner.send('POST', `/projects/${project.projectId}/certificates`, await sampleCertificate());
+    return { ...project, certificateId: String(json._embedded.entity.id) };
+  },
+  'certificate provisioner': async (owner) => ({ ...(await sampleProject(owner)), certificateProvisionerDocumentId: 'acme' }),
   ref: sampleCode,
   commit: sampleCode,
   tree: sampleCode,
@@ -202,6 +209,12 @@ async function withProductionDomain(owner: Person, address: Address) {
   await owner.send('POST', fill('/projects/{projectId}/domains', address), { name: sampleNames(address).production });
 }
 
+/** A certificate that has signed itself, with its key. */
+async function sampleCertificate() {
+  const { pem, keyPem } = await testCertificate('Sample', { names: ['www.example.org'] });
+  return { certificate: pem, key: keyPem };
+}
+
 async function sampleUserAccess(owner: Person) {
   const { organization_id, project_id } = await sampleProject(owner);
   const user_id = await sampleMember(owner, organization_id);
@@ -274,6 +287,7 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
     replacement_for: sampleNames(address).production,
   }),
   'POST /projects/{projectId}/domain-claims': async (_owner, { projectId }) => ({ name: `${projectId}.example` }),
+  'POST /projects/{projectId}/certificates': sampleCertificate,
   'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next': async () => ({ webapps: { api: { instance_count: 2 } } }),
   'POST /projects/{project_id}/team-access': async (owner, { organization_id }) => {
     const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Let in' });

@@ -25,16 +25,20 @@ export interface PebbleOptions {
   dnsServer: string;
   takesOnlyCustomers?: boolean;
   env?: Record<string, string>;
+  /** Where Pebble looks for proofs, in the place of the servers that come with it. */
+  ports?: { httpPort: number; tlsPort: number };
 }
 
-export async function openTestPebble({ dnsServer, takesOnlyCustomers = false, env = {} }: PebbleOptions) {
+export async function openTestPebble({ dnsServer, takesOnlyCustomers = false, env = {}, ports }: PebbleOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-test-'));
   const { root, keyed } = await serverCertificate();
   writeFileSync(join(folder, 'certificate.pem'), keyed.certificate);
   writeFileSync(join(folder, 'key.pem'), keyed.key);
   const proofs = await openProofServers();
   const [port, managementPort] = [await freePort(), await freePort()];
-  const settings = { pebble: { ...settingsOf(folder, takesOnlyCustomers), ...addressesOf(port, managementPort), ...proofs.ports } };
+  const settings = {
+    pebble: { ...settingsOf(folder, takesOnlyCustomers), ...addressesOf(port, managementPort), ...(ports ?? proofs.ports) },
+  };
   writeFileSync(join(folder, 'settings.json'), JSON.stringify(settings));
   const program = await runProgram('pebble', ['-strict', '-config', join(folder, 'settings.json'), '-dnsserver', dnsServer], {
     PEBBLE_VA_NOSLEEP: '1',

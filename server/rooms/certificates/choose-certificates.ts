@@ -6,6 +6,9 @@ export interface ClaimedHost {
   project_id: string;
 }
 
+/** A name of the installation itself has nobody. */
+type Asked = { host: string; project_id: string | null };
+
 export interface Candidate {
   id: string;
   /** Null: it is the installation's own, and good for whoever has the host. */
@@ -25,26 +28,29 @@ export const isNearEnd = ({ expires_at }: Pick<Candidate, 'expires_at'>, now: Da
   Date.parse(expires_at) - now.getTime() < nearEndDays * dayMilliseconds;
 
 /** The names that clients may ask for where an environment has the host: a wildcard includes the name that it is below. */
-export const namesOf = (host: string): string[] => (host.startsWith('*.') ? [host, host.slice(2)] : [host]);
+export const namesOf = (host: string): [string, ...string[]] => (host.startsWith('*.') ? [host, host.slice(2)] : [host]);
 
 /** The hosts that each certificate is presented for, by its id. */
-export function chooseCertificates(hosts: readonly ClaimedHost[], candidates: readonly Candidate[], now: Date): Map<string, string[]> {
+export function chooseCertificates(hosts: readonly Asked[], candidates: readonly Candidate[], now: Date): Map<string, string[]> {
   const find = certificatesByName(candidates.filter((each) => !each.is_invalid && Date.parse(each.expires_at) > now.getTime()));
   const chosen = new Map<string, string[]>();
   for (const { host, project_id } of hosts)
-    for (const name of namesOf(host)) {
+    for (const name of project_id === null ? [host] : namesOf(host)) {
       const [best] = find(name, project_id).toSorted((one, other) => rank(other, now) - rank(one, now) || byExpiry(one, other));
-      if (best) chosen.set(best.id, [...(chosen.get(best.id) ?? []), name]);
+      // The installation's own are presented for all that they name, whoever has the host.
+      if (best && (best.project_id !== null || project_id === null)) chosen.set(best.id, [...(chosen.get(best.id) ?? []), name]);
     }
   return chosen;
 }
 
 /** The higher one is preferred: what people gave, unless it ends soon. */
 function rank(candidate: Candidate, now: Date): number {
-  if (candidate.project_id === null) return 1;
-  if (candidate.issued_by !== null) return 2;
-  return isNearEnd(candidate, now) ? 0 : 3;
+  if (candidate.issued_by === null) return isNearEnd(candidate, now) ? 0 : 4;
+  if (candidate.project_id !== null) return 3;
+  return isOfOwnAuthority(candidate) ? 1 : 2;
 }
+
+const isOfOwnAuthority = ({ issued_by }: Candidate) => issued_by?.startsWith('authority ') ?? false;
 
 const byExpiry = (one: Candidate, other: Candidate) =>
   Date.parse(other.expires_at) - Date.parse(one.expires_at) || one.id.localeCompare(other.id);
@@ -55,7 +61,7 @@ export function certificatesByName<C extends Pick<Candidate, 'names' | 'project_
     certificates.flatMap((certificate) => certificate.names.map((name) => ({ name, certificate }))),
     ({ name }) => name,
   );
-  return (host: string, projectId: string): C[] =>
+  return (host: string, projectId: string | null): C[] =>
     [host, ...wildcardsFor(host)]
       .flatMap((name) => byName.get(name) ?? [])
       .filter(({ name, certificate: { project_id } }) => isFor(name, host) && (project_id === null || project_id === projectId))

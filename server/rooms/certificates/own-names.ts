@@ -23,7 +23,7 @@ export function ownNames({ domain, url, host }: NameConfig): OwnNames {
   return { names: unique([domain, ...names]), addresses: unique([loopbackAddresses[0], ...loopbackAddresses, ...addresses]) };
 }
 
-const hostIn = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+export const hostIn = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 const unique = ([first, ...others]: [string, ...string[]]): [string, ...string[]] => [
   first,
@@ -38,6 +38,9 @@ export function platformNames(config: NameConfig): [string, ...string[]] {
   const { names, addresses } = ownNames(config);
   return unique([config.domain, ...wildcardOf(config.domain), ...names, ...addresses]);
 }
+
+/** Whether a public authority could know the name: addresses, single labels and names of this machine it cannot. */
+export const isPublicName = (name: string): boolean => isIP(name) === 0 && name.includes('.') && !name.endsWith('.localhost');
 
 /** Whether a certificate with this name is good for the host. A wildcard stands for one label. */
 export const isFor = (name: string, host: string): boolean =>

@@ -47,7 +47,9 @@ export async function keepIssued(db: Db | Tx, secrets: Secrets, { id, project_id
 
 /** Writes down what the certificate is presented for: to the edge that is a new version of it. */
 export const setServes = (db: Db | Tx, id: string, serves: readonly string[]) =>
-  sql`update certificates set serves = ${serves}::text[], version = nextval('certificate_versions') where id = ${id}`.execute(db);
+  sql`update certificates set serves = ${serves}::text[], version = nextval('certificate_versions'), updated_at = clock_timestamp() where id = ${id}`.execute(
+    db,
+  );
 
 /** The version of each certificate that the edge is to present, by id. */
 export async function presentedVersions(db: Db): Promise<Map<string, number>> {
@@ -71,3 +73,43 @@ export async function presentedCertificate(db: Db, secrets: Secrets, id: string)
   const { key_sealed, version, ...rest } = row;
   return { ...rest, version: Number(version), key: secrets.open(certificatePurpose(id), key_sealed) };
 }
+
+interface AskedCertificate {
+  id: string;
+  project_id: string | null;
+  names: [string, ...string[]];
+  issued_by: string;
+  certificate: string;
+}
+
+const askedMax = 50;
+
+/** Those that authorities which speak ACME gave, and whose renewal is to be asked for again. */
+export async function renewalsToAsk(db: Db): Promise<AskedCertificate[]> {
+  const { rows } = await sql<AskedCertificate>`
+    select id, project_id, names, issued_by, certificate from certificates
+    where issued_by like 'https://%' and ask_again_at <= clock_timestamp() and renew_at > clock_timestamp()
+    order by ask_again_at limit ${askedMax}`.execute(db);
+  return rows;
+}
+
+export const setRenewal = (db: Db, id: string, { renewAt, askAgainAt }: Renewal) =>
+  sql`update certificates set renew_at = ${renewAt}, ask_again_at = ${askAgainAt} where id = ${id}`.execute(db);
+
+/** The certificate as PEM, where this authority issued it; undefined where there is none. */
+export async function certificatePem(db: Db, id: string, issuedBy: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('certificates')
+    .select('certificate')
+    .where('id', '=', id)
+    .where('issued_by', '=', issuedBy)
+    .executeTakeFirst();
+  return row?.certificate;
+}
+
+const unusedDays = 7;
+
+/** Removes those that came by themselves and that nothing was served with for a week: a host that comes back meanwhile finds its own again. */
+export const collectUnused = (db: Db) =>
+  sql`delete from certificates where is_provisioned and project_id is not null and serves = '{}'
+    and (updated_at < now() - make_interval(days => ${unusedDays}) or expires_at < now())`.execute(db);

@@ -1,3 +1,3 @@
-/** What other rooms have done about certificates: keep one that people gave, and look again when hosts have changed. */
-export { keepCertificate, type GivenCertificate } from './keep-certificate.ts';
+/** What other rooms have done about certificates: keep one that people gave, forget those of a project, and look again when hosts have changed. */
+export { forgetCertificates, keepCertificate } from './keep-certificate.ts';
 export { keepCertificates, tellCertificates } from './reconcilers.ts';

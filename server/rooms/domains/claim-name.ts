@@ -8,6 +8,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
+import { forgetCertificates } from '../certificates/work.ts';
 import { standingsOf } from '../domain-names/public.ts';
 import { oneLabelMore, registeredName } from './domain-name.ts';
 import { isProven, refusedProof } from './ownership.ts';
@@ -91,7 +92,7 @@ export const releaseUnused = (db: Db | Tx, which: ReturnType<typeof sql>) =>
 /** All domains of a project that ends, and what it claimed. */
 export async function forgetDomains(tx: Tx, projectId: string): Promise<void> {
   await tx.deleteFrom('domains').where('project_id', '=', projectId).execute();
-  await tx.deleteFrom('certificates').where('project_id', '=', projectId).execute();
+  await forgetCertificates(tx, projectId);
   await release(tx, sql`domain_claims.project_id = ${projectId}`);
 }
 

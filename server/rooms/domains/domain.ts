@@ -25,10 +25,11 @@ const fields = {
   ssl: Type.Object({
     has_certificate: Type.Boolean(),
     expires_on: Type.Optional(Time),
+    trouble: Type.Optional(Type.String({ description: 'Why an automatic certificate has not come yet, and what to change.' })),
   }),
 };
 
-export function shown({ certificate_expires_at, is_default, replacement_for, ...row }: StoredDomain) {
+export function shown({ certificate_expires_at, certificate_trouble, is_default, replacement_for, ...row }: StoredDomain) {
   return {
     ...row,
     id: row.name,
@@ -38,6 +39,7 @@ export function shown({ certificate_expires_at, is_default, replacement_for, ...
     ssl: {
       has_certificate: certificate_expires_at !== null,
       ...(certificate_expires_at !== null && { expires_on: certificate_expires_at }),
+      ...(certificate_trouble !== null && { trouble: certificate_trouble }),
     },
   };
 }

@@ -14,6 +14,8 @@ export interface StoredDomain {
   is_default: boolean;
   /** Of the certificate that it is served with; null: there is none yet. */
   certificate_expires_at: string | null;
+  /** Why an automatic certificate has not come yet; null: nothing is in its way. */
+  certificate_trouble: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -24,10 +26,14 @@ const certificateExpiry = sql`(
   where certificates.project_id = domains.project_id and not certificates.is_invalid and certificates.expires_at > now()
     and certificates.names && array[domains.name, '*' || substr(domains.name, strpos(domains.name, '.'))])`;
 
+const certificateTrouble = sql`(
+  select issuances.trouble from issuances where issuances.project_id = domains.project_id and domains.name = any(issuances.names)
+  order by issuances.updated_at desc limit 1)`;
+
 async function domainsWhere(db: Db | Tx, condition: RawBuilder<unknown>): Promise<StoredDomain[]> {
   const { rows } = await sql<StoredDomain>`
     select domains.*, projects.organization_id, projects.default_domain is not distinct from domains.name as is_default,
-      ${certificateExpiry} as certificate_expires_at
+      ${certificateExpiry} as certificate_expires_at, ${certificateTrouble} as certificate_trouble
     from domains join projects on projects.id = domains.project_id and projects.status <> 'deleted'
     where ${condition} order by domains.created_at, domains.name`.execute(db);
   return rows;

@@ -1,15 +1,9 @@
 /** Refusals in the bodies that released clients take apart. */
 import { Problem } from '../../kernel/problem.ts';
+import { refusedFields } from '../certificates/public.ts';
 
 /** One bad field, in the words of the field; clients show people what stands under `error`. */
 export const refusedField = (field: string, message: string) => refusedFields({ [field]: message });
-
-export function refusedFields(fields: Record<string, string>): Problem {
-  const sentence = Object.entries(fields)
-    .map(([field, message]) => `${field} ${message}.`)
-    .join(' ');
-  return new Problem('invalid-request', sentence, { fields, body: { detail: { ...fields, error: sentence } } });
-}
 
 /** `{default}` is one host, which others are below; a wildcard stands for it only where there is nothing else. */
 export function refuseWildcardAsDefault(name: string, field = 'is_default'): void {
