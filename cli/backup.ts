@@ -1,6 +1,7 @@
 /** Backups, for the operator at the machine: what there is, whether it is whole, what becomes of a store that is not, as one file for elsewhere, and of the platform itself. */
 import { join } from 'node:path';
-import { backupPlaces, ConfigError, readConfig, type Config } from '../server/config.ts';
+import { readConfig, type Config } from '../server/config.ts';
+import { backupPlaces, ConfigError } from '../server/setting-values.ts';
 import { shareDataFolder } from '../server/data-folder.ts';
 import type { Blobs } from '../server/drivers/blobs/blobs.ts';
 import { blobsFolder, openBlobs } from '../server/drivers/blobs/open-blobs.ts';

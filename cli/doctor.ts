@@ -6,7 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, statfsSync } from 'node:fs';
 import { release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../server/config.ts';
+import { type Config, readConfig } from '../server/config.ts';
+import { ConfigError } from '../server/setting-values.ts';
 import { isEdgeIn } from '../server/drivers/edge/open-edge.ts';
 import { diskUsageLines } from './disk-usage.ts';
 import {

@@ -1,5 +1,6 @@
 /** People, for the operator at the machine: their accounts, passwords, second factors and API tokens. */
-import { passwordCharactersMax, passwordCharactersMin, readConfig } from '../server/config.ts';
+import { readConfig } from '../server/config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../server/setting-values.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { randomSecret } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';

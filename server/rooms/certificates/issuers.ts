@@ -10,7 +10,7 @@ import { openDnsSolver, openStandingDnsSolver } from '../../drivers/certificates
 import { openDynamicUpdate } from '../../drivers/certificates/dns/dynamic-update.ts';
 import type { Edge } from '../../drivers/edge/edge.ts';
 import { mayVisit, visitableAddresses } from '../../drivers/git/addresses.ts';
-import type { DnsSettings } from '../../config.ts';
+import type { DnsSettings } from '../../setting-values.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';

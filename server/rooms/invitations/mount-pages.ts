@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../../identity.ts';
-import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../../setting-values.ts';
 import type { Html } from '../../kernel/html.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';

@@ -1,5 +1,5 @@
 /** What an invited person sees. */
-import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../../setting-values.ts';
 import { html, type Html } from '../../kernel/html.ts';
 import { alert, layout } from '../sign-in/public.ts';
 

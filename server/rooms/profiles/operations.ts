@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../../setting-values.ts';
 import { deleted, one, operation, page, plain, updated } from '../../kernel/operation.ts';
 import { invalidField } from '../../kernel/problem.ts';
 import { fileUpload } from '../../kernel/upload.ts';

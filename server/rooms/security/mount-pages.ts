@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../../setting-values.ts';
 import type { Html } from '../../kernel/html.ts';
 import type { Platform } from '../../platform.ts';
 import {

@@ -1,5 +1,5 @@
 /** The pages that mailed links lead to, and the one for a forgotten password. Showing a page changes nothing; sending its form does. */
-import { passwordCharactersMax, passwordCharactersMin } from '../../config.ts';
+import { passwordCharactersMax, passwordCharactersMin } from '../../setting-values.ts';
 import { html, type Html } from '../../kernel/html.ts';
 import { alert, fieldCharactersMax, layout } from '../sign-in/public.ts';
 

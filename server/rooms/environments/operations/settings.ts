@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { EnvironmentId, ProjectId } from '../../../ids.ts';
 import { entity, one, operation, updated } from '../../../kernel/operation.ts';
 import { closed, nullable } from '../../../kernel/schema.ts';
-import { sleepSecondsMax } from '../../../config.ts';
+import { sleepSecondsMax } from '../../../setting-values.ts';
 import { changeSettings } from '../change-settings.ts';
 import { environmentById, type Environment } from '../queries.ts';
 
