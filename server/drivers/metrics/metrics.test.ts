@@ -45,11 +45,13 @@ metricsConformance('DuckDB', openInScratch);
 const runsAsRoot = process.getuid?.() === 0 || process.env['CI'] === 'true';
 const scratchFolder = () => mkdtemp(join(tmpdir(), 'offshoot-metrics-'));
 
-test('what is older than its kind is kept for is removed, with its sums; what is put in order stays what it was', async () => {
+test('what is older than its kind is kept for is removed, with its sums; what is handed in twice, or put in order, stays what it was', async () => {
   const folder = await scratchFolder();
   const start = testStart();
   const store = await openStore({ ...storeDefaults, folder, freeBytesMin: 0, runRecords: 1, blockRecordsMin: 1, memoryBytes: 2e8 });
   const records = [transactionAt(start * 1000), transactionAt((start + 7000) * 1000)];
+  expect(await store.append({ writer: 'test', sequence: 1, kind: 'transactions', records })).toBe(2);
+  // Handed in again, as after a kill before it was acknowledged.
   expect(await store.append({ writer: 'test', sequence: 1, kind: 'transactions', records })).toBe(2);
   const sample = { ...records[0]!, service: 'app', seconds: 1, mount: '', diskUsed: 1, diskLimit: 1, inodesUsed: 1, inodesLimit: 1 };
   await store.append({ writer: 'test', sequence: 2, kind: 'mounts', records: [sample] });
