@@ -2,8 +2,9 @@
 const columnCharacters = 60;
 const told = new Map<string, string[]>();
 
-/** What was found, in words; the same thing may be measured several times. */
+/** What was found, in words; the same thing may be measured several times. It is told at once, too: a run that is cut short has told what it saw. */
 export function note(what: string, found: string): void {
+  console.log(`${what}: ${found}`);
   told.set(what, [...(told.get(what) ?? []), found]);
 }
 
