@@ -50,7 +50,10 @@ async function dropAll(db: Db) {
       and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'i')
     union all
     select format('drop type if exists %s cascade', oid::regtype) from pg_type
-    where typnamespace = 'public'::regnamespace and typtype in ('d', 'e', 'r') and not ${ofExtension('pg_type')}`.execute(db);
+    where typnamespace = 'public'::regnamespace and typtype in ('d', 'e', 'r') and not ${ofExtension('pg_type')}
+    union all
+    select format('drop sequence if exists %s cascade', oid::regclass) from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'S' and not ${ofExtension('pg_class')}`.execute(db);
   for (const { statement } of rows) await sql.raw(statement).execute(db);
 }
 
