@@ -167,7 +167,7 @@ const namesServices = new Set([
   // Extensions of PHP have the names of the services that they speak with.
   'catalogue/runtimes/php-extensions.ts',
   // The platform's own database is PostgreSQL.
-  'config.ts',
+  'setting-values.ts',
   'drivers/postgres/embedded.ts',
 ]);
 

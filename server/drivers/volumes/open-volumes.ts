@@ -31,10 +31,10 @@ export async function openVolumes(config: VolumesConfig, warn: (sentence: string
   return way === 'reflink' ? openReflinkVolumes(folder) : openCopyVolumes(folder);
 }
 
-/** Where volumes are, or will be once they were opened. */
+/** Where volumes are, or will be once they were opened: `Volumes.folder`. */
 export async function volumesFolder(config: VolumesConfig): Promise<string> {
   const { way, folder } = await chooseVolumes(config);
-  return way === 'pool' ? poolFolder(folder) : folder;
+  return join(way === 'pool' ? poolFolder(folder) : folder, 'volumes');
 }
 
 /** Looks, and leaves nothing behind. */
