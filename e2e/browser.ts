@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { trustInBrowser } from './trust.ts';
 
-const executablePath = '/usr/bin/chromium';
+const executablePath = join(import.meta.dirname, 'browser-undisturbed.pl');
 const args = [
   '--no-sandbox',
   '--disable-gpu',
