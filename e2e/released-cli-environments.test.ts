@@ -38,7 +38,12 @@ test(
     expect(await sign('main')).toMatchObject({ version: 'one', guests: 2, files: 2 });
     await guestbook.untilClerkIsAtWork('main');
 
-    expect(await list('route:list')).toEqual(['https://{default}/\tupstream\tguestbook:http', `https://www.{default}/\tredirect\t${main}`]);
+    expect(await list('route:list')).toEqual([
+      'https://{default}/\tupstream\tguestbook:http',
+      `https://www.{default}/\tredirect\t${main}`,
+      `http://{default}/\tredirect\t${main}`,
+      `http://www.{default}/\tredirect\t${main.replace('//', '//www.')}`,
+    ]);
     expect(await list('app:list')).toEqual(['guestbook\tnodejs:24']);
     expect(await list('service:list')).toEqual([expect.stringMatching(/^store\tredis-persistent:7\.0\t\d+\t/)]);
     expect(await list('worker:list')).toEqual([expect.stringMatching(/^guestbook--clerk\tnodejs:24\t.*start: 'node clerk\.mjs'/)]);
