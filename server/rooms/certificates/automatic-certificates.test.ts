@@ -207,6 +207,12 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
     expect(await issuancesOf(projectId)).toEqual([]);
   });
 
+  test('two processes that plan at the same time plan each certificate once', async () => {
+    const { projectId } = await projectAt(`www.twice.${testZone}`);
+    await Promise.all([planIssuances(home.platform), planIssuances(home.platform), planIssuances(home.platform)]);
+    expect(await issuancesOf(projectId)).toHaveLength(1);
+  });
+
   test('where DNS can be changed, all environments share a wildcard', async () => {
     const { config, authority } = home.platform;
     const { domain } = config;

@@ -2,9 +2,11 @@
  * Certificates that come by themselves: planned from what is wanted, then had step by step. What is under way is written down after each step, so a process that
  * is killed at any moment is followed by one that goes on.
  */
+import { sql } from 'kysely';
 import type { Issuance, Issuer, OngoingIssuance, RefusedIssuance } from '../../drivers/certificates/certificates.ts';
 import { shortId } from '../../kernel/id.ts';
 import { forEachAtMost } from '../../kernel/limits.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import {
   allIssuances,
@@ -30,18 +32,24 @@ export async function sourcesOf(platform: Platform): Promise<Sources> {
 
 /** Writes down what has to be had, and strikes what nobody wants any more. Answers whether anything is new. */
 export async function planIssuances(platform: Platform): Promise<boolean> {
-  const { db } = platform;
-  const [hosts, certificates, sources] = [await claimedHosts(db), await knownCertificates(db), await sourcesOf(platform)];
-  const wanted = wantedCertificates(hosts, certificates, sources, new Date());
-  const byKey = new Map(wanted.map((each) => [planKey(each), each]));
-  const planned = await allIssuances(db);
-  const idsOf = (some: readonly StoredIssuance[]) => some.map(({ certificate_id }) => certificate_id);
-  await setWanted(db, idsOf(planned.filter((each) => !byKey.has(planKey(each)))), false);
-  await setWanted(db, idsOf(planned.filter((each) => byKey.has(planKey(each)))), true);
-  for (const each of planned) byKey.delete(planKey(each));
-  for (const fresh of byKey.values()) await insertIssuance(db, fresh.replaces ?? shortId(), fresh);
-  return byKey.size > 0;
+  const sources = await sourcesOf(platform);
+  return platform.db.transaction().execute(async (tx) => {
+    await lockPlan(tx);
+    // Before certificates are looked at: what is under way may become one at any moment, and is then seen twice rather than not at all.
+    const planned = await allIssuances(tx);
+    const wanted = wantedCertificates(await claimedHosts(tx), await knownCertificates(tx), sources, new Date());
+    const byKey = new Map(wanted.map((each) => [planKey(each), each]));
+    const idsOf = (some: readonly StoredIssuance[]) => some.map(({ certificate_id }) => certificate_id);
+    await setWanted(tx, idsOf(planned.filter((each) => !byKey.has(planKey(each)))), false);
+    await setWanted(tx, idsOf(planned.filter((each) => byKey.has(planKey(each)))), true);
+    for (const each of planned) byKey.delete(planKey(each));
+    for (const fresh of byKey.values()) await insertIssuance(tx, fresh.replaces ?? shortId(), fresh);
+    return byKey.size > 0;
+  });
 }
+
+/** Two that plan at the same time, as at a start, would have the same certificate twice. */
+const lockPlan = (tx: Tx) => sql`select pg_advisory_xact_lock(hashtextextended('issuances', 0))`.execute(tx);
 
 const planKey = (each: Wanted | StoredIssuance) => `${each.issued_by} ${keyOf(each)}`;
 
