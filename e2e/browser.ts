@@ -24,11 +24,18 @@ export interface OpenBrowser extends AsyncDisposable {
   pageWithoutJavaScript(): Promise<Page>;
 }
 
-export async function openBrowser(url: string): Promise<OpenBrowser> {
+/** With a proxy, it finds every page through that. */
+export async function openBrowser(url: string, proxyUrl?: string): Promise<OpenBrowser> {
   const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-browser-'));
   trustInBrowser(home);
   const env = { ...process.env, HOME: home };
-  const browser: Browser = await chromium.launch({ executablePath, args, env, timeout: stepSecondsMax * 1000 });
+  const browser: Browser = await chromium.launch({
+    executablePath,
+    args,
+    env,
+    timeout: stepSecondsMax * 1000,
+    ...(proxyUrl !== undefined && { proxy: { server: proxyUrl } }),
+  });
   const mistakes: string[] = [];
   const openPage = async (javaScriptEnabled: boolean) => {
     const context = await browser.newContext({ javaScriptEnabled });

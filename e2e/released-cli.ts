@@ -31,8 +31,16 @@ export interface Conversation {
   untilEnded(): Promise<number | null>;
 }
 
-/** With a port for SSH, it finds the platform's Git server there, whatever the names of hosts resolve to. */
-export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast' | 'whole' = 'fast'): Promise<ReleasedCli> {
+/**
+ * With a port for SSH, it finds the platform's Git server there, whatever the names of hosts resolve to; with a proxy, it finds the API so
+ * (every-name-here.ts).
+ */
+export async function openReleasedCli(
+  url: string,
+  sshPort?: number,
+  kind: 'fast' | 'whole' = 'fast',
+  proxyUrl?: string,
+): Promise<ReleasedCli> {
   const program = await cliProgram(kind);
   const home = await mkdtemp(join(tmpdir(), 'offshoot-e2e-home-'));
   const configFile = join(home, 'config.yaml');
@@ -42,6 +50,7 @@ export async function openReleasedCli(url: string, sshPort?: number, kind: 'fast
   const env = {
     ...program.env,
     ...(sshPort !== undefined && { UPSUN_CLI_SSH_OPTIONS: sshOptions }),
+    ...(proxyUrl !== undefined && { https_proxy: proxyUrl }),
     PATH,
     HOME: home,
     LANG: 'C.UTF-8',

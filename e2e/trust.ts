@@ -18,6 +18,11 @@ let folder: string | undefined;
 export async function trustAuthorityOf(config: Config): Promise<void> {
   const authority = await lookAtDatabase(config, (db) => authorityCertificate(db, config));
   if (authority === undefined) throw new Error('The installation has no authority.');
+  trustAuthority(authority);
+}
+
+/** Trusts any other, given as PEM. */
+export function trustAuthority(authority: string): void {
   if (trusted.has(authority)) return;
   trusted.add(authority);
   setDefaultCACertificates([...getCACertificates('default'), authority]);

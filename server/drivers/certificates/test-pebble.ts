@@ -57,6 +57,13 @@ export async function openTestPebble({ dnsServer, takesOnlyCustomers = false, en
     solvers: proofs.solvers,
     served: proofs.served,
     said: program.said,
+    /** Has Pebble say that it wants the certificate, as PEM, replaced within these times. */
+    wantReplaced: async (certificate: string, from: Date, to: Date) => {
+      const ARIResponse = JSON.stringify({ suggestedWindow: { start: from.toISOString(), end: to.toISOString() } });
+      const body = JSON.stringify({ Certificate: certificate, ARIResponse });
+      const { status } = await send('POST', `https://127.0.0.1:${managementPort}/set-renewal-info/`, body);
+      if (status !== 200) throw new Error(`Pebble does not know the certificate: ${status}`);
+    },
     /** The root, as PEM, of one of the chains that Pebble offers. */
     rootOf: async (chain = 0) => (await send('GET', `https://127.0.0.1:${managementPort}/roots/${chain}`)).body,
     close: async () => {
