@@ -90,13 +90,12 @@ export const nginxForward = (host: string, to: number, listen: string) =>
     proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Client-IP $remote_addr; proxy_set_header X-Request-Id $request_id; add_header X-Request-Id $request_id; } }`;
 
-const withChildren = ({ pid }: ChildProcess) => [
-  pid,
-  ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean),
-];
+type Measured = Pick<ChildProcess, 'pid'>;
+
+const withChildren = ({ pid }: Measured) => [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)];
 
 /** Of the process and its children, in seconds. */
-export function processorSeconds(child: ChildProcess): number {
+export function processorSeconds(child: Measured): number {
   return withChildren(child).reduce<number>((sum, each) => {
     const fields = readFileSync(`/proc/${each}/stat`, 'utf8')
       .replace(/^.*\) /, '')
@@ -105,7 +104,7 @@ export function processorSeconds(child: ChildProcess): number {
   }, 0);
 }
 
-export function residentBytes(child: ChildProcess): number {
+export function residentBytes(child: Measured): number {
   return withChildren(child).reduce<number>(
     (sum, each) => sum + Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/smaps_rollup`, 'utf8'))?.[1]) * 1024,
     0,
