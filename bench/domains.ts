@@ -191,7 +191,7 @@ const files = {
 applications:
   site: {type: 'static:1', web: {locations: {/: {root: public, index: [index.html]}}}}
 routes:
-  https://{default}/: {type: upstream, upstream: 'site:http'}
+  https://{all}/: {type: upstream, upstream: 'site:http'}
 `,
   'public/index.html': 'one',
 };
@@ -236,9 +236,9 @@ async function measurePlatform(all: readonly Domain[]) {
   await shop.write(files, 'A page');
   await shop.push('main');
   const add = async (host: string) => secondsUntilServed(shop, await person.accessToken(), installation, await domains.make(host));
-  await fill(installation, other.project, all);
   const [visited, last] = ['visited.bench.example', all.at(-1)?.host ?? ''];
   await add(visited);
+  await fill(installation, other.project, all);
   // A project without a deployment: the edge has its certificates, and says that nothing is here.
   const isTold = async () => (await visit(installation.httpsPort, last).catch(() => '')).startsWith('404');
   const told = await timed(() => eventually('the edge has all certificates', isTold, 600));
