@@ -39,6 +39,14 @@ export interface EdgeLimits {
   requestsPerAddressMax: number;
   requestsPerEnvironmentMax: number;
   cacheBytesMax: number;
+
+  /** What pages of routes with `ssi` may include: for one request, however deep. */
+  includesPerRequestMax: number;
+  includedBytesMax: number;
+  includeDepthMax: number;
+  /** What is read of pages while what they include is fetched: of one page, and of all. */
+  pageAheadBytesMax: number;
+  pagesAheadBytesMax: number;
 }
 
 export const standardLimits: EdgeLimits = {
@@ -70,4 +78,10 @@ export const standardLimits: EdgeLimits = {
   requestsPerAddressMax: 500,
   requestsPerEnvironmentMax: 2000,
   cacheBytesMax: 128 * 1024 * 1024,
+
+  includesPerRequestMax: 200,
+  includedBytesMax: 32 * 1024 * 1024,
+  includeDepthMax: 8,
+  pageAheadBytesMax: 256 * 1024,
+  pagesAheadBytesMax: 32 * 1024 * 1024,
 };

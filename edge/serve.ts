@@ -1,6 +1,7 @@
 /**
  * The life of a request, from top to bottom: which environment and route it is for; whether there is room for it and whether it may enter; whether a
- * redirect answers it, or it must wait; and then a file, the cache, an instance or a place elsewhere.
+ * redirect answers it, or it must wait; and then a file, the cache, an instance or a place elsewhere. Pages that include others are put together on their
+ * way back (includes/).
  */
 import { openCache, type EdgeCache, type Lookup, type Store } from './cache/cache.ts';
 import { httpRequestWriter } from './upstream/request-writer.ts';
@@ -12,6 +13,8 @@ import type { Reply } from './exchange.ts';
 import { startScript } from './upstream/fastcgi-order.ts';
 import { Hold, mustWait } from './routing/hold.ts';
 import { mayEnter, refusal } from './routing/http-access.ts';
+import { InnerVisit } from './includes/inner-visit.ts';
+import { PageAssembly, type PagesAhead } from './includes/page-assembly.ts';
 import { Instances } from './upstream/instances.ts';
 import { VisitsNoted } from './routing/last-visits.ts';
 import type { EdgeLimits } from './limits.ts';
@@ -52,6 +55,7 @@ export class Serving {
   readonly #turns = new Turns(requestShares);
   readonly #options: ServeOptions;
   readonly #cache: EdgeCache;
+  readonly #pagesAhead: PagesAhead = { bytes: 0 };
 
   constructor(options: ServeOptions) {
     const { table, limits, readingTurns, onWake } = options;
@@ -127,7 +131,8 @@ export class Serving {
     if (!this.hold.wait(visit, environment)) this.#show(visit, 'too-busy');
   }
 
-  #serveUpstream(visit: Visit, environment: EdgeEnvironment, route: UpstreamRoute) {
+  #serveUpstream(asked: Visit, environment: EdgeEnvironment, route: UpstreamRoute) {
+    const visit = route.ssi ? this.#assembled(asked, environment) : asked;
     const upstream = environment.upstreams[route.upstream];
     if (!upstream) return this.#show(visit, 'unavailable');
     const location = locationOf(upstream, visit.path);
@@ -137,6 +142,13 @@ export class Serving {
     const goOn = (answered: FileAnswer) => this.#onFiles(visit, { environment, route, upstream, bodyBytesMax }, answered);
     if ('then' in answer) this.#whenReady(visit, answer, goOn, closeUnsent);
     else goOn(answer);
+  }
+
+  /** The visit whose reply may include others, which are served in turn like all that is asked of the environment. */
+  #assembled(visit: Visit, { cluster }: EdgeEnvironment): Visit {
+    if (visit.upgrade !== undefined || (visit instanceof InnerVisit && visit.isPage)) return visit;
+    const { limits } = this.#options;
+    return new PageAssembly(visit, { limits, ahead: this.#pagesAhead, serve: (part) => this.#guideInTurn(cluster, part) }).page;
   }
 
   #onFiles(visit: Visit, target: UpstreamTarget, answer: FileAnswer) {

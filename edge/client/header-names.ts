@@ -153,3 +153,9 @@ export function namedByConnection(connection: string): Set<string> {
 const needed = new Set(['authorization', 'content-type', 'content-encoding', 'set-cookie', 'cache-control', 'trailer']);
 
 export const isPlainConnection = (connection: string) => /^(?:keep-alive|close|upgrade|)$/i.test(connection);
+
+/** `lines` are whole headers, each with its end; `names` are in lower case. */
+export function linesWithout(lines: string, names: ReadonlySet<string>): string {
+  const kept = lines.split('\r\n').filter((line) => line !== '' && !names.has(line.slice(0, line.indexOf(':')).toLowerCase()));
+  return kept.map((line) => `${line}\r\n`).join('');
+}

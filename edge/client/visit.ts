@@ -94,7 +94,13 @@ export abstract class Visit implements Exchange {
   isOver = false;
   #headers: Record<string, string | undefined> | undefined;
 
-  constructor(connection: VisitConnection, request: RequestHead, head: ReadHead, upgrade: string | undefined) {
+  constructor(
+    connection: VisitConnection,
+    request: RequestHead,
+    head: ReadHead,
+    upgrade: string | undefined,
+    body = new RequestBody(head.contentLength, head.isChunked),
+  ) {
     const { address, scheme, requestId, forwardedFor } = connection.identify(request.headers);
     this.connection = connection;
     this.method = request.method;
@@ -111,7 +117,7 @@ export abstract class Visit implements Exchange {
     this.rawHeaders = request.headers;
     this.keepAlive = request.keepAlive;
     this.upgrade = upgrade;
-    this.body = new RequestBody(head.contentLength, head.isChunked);
+    this.body = body;
   }
 
   get headers(): Readonly<Record<string, string | undefined>> {

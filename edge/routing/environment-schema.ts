@@ -102,7 +102,7 @@ const routeBase = {
 };
 
 const route = kinds('type', {
-  upstream: fieldsBut<RouteOf<'upstream'>>({ ...routeBase, upstream: word, cache: cacheRules, sticky: flag }, added),
+  upstream: fieldsBut<RouteOf<'upstream'>>({ ...routeBase, upstream: word, cache: cacheRules, sticky: flag, ssi: flag }, [...added, 'ssi']),
   redirect: fieldsBut<RouteOf<'redirect'>>({ ...routeBase, to: url }, added),
   proxy: fieldsBut<RouteOf<'proxy'>>(
     { ...routeBase, to: textLike(/^https?:\/\/[^\0\r\n]+$/, addressCharactersMax, 'an address with http or https') },

@@ -76,8 +76,9 @@ export interface RouteTls {
 }
 
 export type Route = RouteBase &
+  /** `ssi`: what its pages include is put into them here. Absent: no. */
   (
-    | { type: 'upstream'; upstream: string; cache: CacheRules; sticky: boolean }
+    | { type: 'upstream'; upstream: string; cache: CacheRules; sticky: boolean; ssi?: boolean }
     | { type: 'redirect'; to: string }
     /** `to` without a path keeps the request's path; with one it replaces the route's. */
     | { type: 'proxy'; to: string }

@@ -2,7 +2,7 @@
  * The head of an application's reply, read strictly: it comes from code that we do not know, and what it says must not turn into a second reply, a
  * header that was smuggled in, or a body of another length. Whatever is not exactly HTTP is refused with the reason, and the client gets 502.
  */
-import { headerName, isPlainConnection, namedByConnection } from '../client/header-names.ts';
+import { headerName, isPlainConnection, linesWithout, namedByConnection } from '../client/header-names.ts';
 
 export interface ReplyHead {
   status: number;
@@ -154,6 +154,5 @@ function addTransferEncoding(head: ReplyHead, value: string): string | undefined
 
 export function dropNamed(head: ReplyHead, dropped: ReadonlySet<string>) {
   if (!head.names.some((name) => dropped.has(name))) return;
-  const lines = head.passed.split('\r\n').filter((line) => line !== '' && !dropped.has(line.slice(0, line.indexOf(':')).toLowerCase()));
-  head.passed = lines.map((line) => `${line}\r\n`).join('');
+  head.passed = linesWithout(head.passed, dropped);
 }

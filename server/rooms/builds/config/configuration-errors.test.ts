@@ -250,7 +250,6 @@ test('what cannot be honoured is a warning that names it', async () => {
     '9:14 applications.app.mounts..cache: A key that begins with a dot is ignored; write it with a slash in front.',
     '10:27 applications.app.crons.often.spec: This cron runs at most every 5 minutes, whatever "* * * * *" says.',
     '11:5 applications.app.runtime: "runtime" is ignored: it sets up PHP, and this is nodejs.',
-    '12:69 routes.https://{default}/.ssi: "ssi" is ignored: server-side includes are not offered here.',
     '12:75 routes.https://{default}/.http_access: "http_access" is ignored: it is set for each environment.',
     '12:96 routes.https://{default}/.to: "to" is ignored: a route of the type upstream has none.',
   ]);

@@ -61,6 +61,11 @@ test('with TLS each resolved route is a route of its scheme, host and path', () 
   });
 });
 
+test('a route whose pages include others says so', () => {
+  const routes = { [`https://${host}/`]: resolved('https://{default}/', { ssi: { enabled: true } }) };
+  expect(edgeEnvironmentOf(sampleStack(shop(), { routes }), situation()).routes).toMatchObject([{ type: 'upstream', ssi: true }]);
+});
+
 test('what a route asks of those who come over TLS is told, but of no version that nobody speaks', () => {
   const asking = (tls: Partial<ResolvedRoute['tls']>, scheme = 'https') => {
     const stack = sampleStack(shop(), {

@@ -111,6 +111,7 @@ function edgeRoute(route: ResolvedRoute, address: Address, leadTo: (to: string) 
         upstream: route.upstream.split(':', 1)[0] ?? '',
         cache: route.cache,
         sticky: route.sticky.enabled,
+        ...(route.ssi.enabled && { ssi: true }),
       };
     case 'redirect':
     case 'proxy':

@@ -68,11 +68,6 @@ const switchable: Shape<{ enabled: boolean }> = shorthand(
   object({ enabled: optional(flag, false) }),
 );
 
-const ssi = refined(switchable, (value, { path, report }, node) => {
-  if (value.enabled) report.warn(node.at, path, '"ssi" is ignored: server-side includes are not offered here.');
-  return value;
-});
-
 const tls: Shape<Tls> = object({
   min_version: orNull(choice('TLSv1.0', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3')),
   client_authentication: orNull(choice('request', 'require')),
@@ -109,7 +104,7 @@ const keys = object(
     id: orNull(label()),
     attributes: optional(mapOf(label(), 'a map of text'), {}),
     cache: maybe(cache),
-    ssi: maybe(ssi),
+    ssi: maybe(switchable),
     sticky: maybe(switchable),
     redirects: maybe(redirects),
     tls: optional(tls, noTls()),
@@ -187,9 +182,9 @@ const upstreamDefaults = () => ({
   redirects: noRedirects(),
 });
 
-const said = ({ cache: ownCache, ssi: ownSsi, sticky, redirects: own }: Written) => ({
+const said = ({ cache: ownCache, ssi, sticky, redirects: own }: Written) => ({
   ...(ownCache && { cache: ownCache }),
-  ...(ownSsi && { ssi: ownSsi }),
+  ...(ssi && { ssi }),
   ...(sticky && { sticky }),
   ...(own && { redirects: own }),
 });
