@@ -27,3 +27,17 @@ test('whoever relies on an application that nobody inside can reach is told so, 
     warning('listens on a socket, and would have to listen on $PORT, with socket_family: tcp'),
   );
 });
+
+test('a task that relies on such an application is told so, too', async () => {
+  const { warnings } = await readText(`applications:
+  back: {type: 'static:1', web: {locations: {/: {root: ''}}}}
+tasks:
+  report:
+    type: nodejs:22
+    run: {command: x}
+    relationships: {behind: 'back:http'}
+`);
+  expect(said(warnings)).toEqual([
+    '7:29 tasks.report.relationships.behind: Nothing will answer there: the application "back" starts nothing that could answer. Reach it by its route.',
+  ]);
+});

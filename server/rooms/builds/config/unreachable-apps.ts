@@ -1,21 +1,23 @@
 /** Relationships with apps that nobody inside the environment can reach: only the edge speaks FastCGI, serves files, and sees sockets. */
-import type { Sections } from './families.ts';
+import type { Found, Sections } from './families.ts';
 import { quoted, type Report } from './message.ts';
-import type { App, ProjectModel } from './model.ts';
+import type { App, Container, ProjectModel } from './model.ts';
 import { childOf } from './node.ts';
 
-export function warnOfUnreachable({ applications }: ProjectModel, sections: Sections, report: Report) {
+export function warnOfUnreachable({ applications, tasks }: ProjectModel, sections: Sections, report: Report) {
   for (const { name, relationships, workers } of Object.values(applications)) {
-    const found = sections.applications.get(name);
-    const wanted = new Map(
-      [relationships, ...Object.values(workers).map((worker) => worker.relationships)].flatMap((each) => Object.entries(each)),
-    );
-    for (const [relationship, { service }] of wanted) {
+    const wanted = [relationships, ...Object.values(workers).map((worker) => worker.relationships)];
+    warnOf(Object.assign({}, ...wanted), `applications.${name}`, sections.applications.get(name));
+  }
+  for (const { name, relationships } of Object.values(tasks)) warnOf(relationships, `tasks.${name}`, sections.tasks.get(name));
+
+  function warnOf(wanted: Container['relationships'], path: string, found: Found | undefined) {
+    for (const [relationship, { service }] of Object.entries(wanted)) {
       const reason = Object.hasOwn(applications, service) && applications[service] ? reasonOf(applications[service]) : undefined;
       if (reason === undefined || !found) continue;
       const { at } = childOf(childOf(found.node, 'relationships'), relationship);
-      const path = `applications.${name}.relationships.${relationship}`;
-      report.warn(at, path, `Nothing will answer there: the application ${quoted(service)} ${reason}. Reach it by its route.`);
+      const message = `Nothing will answer there: the application ${quoted(service)} ${reason}. Reach it by its route.`;
+      report.warn(at, `${path}.relationships.${relationship}`, message);
     }
   }
 }
