@@ -140,6 +140,11 @@ test.for<[string, string, string[]]>([
     ['5:20 applications.app.source.root: Found "/frontend", expected a folder of the repository.'],
   ],
   [
+    'an upstream that does not answer HTTP',
+    `${app}services: {db: {type: 'redis:7.0'}}\nroutes: {'https://{default}/': {type: upstream, upstream: 'db:redis'}}`,
+    ['6:59 routes.https://{default}/.upstream: Found the service "db", which does not answer HTTP, expected an application.'],
+  ],
+  [
     'an upstream that is not there',
     `${app}routes: {'https://{default}/': {type: upstream, upstream: 'web:http'}}`,
     ['5:59 routes.https://{default}/.upstream: Found "web", expected a service or an application: app.'],

@@ -171,6 +171,10 @@ function upstreamRoute(context: Context, found: Written, shared: Shared, reportA
   }
   const [name = '', endpoint, more] = found.upstream.split(':');
   if (more !== undefined) reportAt.report.error(at.at, here.path, `Found ${quoted(found.upstream)}, expected one such as app:http.`);
+  if (context.targets.get(name)?.kind === 'service') {
+    reportAt.report.error(at.at, here.path, `Found the service ${quoted(name)}, which does not answer HTTP, expected an application.`);
+    return undefined;
+  }
   const target = more === undefined ? endpointOf(context.targets, name, endpoint ?? null, at, here) : undefined;
   return target && { ...shared, ...upstreamDefaults(), ...said(found), type: 'upstream', upstream: `${target.service}:${target.endpoint}` };
 }
