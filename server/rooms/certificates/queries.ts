@@ -17,10 +17,11 @@ export interface KnownCertificate extends Candidate {
   renew_at: string | null;
 }
 
-/** All of them, without the certificates themselves. */
-export async function knownCertificates(db: Db | Tx): Promise<KnownCertificate[]> {
+/** All of them, or the one with this id, without the certificates themselves. */
+export async function knownCertificates(db: Db | Tx, id: string | null = null): Promise<KnownCertificate[]> {
   const { rows } = await sql<KnownCertificate>`
-    select id, project_id, names, expires_at, issued_by, is_invalid, serves, renew_at from certificates order by id`.execute(db);
+    select id, project_id, names, expires_at, issued_by, is_invalid, serves, renew_at from certificates
+    where ${id}::text is null or id = ${id} order by id`.execute(db);
   return rows;
 }
 

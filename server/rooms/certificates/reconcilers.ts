@@ -9,7 +9,7 @@ import { forgetOldProofs, showProofs } from './edge-proofs.ts';
 import { openIssuers } from './issuers.ts';
 import { askForRenewals, obtainDue, planIssuances } from './obtain-certificates.ts';
 import { platformNames } from './own-names.ts';
-import { keepPlatformCertificate } from './platform-certificate.ts';
+import { keepPlatformCertificate, platformCertificateId } from './platform-certificate.ts';
 import { claimedHosts, collectUnused, knownCertificates, setServes } from './queries.ts';
 import { tellEdge } from './tell-edge.ts';
 import { tellOwners } from './tell-owners.ts';
@@ -20,11 +20,12 @@ export const keepCertificates: Reconciler = {
   everySeconds: 60,
   run: async (platform) => {
     const { db } = platform;
-    await keepPlatformCertificate(platform, await knownCertificates(db));
-    if (await planIssuances(platform)) await nudge(db, obtainCertificates);
+    await keepPlatformCertificate(platform, await knownCertificates(db, platformCertificateId));
+    // What is at hand is presented first: visitors wait for that, while what is missing takes its time.
     await settleChoices(platform);
-    await collectUnused(db);
     await nudge(db, tellCertificates);
+    if (await planIssuances(platform)) await nudge(db, obtainCertificates);
+    await collectUnused(db);
     await tellOwners(platform);
   },
 };
