@@ -183,6 +183,13 @@ export interface Database {
     renew_at: Time | null;
     ask_again_at: Time | null;
     owners_told_at: Time | null;
+    ask_status_at: Generated<Time | null>;
+    status_failures: Generated<number>;
+    must_staple: Generated<boolean>;
+    stapled: string | null;
+    stapled_until: Time | null;
+    revoked_at: Time | null;
+    status_trouble: string | null;
   };
   connections: {
     user_id: string;

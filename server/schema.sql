@@ -258,9 +258,17 @@ create table certificates (
   renew_at timestamp with time zone,
   ask_again_at timestamp with time zone,
   owners_told_at timestamp with time zone,
+  ask_status_at timestamp with time zone default clock_timestamp(),
+  status_failures integer not null default 0,
+  must_staple boolean not null default false,
+  stapled text,
+  stapled_until timestamp with time zone,
+  revoked_at timestamp with time zone,
+  status_trouble text,
   constraint certificates_pkey PRIMARY KEY (id),
   constraint certificates_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 );
+CREATE INDEX certificates_ask_status_at ON public.certificates USING btree (ask_status_at);
 CREATE INDEX certificates_project ON public.certificates USING btree (project_id);
 
 create table connections (

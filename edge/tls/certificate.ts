@@ -19,6 +19,8 @@ export interface EdgeCertificate {
   key: string;
   /** The issuer's OCSP response in base64, which is sent along to clients that ask for it. */
   stapled?: string;
+  /** When that response ends, and is not sent any longer, whether or not somebody has told a newer one. */
+  stapled_until?: string;
   /** Presented to whoever asks for no name, or for one that no certificate is for. */
   is_default?: boolean;
 }
@@ -43,9 +45,10 @@ export const parseCertificate = parserOf(
       chain: list(pem, chainMax),
       key: pem,
       stapled: text(stapledCharactersMax),
+      stapled_until: textLike(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)$/, 40, 'a time in UTC'),
       is_default: flag,
     },
-    ['stapled', 'is_default'],
+    ['stapled', 'stapled_until', 'is_default'],
   ),
   'The certificate',
 );

@@ -9,6 +9,7 @@ import { createSecureContext, TLSSocket, type SecureContext, type Server } from 
 import { endQuietly } from '../client/socket-reading.ts';
 import { Turns, type Shares } from '../client/turns.ts';
 import type { HostSecurity } from '../routing/routing.ts';
+import type { EdgeCertificate } from './certificate.ts';
 import { contextOptions, type Certificates } from './certificates.ts';
 import { readClientHello } from './client-hello.ts';
 import { challengeProtocol, type ChallengeAnswers } from './challenges.ts';
@@ -107,7 +108,7 @@ export class Handshakes {
 
   #secure(socket: Socket, onSecure: (client: SecureClient) => void) {
     const { certificates } = this.#options;
-    const chosen: { stapled?: string | undefined } = { stapled: certificates.find(undefined)?.stapled };
+    const chosen: { stapled?: string | undefined } = { stapled: responseFor(certificates.find(undefined)) };
     const secured = new TLSSocket(socket, {
       isServer: true,
       secureContext: this.#baseContext(),
@@ -115,7 +116,7 @@ export class Handshakes {
       server: staplingOf(chosen),
       ALPNProtocols: protocols,
       SNICallback: (name, done) => {
-        chosen.stapled = certificates.find(name.toLowerCase())?.stapled;
+        chosen.stapled = responseFor(certificates.find(name.toLowerCase()));
         this.#chooseFor(secured, name.toLowerCase(), done);
       },
     });
@@ -166,6 +167,10 @@ export class Handshakes {
 
 /** An address does not count as the name of a host, even where a client sends it as one. */
 const nameOf = (told: string | false | null | undefined) => (told && isIP(told) === 0 ? told.toLowerCase() : undefined);
+
+/** Clients that are sent a response after its end may go away, which they do not where there is none. */
+const responseFor = (certificate: EdgeCertificate | undefined) =>
+  Date.parse(certificate?.stapled_until ?? '') <= Date.now() ? undefined : certificate?.stapled;
 
 type Stapled = (error: Error | null, response: Buffer | null) => void;
 

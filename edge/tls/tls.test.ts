@@ -128,6 +128,10 @@ test('what the issuer says about a certificate is sent along to those who ask fo
   const response = randomBytes(40);
   made.certificates.put({ id: 'a', version: 1, names: ['a.test'], certificate, chain: [], key, stapled: response.toString('base64') });
   made.present('b', ['b.test'], authority.issue(['b.test']));
+  const until = (milliseconds: number) => ({ stapled: response.toString('base64'), stapled_until: new Date(milliseconds).toISOString() });
+  const [holding, over] = [authority.issue(['holding.test']), authority.issue(['ended.test'])];
+  made.certificates.put({ id: 'c', version: 1, names: ['holding.test'], chain: [], ...holding, ...until(Date.now() + 60_000) });
+  made.certificates.put({ id: 'd', version: 1, names: ['ended.test'], chain: [], ...over, ...until(Date.now() - 1000) });
   const stapled = async (host: string) => {
     const socket = connect({ host: '127.0.0.1', port: made.securePort, servername: host, ca: authority.certificate, requestOCSP: true });
     const [told] = (await once(socket, 'OCSPResponse')) as [Buffer | null];
@@ -136,6 +140,8 @@ test('what the issuer says about a certificate is sent along to those who ask fo
   };
   expect(await stapled('a.test')).toEqual(response);
   expect(await stapled('b.test')).toBeNull();
+  expect(await stapled('holding.test')).toEqual(response);
+  expect(await stapled('ended.test')).toBeNull();
 });
 
 test('old versions of TLS are refused, and those that a route says are too old', async () => {

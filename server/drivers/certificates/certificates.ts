@@ -125,6 +125,8 @@ export interface CertificateFacts {
   isAuthority: boolean;
   /** Where the issuer tells whether the certificate is revoked; undefined where it does not. */
   ocspUrl: string | undefined;
+  /** Whether clients are to refuse it without such an answer of the issuer (“must staple”, RFC 7633). */
+  mustStaple: boolean;
 }
 
 export type KeyFacts = { algorithm: 'rsa'; bits: number } | { algorithm: 'ecdsa'; curve: string } | { algorithm: 'other'; name: string };

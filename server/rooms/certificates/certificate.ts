@@ -18,6 +18,7 @@ interface StoredCertificate {
   is_invalid: boolean;
   names: string[];
   expires_at: string;
+  status_trouble: string | null;
   created_at: string;
   updated_at: string;
 }
@@ -25,7 +26,7 @@ interface StoredCertificate {
 export async function certificatesOf(db: Db | Tx, projectId: string, id?: string): Promise<Certificate[]> {
   const { rows } = await sql<StoredCertificate>`
     select certificates.id, certificates.project_id, projects.organization_id, certificate, chain, is_provisioned, is_invalid, names, expires_at,
-      certificates.created_at, certificates.updated_at
+      status_trouble,      certificates.created_at, certificates.updated_at
     from certificates join projects on projects.id = certificates.project_id and projects.status <> 'deleted'
     where certificates.project_id = ${projectId} ${id === undefined ? sql`` : sql`and certificates.id = ${id}`}
     order by certificates.created_at, certificates.id`.execute(db);
@@ -34,9 +35,16 @@ export async function certificatesOf(db: Db | Tx, projectId: string, id?: string
 
 export type Certificate = ReturnType<typeof shown>;
 
-function shown({ names, ...row }: StoredCertificate) {
+function shown({ names, status_trouble, ...row }: StoredCertificate) {
   const { issuer, uses, isSelfSigned } = factsOf(new X509Certificate(row.certificate));
-  return { ...row, domains: names, is_root: isSelfSigned, auth_type: [...uses], issuer: [...issuer] };
+  return {
+    ...row,
+    domains: names,
+    is_root: isSelfSigned,
+    auth_type: [...uses],
+    issuer: [...issuer],
+    ...(status_trouble !== null && { trouble: status_trouble }),
+  };
 }
 
 export const CertificateEntity = entity({
@@ -56,6 +64,7 @@ export const CertificateEntity = entity({
     auth_type: Type.Array(Type.String(), { description: 'What it may be used for, such as `serverAuth`.' }),
     issuer: Type.Array(Type.Object({ oid: Type.String(), alias: nullable(Type.String()), value: Type.String() })),
     expires_at: Time,
+    trouble: Type.Optional(Type.String({ description: 'Why clients refuse it, as when its issuer has revoked it.' })),
   }),
   address: ({ project_id, id }: Certificate) => ({ projectId: project_id, certificateId: id }),
   scope: ({ project_id, organization_id }) => ({ project: project_id, organization: organization_id }),

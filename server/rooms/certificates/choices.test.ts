@@ -12,6 +12,8 @@ const certificate = (id: string, names: string[], fields: Partial<Candidate & { 
   expires_at: inDays(60),
   issued_by: null as string | null,
   is_invalid: false,
+  is_revoked: false,
+  lacks_answer: false,
   renew_at: null as string | null,
   ...fields,
 });
@@ -52,6 +54,9 @@ describe('what is presented for a host', () => {
     expect(choose({ expires_at: inDays(6) })).toBe('automatic');
     expect(choose({ is_invalid: true })).toBe('automatic');
     expect(choose({ expires_at: inDays(-1) })).toBe('automatic');
+    expect(choose({ is_revoked: true })).toBe('automatic');
+    expect(choose({ lacks_answer: true })).toBe('automatic');
+    expect(Object.keys(chosen([host('www.example.org')], given({ is_revoked: true })))).toEqual(['given']);
     expect(Object.keys(chosen([host('www.example.org')], given({ expires_at: inDays(6) })))).toEqual(['given']);
   });
 

@@ -18,6 +18,10 @@ export interface Candidate {
   /** Null where people gave it. */
   issued_by: string | null;
   is_invalid: boolean;
+  /** The issuer has taken it back. */
+  is_revoked: boolean;
+  /** Clients are to refuse it without an answer of the issuer, which is not there. */
+  lacks_answer: boolean;
 }
 
 /** A certificate that people gave and that ends this soon gives way to one that comes by itself. */
@@ -43,8 +47,9 @@ export function chooseCertificates(hosts: readonly Asked[], candidates: readonly
   return chosen;
 }
 
-/** The higher one is preferred: what people gave, unless it ends soon. */
+/** The higher one is preferred: what people gave, unless it ends soon. What clients refuse is presented where there is nothing else. */
 function rank(candidate: Candidate, now: Date): number {
+  if (candidate.is_revoked || candidate.lacks_answer) return -1;
   if (candidate.issued_by === null) return isNearEnd(candidate, now) ? 0 : 4;
   if (candidate.project_id !== null) return 3;
   return isOfOwnAuthority(candidate) ? 1 : 2;

@@ -33,6 +33,7 @@ export async function keepCertificate(tx: Tx, secrets: Secrets, projectId: strin
       key_sealed: secrets.seal(certificatePurpose(id), keyed.key),
       names: [...facts.names],
       expires_at: facts.expiresAt,
+      must_staple: facts.mustStaple,
     })
     .execute();
   return id;

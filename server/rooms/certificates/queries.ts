@@ -20,8 +20,9 @@ export interface KnownCertificate extends Candidate {
 /** All of them, or the one with this id, without the certificates themselves. */
 export async function knownCertificates(db: Db | Tx, id: string | null = null): Promise<KnownCertificate[]> {
   const { rows } = await sql<KnownCertificate>`
-    select id, project_id, names, expires_at, issued_by, is_invalid, serves, renew_at from certificates
-    where ${id}::text is null or id = ${id} order by id`.execute(db);
+    select id, project_id, names, expires_at, issued_by, is_invalid, serves, renew_at, revoked_at is not null as is_revoked,
+      must_staple and coalesce(stapled_until <= clock_timestamp(), true) as lacks_answer
+    from certificates where ${id}::text is null or id = ${id} order by id`.execute(db);
   return rows;
 }
 
@@ -36,13 +37,14 @@ export interface IssuedCertificate {
 
 /** Takes the place of the one with the same id. Those who are shown the earlier one stay connected. */
 export async function keepIssued(db: Db | Tx, secrets: Secrets, { id, project_id, keyed, issued_by, renewal }: IssuedCertificate) {
-  const { names, expiresAt } = factsOf(new X509Certificate(keyed.certificate));
+  const { names, expiresAt, mustStaple } = factsOf(new X509Certificate(keyed.certificate));
   await sql`
-    insert into certificates (id, project_id, certificate, chain, key_sealed, names, expires_at, is_provisioned, issued_by, renew_at, ask_again_at)
+    insert into certificates (id, project_id, certificate, chain, key_sealed, names, expires_at, is_provisioned, issued_by, renew_at, ask_again_at, must_staple)
     values (${id}, ${project_id}, ${keyed.certificate}, ${keyed.chain}, ${secrets.seal(certificatePurpose(id), keyed.key)}, ${names}, ${expiresAt},
-      true, ${issued_by}, ${renewal.renewAt}, ${renewal.askAgainAt})
+      true, ${issued_by}, ${renewal.renewAt}, ${renewal.askAgainAt}, ${mustStaple})
     on conflict (id) do update set certificate = excluded.certificate, chain = excluded.chain, key_sealed = excluded.key_sealed, names = excluded.names,
       expires_at = excluded.expires_at, issued_by = excluded.issued_by, renew_at = excluded.renew_at, ask_again_at = excluded.ask_again_at,
+      must_staple = excluded.must_staple, ask_status_at = clock_timestamp(), status_failures = 0, stapled = null, stapled_until = null, revoked_at = null, status_trouble = null,
       version = nextval('certificate_versions'), updated_at = clock_timestamp()`.execute(db);
 }
 
@@ -63,12 +65,17 @@ export interface PresentedCertificate extends KeyedCertificate {
   id: string;
   version: number;
   serves: string[];
+  /** The issuer's answer that it is good, where there is one; and when it ends. */
+  stapled: string | null;
+  stapled_until: string | null;
 }
 
 /** With its key. Undefined: it is gone, or presented for nothing any more. */
 export async function presentedCertificate(db: Db, secrets: Secrets, id: string): Promise<PresentedCertificate | undefined> {
   const { rows } = await sql<Omit<PresentedCertificate, 'key' | 'version'> & { key_sealed: string; version: string }>`
-    select id, version::text, certificate, chain, key_sealed, serves from certificates where id = ${id} and serves <> '{}'`.execute(db);
+    select id, version::text, certificate, chain, key_sealed, serves, stapled, stapled_until from certificates where id = ${id} and serves <> '{}'`.execute(
+    db,
+  );
   const [row] = rows;
   if (!row) return undefined;
   const { key_sealed, version, ...rest } = row;

@@ -4,6 +4,7 @@ import type { Listener } from '../../kernel/listener.ts';
 import { nudge, type Reconciler } from '../../kernel/reconciler.ts';
 import { stateOf } from '../../kernel/state-of.ts';
 import type { Platform } from '../../platform.ts';
+import { askForStatuses } from './ask-statuses.ts';
 import { chooseCertificates } from './choose-certificates.ts';
 import { forgetOldProofs, showProofs } from './edge-proofs.ts';
 import { openIssuers } from './issuers.ts';
@@ -26,6 +27,7 @@ export const keepCertificates: Reconciler = {
     await nudge(db, tellCertificates);
     if (await planIssuances(platform)) await nudge(db, obtainCertificates);
     await collectUnused(db);
+    await nudge(db, askStatuses);
     await tellOwners(platform);
   },
 };
@@ -64,6 +66,20 @@ export const obtainCertificates: Reconciler = {
       const isDue = await askForRenewals(platform, issuers, either);
       const hasEnded = await obtainDue(platform, issuers, either);
       if (isDue || hasEnded) await nudge(platform.db, keepCertificates);
+    } catch (error) {
+      if (!limit.aborted) throw error;
+    }
+  },
+};
+
+/** Asks issuers whether their certificates are still good. */
+export const askStatuses: Reconciler = {
+  name: 'ask for the status of certificates',
+  everySeconds: 30,
+  run: async (platform, signal) => {
+    const limit = AbortSignal.timeout(lookSecondsMax * 1000);
+    try {
+      if (await askForStatuses(platform, AbortSignal.any([signal, limit]))) await nudge(platform.db, keepCertificates);
     } catch (error) {
       if (!limit.aborted) throw error;
     }

@@ -22,12 +22,13 @@ export async function tellEdge(platform: Telling, edge: Edge, signal?: AbortSign
 async function tell({ db, secrets, log }: Telling, edge: Edge, id: string, has: number): Promise<void> {
   const presented = await presentedCertificate(db, secrets, id);
   if (!presented) return;
-  const { version, serves, certificate, chain, key } = presented;
+  const { version, serves, certificate, chain, key, stapled, stapled_until } = presented;
   try {
     // The edge keeps the higher version; a database that came back from a backup may have a lower one.
     if (has > version) await edge.removeCertificate(id);
     const is_default = id === platformCertificateId;
-    await edge.putCertificate({ id, version, names: serves, certificate, chain: [...chain], key, is_default });
+    const answer = stapled === null || stapled_until === null ? {} : { stapled, stapled_until };
+    await edge.putCertificate({ id, version, names: serves, certificate, chain: [...chain], key, is_default, ...answer });
   } catch (error) {
     if (!(error instanceof Problem) || error.kind !== 'invalid-request') throw error;
     log.error({ certificate: id, error }, 'the edge does not take a certificate; its hosts are served with another');

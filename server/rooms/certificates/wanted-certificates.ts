@@ -75,10 +75,10 @@ export function wantedCertificates(
   });
 }
 
-const isGoodGift = (each: Candidate, now: Date) => each.issued_by === null && !each.is_invalid && !isNearEnd(each, now);
+const isGoodGift = (each: Candidate, now: Date) => each.issued_by === null && !each.is_invalid && !each.is_revoked && !isNearEnd(each, now);
 
-const isDue = ({ renew_at, expires_at }: { renew_at: string | null; expires_at: string }, now: Date) =>
-  Date.parse(renew_at ?? expires_at) <= now.getTime();
+const isDue = ({ renew_at, expires_at, is_revoked }: Candidate & { renew_at: string | null }, now: Date) =>
+  is_revoked || Date.parse(renew_at ?? expires_at) <= now.getTime();
 
 /** The same for a certificate and for what is wanted in its place. */
 export const keyOf = ({ project_id, names }: { project_id: string | null; names: readonly string[] }) =>

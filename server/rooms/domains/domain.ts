@@ -25,7 +25,11 @@ const fields = {
   ssl: Type.Object({
     has_certificate: Type.Boolean(),
     expires_on: Type.Optional(Time),
-    trouble: Type.Optional(Type.String({ description: 'Why an automatic certificate has not come yet, and what to change.' })),
+    trouble: Type.Optional(
+      Type.String({
+        description: 'Why an automatic certificate has not come yet, or clients refuse the one that is there; and what to change.',
+      }),
+    ),
   }),
 };
 

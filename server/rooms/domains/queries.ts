@@ -14,7 +14,7 @@ export interface StoredDomain {
   is_default: boolean;
   /** Of the certificate that it is served with; null: there is none yet. */
   certificate_expires_at: string | null;
-  /** Why an automatic certificate has not come yet; null: nothing is in its way. */
+  /** Why an automatic certificate has not come yet, or why clients refuse the one that is presented; null: all is well. */
   certificate_trouble: string | null;
   created_at: string;
   updated_at: string;
@@ -26,9 +26,11 @@ const certificateExpiry = sql`(
   where certificates.project_id = domains.project_id and not certificates.is_invalid and certificates.expires_at > now()
     and certificates.names && array[domains.name, '*' || substr(domains.name, strpos(domains.name, '.'))])`;
 
-const certificateTrouble = sql`(
-  select issuances.trouble from issuances where issuances.project_id = domains.project_id and domains.name = any(issuances.names)
-  order by issuances.updated_at desc limit 1)`;
+const certificateTrouble = sql`coalesce(
+  (select issuances.trouble from issuances where issuances.project_id = domains.project_id and domains.name = any(issuances.names)
+    order by issuances.updated_at desc limit 1),
+  (select status_trouble from certificates where certificates.project_id = domains.project_id and domains.name = any(certificates.serves)
+    and status_trouble is not null limit 1))`;
 
 async function domainsWhere(db: Db | Tx, condition: RawBuilder<unknown>): Promise<StoredDomain[]> {
   const { rows } = await sql<StoredDomain>`

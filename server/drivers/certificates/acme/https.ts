@@ -1,9 +1,9 @@
 /** One request to an authority: over TLS, within a time, for a reply of bounded size, following no redirect. */
 import { request, type RequestOptions } from 'node:https';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { getCACertificates } from 'node:tls';
 import { Problem } from '../../../kernel/problem.ts';
+import { lookupOf, readBounded } from '../checked-visits.ts';
 import { AcmeTrouble } from './messages.ts';
 
 export interface HttpsOptions {
@@ -50,34 +50,17 @@ export function openHttps({ authorities = [], addressesOf, userAgent }: HttpsOpt
   };
 }
 
-/** Connects to the addresses that were checked, whatever the name resolves to a moment later. */
-const lookupOf = (addresses: readonly string[]): RequestOptions => ({
-  lookup: (_, { all }, found) => {
-    const entries = addresses.map((address) => ({ address, family: isIP(address) }));
-    if (all) found(null, entries);
-    else found(null, entries[0]?.address ?? '', entries[0]?.family);
-  },
-});
-
-const exchange = (url: string, options: RequestOptions, body: string | undefined) =>
+const exchange = (url: string, options: RequestOptions, sentBody: string | undefined) =>
   new Promise<HttpsReply>((resolve, reject) => {
     const sent = request(url, options, (reply) => {
-      readBounded(reply).then((text) => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: text }), reject);
+      readBounded(reply, bodyBytesMax).then(
+        (body) => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: body.toString('utf8') }),
+        reject,
+      );
     });
     sent.once('error', reject);
-    sent.end(body);
+    sent.end(sentBody);
   });
-
-async function readBounded(reply: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of reply as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bodyBytesMax) throw new Error(`more than ${bodyBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
 
 function troubleWith(host: string, cause: unknown): AcmeTrouble {
   if (cause instanceof AcmeTrouble) return cause;

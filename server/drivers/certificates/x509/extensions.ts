@@ -12,6 +12,8 @@ export const extensionIds = {
   nameConstraints: '2.5.29.30',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
+  authorityInformation: '1.3.6.1.5.5.7.1.1',
+  tlsFeatures: '1.3.6.1.5.5.7.1.24',
   acmeIdentifier: '1.3.6.1.5.5.7.1.31',
 } as const;
 
@@ -47,7 +49,9 @@ export const useIds: Readonly<Record<string, string>> = {
   '2.5.29.37.0': 'anyExtendedKeyUsage',
 };
 
-export const forServers = extension('extendedKeyUsage', false, sequence(oid('1.3.6.1.5.5.7.3.1')));
+const forUse = (id: string) => extension('extendedKeyUsage', false, sequence(oid(id)));
+export const forServers = forUse('1.3.6.1.5.5.7.3.1');
+export const forOcsp = forUse('1.3.6.1.5.5.7.3.9');
 
 /** The SHA-1 of the key's bits, as RFC 5280 suggests: it identifies the key, and protects nothing. */
 export function keyIdentifier(publicKey: KeyObject): Buffer {
@@ -76,3 +80,10 @@ export function onlyFor(names: readonly string[], addresses: readonly [string, .
 
 /** What the certificate for TLS-ALPN-01 shows (RFC 8737). */
 export const acmeIdentifier = (digest: Buffer) => extension('acmeIdentifier', true, octets(digest));
+
+/** Where the issuer tells, by OCSP, whether the certificate is revoked. */
+export const statusAt = (url: string) =>
+  extension('authorityInformation', false, sequence(sequence(oid('1.3.6.1.5.5.7.48.1'), implicit(6, Buffer.from(url, 'ascii')))));
+
+/** Clients refuse the certificate where the issuer's answer is not sent along (RFC 7633). */
+export const mustBeStapled = extension('tlsFeatures', false, sequence(integer(5)));

@@ -39,7 +39,16 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
     isSelfSigned: isSelfSigned(certificate),
     isAuthority: certificate.ca,
     ocspUrl: /^OCSP - URI:(http\S+)$/m.exec(certificate.infoAccess ?? '')?.[1],
+    mustStaple: mustStaple(extensions),
   };
+}
+
+/** The feature of TLS by which servers send the issuer's answer along (`status_request`). */
+const statusRequest = 5;
+
+function mustStaple(extensions: ReadonlyMap<string, Buffer>): boolean {
+  const content = extensions.get(extensionIds.tlsFeatures);
+  return content !== undefined && readAll(readOne(content).content).some((feature) => feature.content.equals(Buffer.from([statusRequest])));
 }
 
 export const isSelfSigned = (certificate: X509Certificate) =>

@@ -20,10 +20,15 @@ interface Wish {
   days?: { from: number; to: number };
   key?: KeyObject;
   subject?: string;
+  /** Those of a server unless said otherwise. */
+  use?: Buffer;
+  /** Beside the usual ones. */
+  extensions?: readonly Buffer[];
 }
 
 export async function testCertificate(title: string, wish: Wish = {}): Promise<TestCertificate> {
   const { names = [], by, isAuthority = false, days = { from: -1, to: 30 }, key = await newKey(), subject = title } = wish;
+  const { use = forServers, extensions = [] } = wish;
   const publicKey = createPublicKey(key);
   const signer = by ?? { title: subject, key };
   const pem = writeCertificate({
@@ -36,9 +41,10 @@ export async function testCertificate(title: string, wish: Wish = {}): Promise<T
     extensions: [
       isAuthority ? isAuthorityOfLeaves : isNoAuthority,
       ...(names.length > 0 ? [alternativeNames(names)] : []),
-      ...(isAuthority ? [] : [forServers]),
+      ...(isAuthority ? [] : [use]),
       ownKey(publicKey),
       signersKey(createPublicKey(signer.key)),
+      ...extensions,
     ],
   });
   return { title: subject, pem, key, keyPem: keyPem(key) };
