@@ -119,3 +119,61 @@ test('every mistake is named in one refusal', () => {
   }
   for (const name of Object.keys(mistakes)) expect(message).toContain(name);
 });
+
+test('an authority that certificates come from is named by its directory, along with how it knows us and how DNS is changed', () => {
+  const directory = { OFFSHOOT_ACME_DIRECTORY: 'https://acme.example.org/directory' };
+  const acme = (env: Record<string, string> = {}) => readConfig({ ...directory, ...env }).acme;
+  expect(readConfig({}).acme).toBeUndefined();
+  expect(acme()).toEqual({ directoryUrl: directory.OFFSHOOT_ACME_DIRECTORY, email: undefined, externalAccount: undefined, dns: undefined });
+  expect(acme({ OFFSHOOT_ACME_EMAIL: 'Ada@Example.org', OFFSHOOT_ACME_EAB: 'id-1:c2VjcmV0_-=' })).toMatchObject({
+    email: 'ada@example.org',
+    externalAccount: { keyId: 'id-1', hmacKey: 'c2VjcmV0_-' },
+  });
+  const dns = (value: string) => acme({ OFFSHOOT_ACME_DNS: value })?.dns;
+  expect(dns('rfc2136://key%2F1:c2Vj%3D@ns.example.org:5353/?domains=example.org,example.net&algorithm=hmac-sha512')).toEqual({
+    kind: 'rfc2136',
+    host: 'ns.example.org',
+    port: 5353,
+    key: { name: 'key/1', algorithm: 'hmac-sha512', secret: 'c2Vj=' },
+    domains: ['example.org', 'example.net'],
+    servers: undefined,
+  });
+  expect(dns('rfc2136://k:c2Vj@[2001:db8::1]/?domains=example.org&servers=192.0.2.53:53')).toMatchObject({
+    host: '2001:db8::1',
+    port: undefined,
+    key: { algorithm: 'hmac-sha256' },
+    servers: ['192.0.2.53:53'],
+  });
+  expect(dns('command:/usr/local/sbin/dns%20record?domains=example.org')).toEqual({
+    kind: 'command',
+    command: '/usr/local/sbin/dns record',
+    domains: ['example.org'],
+    servers: undefined,
+  });
+});
+
+test.for([
+  ['OFFSHOOT_ACME_DIRECTORY', 'http://acme.example.org/directory'],
+  ['OFFSHOOT_ACME_DIRECTORY', 'https://me@acme.example.org/'],
+  ['OFFSHOOT_ACME_EMAIL', 'nobody'],
+  ['OFFSHOOT_ACME_EAB', 'only-an-id'],
+  ['OFFSHOOT_ACME_EAB', 'id:not base64'],
+  ['OFFSHOOT_ACME_DNS', 'rfc2136://ns.example.org/?domains=example.org'],
+  ['OFFSHOOT_ACME_DNS', 'rfc2136://k:c2Vj@ns.example.org/'],
+  ['OFFSHOOT_ACME_DNS', 'rfc2136://k:c2Vj@ns.example.org/?domains=example.org&algorithm=md5'],
+  ['OFFSHOOT_ACME_DNS', 'rfc2136://k:c2Vj@ns.example.org/?domains=example.org&servers=ns.example.org'],
+  ['OFFSHOOT_ACME_DNS', 'command:relative?domains=example.org'],
+  ['OFFSHOOT_ACME_DNS', 'command:/bin/dns?domains=Example'],
+] as const)('%s is refused as %s', ([setting, value]) => {
+  expect(() => readConfig({ OFFSHOOT_ACME_DIRECTORY: 'https://acme.example.org/directory', [setting]: value })).toThrow(
+    `${setting} should be`,
+  );
+});
+
+test.for([
+  ['OFFSHOOT_ACME_EMAIL', 'ada@example.org'],
+  ['OFFSHOOT_ACME_EAB', 'id:c2Vj'],
+  ['OFFSHOOT_ACME_DNS', 'command:/bin/dns?domains=example.org'],
+] as const)('%s means nothing without an authority', ([setting, value]) => {
+  expect(() => readConfig({ [setting]: value })).toThrow('OFFSHOOT_ACME_DIRECTORY should be set');
+});
