@@ -6,6 +6,7 @@ import { rooms } from '../../rooms.ts';
 import { openMemoryMachine } from '../../testing/memory-machine.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
+import { sourcesOf } from './obtain-certificates.ts';
 import { keepCertificates, tellCertificates, tellWhenOpen } from './reconcilers.ts';
 
 const { signal } = new AbortController();
@@ -184,4 +185,21 @@ describe('the provisioner of a project', () => {
     expect(refused.status).toBe(400);
     expect(Object.keys(refused.json.detail)).toContain(field);
   });
+});
+
+test('where automatic certificates are switched off for a project, its domain says that one has to be given', async () => {
+  const { projectId, add } = await newProject();
+  const name = `www.${projectId}.example`;
+  await ada.send('POST', `/projects/${projectId}/domains`, { name });
+  const ssl = async () => (await ada.send('GET', `/projects/${projectId}/domains/${name}`)).json.ssl;
+  expect(await ssl()).toEqual({ has_certificate: false });
+  expect((await ada.send('GET', `/projects/${projectId}/settings`)).json).toMatchObject({ enable_certificate_provisioning: true });
+  await sql`update projects set settings = settings || '{"enable_certificate_provisioning": false}' where id = ${projectId}`.execute(
+    home.platform.db,
+  );
+  expect((await ssl()).trouble).toContain('switched off for this project');
+  expect((await sourcesOf(home.platform)).withoutAutomatic).toContain(projectId);
+  await add([name]);
+  expect(await ssl()).toMatchObject({ has_certificate: true });
+  expect(await ssl()).not.toHaveProperty('trouble');
 });

@@ -25,6 +25,7 @@ const sources = (settings: Partial<Sources['config']> = {}, directories = new Ma
   config: { domain: 'apps.example.net', url: 'https://console.example.net', host: '127.0.0.1', acme: undefined, ...settings },
   authority: 'authority 1',
   directories,
+  withoutAutomatic: new Set(['manual']),
 });
 
 describe('what is presented for a host', () => {
@@ -75,6 +76,11 @@ describe('what has to come by itself', () => {
       replaces,
     ]);
   const dir = acme.directoryUrl;
+
+  test('is nothing of a project for which that is switched off', () => {
+    const names = wanted([host('www.example.org', 'manual'), host('www.example.net')], sources({ acme })).map(([each]) => each);
+    expect(names).toEqual(['console.example.net', 'www.example.net']);
+  });
 
   test('nothing for environments directly below the domain, which the installation’s own certificate is for', () => {
     expect(wanted([host('main-abc.apps.example.net')], sources())).toEqual([]);

@@ -21,13 +21,18 @@ import {
 } from './issuances.ts';
 import type { Issuers } from './issuers.ts';
 import { issuedByAuthority } from './platform-certificate.ts';
-import { chosenDirectories } from './provisioners.ts';
+import { chosenDirectories, projectsWithoutAutomatic } from './provisioners.ts';
 import { certificatePem, claimedHosts, keepIssued, knownCertificates, renewalsToAsk, setRenewal } from './queries.ts';
 import { keyOf, sourceOf, wantedCertificates, type Sources, type Wanted } from './wanted-certificates.ts';
 
 export async function sourcesOf(platform: Platform): Promise<Sources> {
   const { config, db } = platform;
-  return { config, authority: issuedByAuthority(platform), directories: await chosenDirectories(db) };
+  return {
+    config,
+    authority: issuedByAuthority(platform),
+    directories: await chosenDirectories(db),
+    withoutAutomatic: await projectsWithoutAutomatic(db),
+  };
 }
 
 /** Writes down what has to be had, and strikes what nobody wants any more. Answers whether anything is new. */

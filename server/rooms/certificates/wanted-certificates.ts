@@ -27,6 +27,8 @@ export interface Sources {
   authority: string;
   /** The directories that projects chose, by project. */
   directories: ReadonlyMap<string, string>;
+  /** Projects for which no certificate comes by itself. */
+  withoutAutomatic: ReadonlySet<string>;
 }
 
 /** Names below the installation's domain are its own matter, whatever a project chose. */
@@ -63,6 +65,7 @@ export function wantedCertificates(
   const shared = [...own.flat(), ...(sources.config.acme ? [] : wildcardOf(sources.config.domain))];
   const given = certificatesByName(candidates.filter((each) => isGoodGift(each, now)));
   const needed = hosts
+    .filter(({ project_id }) => !sources.withoutAutomatic.has(project_id))
     .filter(({ host }) => !shared.some((name) => isFor(name, host)))
     .filter(({ host, project_id }) => !namesOf(host).every((name) => given(name, project_id).length > 0))
     .map(({ host, project_id }) => ({ project_id, names: namesOf(host) }));

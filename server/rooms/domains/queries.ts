@@ -26,11 +26,15 @@ const certificateExpiry = sql`(
   where certificates.project_id = domains.project_id and not certificates.is_invalid and certificates.expires_at > now()
     and certificates.names && array[domains.name, '*' || substr(domains.name, strpos(domains.name, '.'))])`;
 
+const switchedOff =
+  'Automatic certificates are switched off for this project (enable_certificate_provisioning): give it a certificate that names the domain.';
+
 const certificateTrouble = sql`coalesce(
   (select issuances.trouble from issuances where issuances.project_id = domains.project_id and domains.name = any(issuances.names)
     order by issuances.updated_at desc limit 1),
   (select status_trouble from certificates where certificates.project_id = domains.project_id and domains.name = any(certificates.serves)
-    and status_trouble is not null limit 1))`;
+    and status_trouble is not null limit 1),
+  case when projects.settings ->> 'enable_certificate_provisioning' = 'false' and ${certificateExpiry} is null then ${switchedOff}::text end)`;
 
 async function domainsWhere(db: Db | Tx, condition: RawBuilder<unknown>): Promise<StoredDomain[]> {
   const { rows } = await sql<StoredDomain>`

@@ -58,7 +58,7 @@ const platformSettings: Record<string, readonly [shape: TSchema, value: Setting]
   use_legacy_subdomains: [flag, false],
   development_service_size: [choice(...sizes), 'S'],
   development_application_size: [choice(...sizes), 'S'],
-  enable_certificate_provisioning: [flag, false],
+  enable_certificate_provisioning: [flag, true],
   certificate_style: [choice('ecdsa', 'rsa'), 'ecdsa'],
   certificate_renewal_activity: [flag, false],
   development_domain_template: [optionalText, null],
