@@ -7,6 +7,7 @@ import { blobsFolder, openBlobs } from './drivers/blobs/open-blobs.ts';
 import { trustAuthorities } from './drivers/authorities.ts';
 import { openGit } from './drivers/git/open-git.ts';
 import { openMail } from './drivers/mail/mail.ts';
+import { openDuckdbMetrics } from './drivers/metrics/duckdb/open-duckdb-metrics.ts';
 import { openPhone } from './drivers/phone/phone.ts';
 import { openEmbeddedPostgres, sharedPostgresUrl } from './drivers/postgres/embedded.ts';
 import { ensureInstalled, showFirstCredentials } from './installation.ts';
@@ -67,6 +68,8 @@ closings.push(() => notices.close());
 const git = await openGit(join(data.path, 'repositories'), config);
 closings.push(() => git.close());
 const blobs = openBlobs({ folder: blobsFolder(data.path), places: config.backups, secrets });
+const metrics = openDuckdbMetrics({ folder: join(data.path, 'metrics'), say: (line) => log.warn(line) });
+closings.push(() => metrics.close());
 const machine = lazyMachine(config, log);
 closings.push(() => machine.close());
 const platform = await openPlatform({
@@ -79,6 +82,7 @@ const platform = await openPlatform({
   notices,
   git,
   blobs,
+  metrics,
   machine: machine.get,
   edge: machine.edge,
   inside: machine.inside,

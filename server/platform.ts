@@ -10,6 +10,7 @@ import type { Git } from './drivers/git/git.ts';
 import type { LogFollowers } from './drivers/logs/follow-logs.ts';
 import type { Credential, Keys, User } from './identity.ts';
 import type { Inside, Machine } from './machine.ts';
+import type { Metrics } from './drivers/metrics/metrics.ts';
 import type { Mail } from './drivers/mail/mail.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
@@ -38,6 +39,8 @@ export interface Platform {
   authority: OwnAuthority;
   /** Where backups are kept. */
   blobs: Blobs;
+  /** What was measured of environments. */
+  metrics: Metrics;
   /** The machine that environments run on; opened on first use. */
   machine(): Promise<Machine>;
   /** The edge, which is there before the rest of the machine is opened; in the process that has the machine. */

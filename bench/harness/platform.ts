@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config.ts';
 import { blobsFolder, openBlobs } from '../../server/drivers/blobs/open-blobs.ts';
 import { openGit } from '../../server/drivers/git/open-git.ts';
 import { openMail } from '../../server/drivers/mail/mail.ts';
+import { openDuckdbMetrics } from '../../server/drivers/metrics/duckdb/open-duckdb-metrics.ts';
 import { openPhone } from '../../server/drivers/phone/phone.ts';
 import { openEmbeddedPostgres } from '../../server/drivers/postgres/embedded.ts';
 import { serveApi } from '../../server/kernel/http.ts';
@@ -35,7 +36,8 @@ export async function openMeasuredPlatform() {
   const git = await openGit(join(scratch, 'repositories'), config);
   const machine = () => Promise.reject(new Error('Nothing runs in this measurement'));
   const blobs = openBlobs({ folder: blobsFolder(scratch), places: config.backups, secrets });
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine });
+  const metrics = openDuckdbMetrics({ folder: join(scratch, 'metrics') });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, metrics, machine });
   const api = await serveApi(rooms, platform);
 
   const user = await insertUser(db, { email: 'ada@example.org', username: 'ada' });
@@ -47,6 +49,7 @@ export async function openMeasuredPlatform() {
   const close = async () => {
     await api.close();
     platform.logs.close();
+    await metrics.close();
     await git.close();
     await notices.close();
     await db.destroy();

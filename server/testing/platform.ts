@@ -13,6 +13,7 @@ import { readConfig } from '../config.ts';
 import { blobsFolder, openBlobs } from '../drivers/blobs/open-blobs.ts';
 import { openGit } from '../drivers/git/open-git.ts';
 import { openMailFolder, type Message } from '../drivers/mail/mail.ts';
+import { openDuckdbMetrics } from '../drivers/metrics/duckdb/open-duckdb-metrics.ts';
 import { openPhoneFolder } from '../drivers/phone/phone.ts';
 import { serveApi } from '../kernel/http.ts';
 import { openLog } from '../kernel/log.ts';
@@ -91,16 +92,18 @@ export async function openTestPlatform(
   const notices = await openNotices(database.url, log);
   const git = await openGit(join(folder, 'repositories'), config);
   const blobs = openBlobs({ folder: blobsFolder(folder), places: config.backups, secrets });
+  const metrics = openDuckdbMetrics({ folder: join(folder, 'metrics'), say: (line) => log.warn(line) });
   const domainRecords = { texts: new Map<string, string>(), pages: new Map<string, string>() };
   const domainProofs = {
     hasText: async (name: string, value: string) => domainRecords.texts.get(name) === value,
     hasPage: async (host: string, path: string, text: string) => domainRecords.pages.get(`${host}${path}`) === text,
   };
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, machine, domainProofs });
+  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, metrics, machine, domainProofs });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();
     platform.logs.close();
+    await metrics.close();
     await git.close();
     await notices.close();
     await db.destroy();

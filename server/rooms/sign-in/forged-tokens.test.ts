@@ -105,8 +105,11 @@ test('a token of another installation with the same address is refused', async (
 /** Another process of the installation: it shares the database and the secret key, and nothing else. */
 async function anotherProcess(): Promise<Pick<TestPlatform, 'send'>> {
   const own = openDatabase(openPool(home.databaseUrl));
-  const { secrets, mail, phone, log, notices, git, blobs, machine } = platform;
-  const http = await serveApi(rooms, await openPlatform({ config, db: own, secrets, mail, phone, log, notices, git, blobs, machine }));
+  const { secrets, mail, phone, log, notices, git, blobs, metrics, machine } = platform;
+  const http = await serveApi(
+    rooms,
+    await openPlatform({ config, db: own, secrets, mail, phone, log, notices, git, blobs, metrics, machine }),
+  );
   afterAll(async () => {
     await http.close();
     await own.destroy();

@@ -1,4 +1,4 @@
-/** Keeps the process of the store running. What it was asked and had not answered when it died is asked again of the next one. */
+/** Keeps the process of the store running, from the first thing that it is asked for. What it was asked and had not answered when it died is asked again of the next one. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -77,10 +77,11 @@ export function keepStoreProcess(task: ProcessTask, say: (line: string) => void)
       pause = Math.min(pause * 2, restartMilliseconds.most);
     });
   };
-  start();
 
   return {
     call: async (name, argument) => {
+      if (isClosing) throw new NotStored('The store is closed.', false);
+      if (starts === 0) start();
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       lastId += 1;
       const each = { call: { id: lastId, name, argument }, attempts: 0, resolve, reject };
