@@ -1,16 +1,18 @@
 /** What every operation gets from the kernel, seen through two toy rooms: shelves (account family) and a project's gadgets. */
 import { gzipSync } from 'node:zlib';
+import fastify from 'fastify';
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../testing/platform.ts';
 import { rooms } from '../rooms.ts';
+import { serveHealth } from './health.ts';
 import { isSignedReference } from './hal.ts';
 import { array, created, deleted, entity, one, operation, page, updated } from './operation.ts';
 import { paged } from './paging.ts';
 import { closed, nullable, Time } from './schema.ts';
 import type { Room } from './room.ts';
-import type { Db } from './sql.ts';
+import { openDatabase, openPool, type Db } from './sql.ts';
 
 interface Shelf {
   id: string;
@@ -390,4 +392,15 @@ test('every reply has a request id and security headers; large ones are compress
   const { headers } = await test_.send({ method: 'GET', url: '/openapi.json', headers: { 'accept-encoding': 'br' } });
   expect(headers).toMatchObject({ 'content-encoding': 'br', 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' });
   expect(headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+});
+
+test('whoever watches the platform learns without a token whether it has its database', async () => {
+  const reply = await test_.send({ method: 'GET', url: '/health' });
+  expect([reply.status, reply.json, reply.headers['cache-control']]).toEqual([200, { status: 'ok' }, 'no-store']);
+  const away = openDatabase(openPool('postgres://nobody@127.0.0.1:1/none'));
+  const http = fastify();
+  serveHealth(http, away);
+  const refused = await http.inject('/health');
+  expect([refused.statusCode, refused.json()]).toEqual([503, { status: 'unavailable', detail: 'The database does not answer.' }]);
+  await away.destroy();
 });

@@ -22,6 +22,7 @@ import type { Method, Operation } from './operation.ts';
 import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
 import { Problem } from './problem.ts';
+import { serveHealth } from './health.ts';
 import { publishReference } from './reference.ts';
 import { logRequests, openRequestLog } from './request-log.ts';
 import { openRequestLimit, type RequestLimit } from './request-limit.ts';
@@ -51,6 +52,7 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
     for (const operation of uploads) serveOperation(scope, answer(operation, hal, platform, limit), operation);
   });
   refuseOtherMethods(http, operations);
+  serveHealth(http, platform.db);
   publishReference(http, openapi(rooms, platform.config.url));
   for (const { mount } of rooms) if (mount) await http.register(async (scope) => mount(scope, platform));
   return http;
