@@ -4,6 +4,7 @@
  */
 import type { Log } from '../../kernel/log.ts';
 import { Problem } from '../../kernel/problem.ts';
+import { openOperatorsOutbound } from '../outbound/outbound.ts';
 import { openOutbox } from '../outbox/outbox.ts';
 
 export const phoneChannels = ['sms', 'whatsapp', 'call'] as const;
@@ -38,6 +39,7 @@ const answerSecondsMax = 10;
 
 /** Posts `{channel, to, text}`; any 2xx answer means accepted. Redirects are not followed: they could lead the code elsewhere. */
 export function openPhoneWebhook(url: string): PhoneSender {
+  const outbound = openOperatorsOutbound();
   const { username, password } = new URL(url);
   const address = new URL(url);
   address.username = '';
@@ -46,13 +48,11 @@ export function openPhoneWebhook(url: string): PhoneSender {
   const headers = { 'content-type': 'application/json', ...(username !== '' && { authorization: `Basic ${credentials}` }) };
   return {
     async send({ channel, to, text }) {
-      const request = { method: 'POST', headers, body: JSON.stringify({ channel, to, text }), redirect: 'manual' } as const;
-      const signal = AbortSignal.timeout(answerSecondsMax * 1000);
-      const reply = await fetch(address, { ...request, signal }).catch((cause: unknown) => {
+      const request = { url: address.href, method: 'POST', headers, body: JSON.stringify({ channel, to, text }) };
+      const reply = await outbound.request({ ...request, secondsMax: answerSecondsMax }).catch((cause: unknown) => {
         throw unavailable({ cause });
       });
-      await reply.body?.cancel();
-      if (!reply.ok) throw unavailable({ internal: `the phone webhook answered ${reply.status}` });
+      if (reply.status < 200 || reply.status >= 300) throw unavailable({ internal: `the phone webhook answered ${reply.status}` });
     },
   };
 }
