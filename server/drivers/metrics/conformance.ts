@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { percentileError, type Breakdown, type BreakdownQuestion } from './breakdown.ts';
 import { isTooMuch, type Metrics, type RequestRecord, type SampleRecord, type TooMuch, type TransactionRecord } from './metrics.ts';
+import { facetsConformance } from './test-facets.ts';
 import { anyQuestion, anyTransaction, referenceBreakdown, scopes } from './test-reference.ts';
 
 export interface MetricsUnderTest {
   metrics: Metrics;
+  /** The same store as another process of the installation has it. Whoever opens it closes it. */
+  openAnother(): Metrics;
   /** Ends the store's process at once and as rudely as can be, if it has one. */
   kill?: () => void;
   remove(): Promise<void>;
@@ -273,6 +276,8 @@ export function metricsConformance(name: string, open: (bounds: MetricsBounds) =
       expect(await metrics.traffic({ ...asked, by: 'user_agent', filters: codes })).toMatchObject({ count: 1, distinct: 1 });
     });
 
+    facetsConformance(() => shared.metrics, testStart);
+
     test('resources are told by service and by instance, over time and over all, and summed up for billing', async () => {
       const start = testStart();
       const { metrics } = shared;
@@ -300,6 +305,15 @@ export function metricsConformance(name: string, open: (bounds: MetricsBounds) =
       const disk = { diskUsed: 50, diskLimit: 100, inodesUsed: 5, inodesLimit: 10 };
       metrics.append('mounts', [
         { ...measured, time: start * 1000, service: 'app', instance: 'app.0', seconds: 10, mount: '/mnt', ...disk },
+      ]);
+      const elsewhere = { ...measured, environment: 'by-service' };
+      metrics.append('mounts', [
+        { ...elsewhere, time: start * 1000, service: 'app', instance: 'app.0', seconds: 10, mount: '/mnt', ...disk },
+        { ...elsewhere, time: start * 1000, service: 'app', instance: 'app.0', seconds: 10, mount: '/tmp', ...disk },
+      ]);
+      metrics.append('samples', [
+        { ...sample(start, 'app.0', 1), ...elsewhere },
+        { ...sample(start, 'db.0', 3), ...elsewhere, service: 'db' },
       ]);
       await metrics.settled();
       const asked = { ...measured, from: start, to: start + 120 };
@@ -334,8 +348,38 @@ export function metricsConformance(name: string, open: (bounds: MetricsBounds) =
         sentBytes: 24,
       };
       const ofAll = await metrics.usage({ from: hour, to: hour + 7200 });
-      expect(ofAll.filter(({ project }) => project === measured.project)).toMatchObject([{ ...measured, ...usage }]);
+      expect(
+        ofAll.filter(({ project, environment }) => project === measured.project && environment === measured.environment),
+      ).toMatchObject([{ ...measured, ...usage }]);
       expect(await metrics.usage({ from: hour, to: hour + 7200, scope: scopes[1] })).toEqual([]);
+      expect(await metrics.usage({ from: hour, to: hour + 7200, scope: elsewhere, byService: true })).toMatchObject([
+        { service: 'app', cpuSeconds: 10, diskByteSeconds: 1000, storedByteSeconds: 500 },
+        { service: 'db', cpuSeconds: 30, diskByteSeconds: 0, storedByteSeconds: 0 },
+      ]);
+    });
+
+    test('two processes append and ask at the same time; whoever kills the store under both loses nothing of either, and counts nothing twice', async () => {
+      const start = testStart();
+      await using under = await opened(open, {});
+      const all = [under.metrics, under.openAnother()];
+      const question = questionAbout(start, { to: start + 7200 });
+      const requestsSeenBy = async (metrics: Metrics) => answered(await metrics.breakdown(question)).rows[0]?.total_requests;
+      try {
+        for (let round = 1; round <= 2; round += 1) {
+          for (const metrics of all)
+            metrics.append(
+              'transactions',
+              Array.from({ length: 500 }, (_, nth) => transactionAt(start * 1000 + nth)),
+            );
+          const asked = all.map((metrics) => metrics.breakdown(question));
+          if (round === 2) under.kill?.();
+          await Promise.all([...asked, ...all.map((metrics) => metrics.settled())]);
+          expect(await Promise.all(all.map(requestsSeenBy))).toEqual([1000 * round, 1000 * round]);
+        }
+        for (const metrics of all) expect(metrics.status().kinds.transactions).toEqual({ stored: 1000, waiting: 0, dropped: 0 });
+      } finally {
+        await all[1]?.close();
+      }
     });
 
     test('whoever kills the store while records come and questions are asked loses none and counts none twice', async ({ skip }) => {

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,13 +15,18 @@ import {
   type MetricsBounds,
   type MetricsUnderTest,
 } from './conformance.ts';
+import { columnsOf, inTransaction, numbersIn, openDatabase } from './duckdb/database.ts';
+import { callBytesMax, frameOf } from './duckdb/frames.ts';
 import { openDuckdbMetrics } from './duckdb/open-duckdb-metrics.ts';
+import { socketIn } from './duckdb/protocol.ts';
 import { openStore, storeDefaults } from './duckdb/store.ts';
-import { openOutgoing } from './outgoing.ts';
+import { openOutgoing, outgoingDefaults } from './outgoing.ts';
+
+const scratchFolder = () => mkdtemp(join(tmpdir(), 'offshoot-metrics-'));
 
 async function openInScratch({ summedUp = false, recordsMax = 1e6 }: MetricsBounds): Promise<MetricsUnderTest> {
-  const folder = await mkdtemp(join(tmpdir(), 'offshoot-metrics-'));
-  const metrics = openDuckdbMetrics({
+  const folder = await scratchFolder();
+  const options = {
     folder,
     recordsMax,
     exactRecordsMax: summedUp ? 0 : 1e6,
@@ -29,9 +36,11 @@ async function openInScratch({ summedUp = false, recordsMax = 1e6 }: MetricsBoun
     tidyMilliseconds: summedUp ? 50 : 10_000,
     collectMilliseconds: 10,
     memoryBytes: 2e8,
-  });
+  };
+  const metrics = openDuckdbMetrics(options);
   return {
     metrics,
+    openAnother: () => openDuckdbMetrics(options),
     kill: () => process.kill(metrics.pid() ?? 0, 'SIGKILL'),
     remove: async () => {
       await metrics.close();
@@ -42,8 +51,95 @@ async function openInScratch({ summedUp = false, recordsMax = 1e6 }: MetricsBoun
 
 metricsConformance('DuckDB', openInScratch);
 
+test('a question sees one moment of the store, whatever is put in order while it is answered', async () => {
+  const folder = await scratchFolder();
+  const database = await openDatabase(folder, { memoryBytes: 2e8, threads: 1, spillBytes: 1e8 });
+  const { writer } = database;
+  await writer.run('create table recent as select 1 as record');
+  await writer.run('create table records (record integer)');
+  const found = await database.reading(60_000, async (connection) => {
+    const count = async (table: string) =>
+      numbersIn(await columnsOf(connection, `select count(*)::double as count from ${table}`), 'count')[0];
+    const before = [await count('recent'), await count('records')];
+    await inTransaction(writer, async () => {
+      await writer.run('insert into records select * from recent');
+      await writer.run('delete from recent');
+    });
+    return { before, after: [await count('recent'), await count('records')] };
+  });
+  expect(found).toEqual({ before: [1, 0], after: [1, 0] });
+  database.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Says this to the store, as a process that is not one of ours; resolves when it is let go. */
+async function sayToStore(folder: string, bytes: Buffer) {
+  const socket = connect(socketIn(folder)).on('error', () => {});
+  socket.resume().write(bytes);
+  await new Promise((resolve) => socket.once('close', resolve));
+}
+
+const scratchOptions = (folder: string) => ({ folder, freeBytesMin: 0, collectMilliseconds: 1, memoryBytes: 2e8 });
+
+test('who says what cannot be understood, or too much at once, is let go, and others notice nothing', async () => {
+  const folder = await scratchFolder();
+  const metrics = openDuckdbMetrics(scratchOptions(folder));
+  const start = testStart();
+  metrics.append('transactions', [transactionAt(start * 1000)]);
+  await metrics.settled();
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const pid = metrics.pid();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(callBytesMax + 1);
+  const whole = (message: unknown) => frameOf(message, callBytesMax);
+  const hostile = [
+    length,
+    Buffer.from('GET / HTTP/1.1'),
+    Buffer.concat([Buffer.from([0, 0, 0, 5]), Buffer.from('hello')]),
+    whole(7),
+    whole({ kind: 'call', id: 1, name: 'close' }),
+  ];
+  await Promise.all(hostile.map((bytes) => sayToStore(folder, bytes)));
+  // Asks on and on, and takes no answer: far more than the machine keeps of either on the way.
+  const flooding = connect(socketIn(folder))
+    .on('error', () => {})
+    .pause();
+  for (let id = 0; id < 20_000; id += 1) flooding.write(whole({ kind: 'call', id, name: 'breakdown', argument: questionAbout(start) }));
+  flooding.write(whole({ kind: 'call', id: 1, name: 'append', argument: undefined }));
+  expect(answered(await metrics.breakdown(questionAbout(start))).rows[0]?.total_requests).toBe(1);
+  expect(metrics.pid()).toBe(pid);
+  expect(flooding.writableLength).toBeGreaterThan(0);
+  flooding.destroy();
+  await metrics.close();
+  await rm(folder, { recursive: true });
+});
+
+test('a process that is killed while it hands something over and does so again has it counted once; those who start the store at once share one, which ends without them', async () => {
+  const folder = await scratchFolder();
+  const opened = Array.from({ length: 3 }, () => openDuckdbMetrics({ ...scratchOptions(folder), lingerMilliseconds: 100 }));
+  const start = testStart();
+  await Promise.all(opened.map((metrics) => metrics.breakdown(questionAbout(start))));
+  const pids = new Set(opened.map((metrics) => metrics.pid()));
+  expect(pids.size).toBe(1);
+  const batch = { writer: 'killed', sequence: 1, kind: 'transactions', records: [transactionAt(start * 1000)] };
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const killed = connect(socketIn(folder));
+    await once(killed, 'data');
+    await new Promise<void>((resolve) =>
+      killed.write(frameOf({ kind: 'call', id: 1, name: 'append', argument: batch }, callBytesMax), () => resolve()),
+    );
+    killed.destroy();
+  }
+  const requests = async () => answered(await opened[0]!.breakdown(questionAbout(start))).rows[0]?.total_requests;
+  await expect.poll(requests).toBe(1);
+  await Promise.all(opened.slice(1).map((metrics) => metrics.close()));
+  expect(await requests()).toBe(1);
+  await opened[0]!.close();
+  await expect.poll(() => existsSync(`/proc/${[...pids][0]}`)).toBe(false);
+  await rm(folder, { recursive: true });
+});
+
 const runsAsRoot = process.getuid?.() === 0 || process.env['CI'] === 'true';
-const scratchFolder = () => mkdtemp(join(tmpdir(), 'offshoot-metrics-'));
 
 test('what is older than its kind is kept for is removed, with its sums; what is handed in twice, or put in order, stays what it was', async () => {
   const folder = await scratchFolder();
@@ -69,14 +165,34 @@ test('what is older than its kind is kept for is removed, with its sums; what is
   await rm(folder, { recursive: true });
 });
 
+test('what a store had still to do when it ended is done after the next start, although nobody asks for that day', async () => {
+  const folder = await scratchFolder();
+  const start = testStart();
+  const options = { ...storeDefaults, folder, freeBytesMin: 0, blockRecordsMin: 1, memoryBytes: 2e8 };
+  const ended = await openStore(options);
+  await ended.append({ writer: 'test', sequence: 1, kind: 'transactions', records: [transactionAt(start * 1000)] });
+  await ended.close();
+  const summedUp = async () => (await readdir(folder)).filter((name) => name.startsWith('rollups-'));
+  expect(await summedUp()).toEqual([]);
+  const next = await openStore(options);
+  await next.tidy(start + 86_400 * 2);
+  expect(await summedUp()).toHaveLength(1);
+  expect(answered(await next.breakdown(questionAbout(start))).rows[0]?.total_requests).toBe(1);
+  await next.close();
+  await rm(folder, { recursive: true });
+});
+
 test('while the store takes nothing, what does not fit is dropped and counted, and the rest is handed over once', async () => {
   const taken: number[] = [];
   const gate = Promise.withResolvers<void>();
-  const outgoing = openOutgoing({ waitingMax: 5, batchMax: 2, collectMilliseconds: 1 }, async (_kind, sequence, records) => {
-    await gate.promise;
-    taken.push(sequence);
-    return { stored: records.length };
-  });
+  const outgoing = openOutgoing(
+    { ...outgoingDefaults, waitingMax: 5, batchMax: 2, collectMilliseconds: 1 },
+    async (_kind, sequence, records) => {
+      await gate.promise;
+      taken.push(sequence);
+      return { stored: records.length };
+    },
+  );
   const many = (count: number) => Array.from({ length: count }, () => transactionAt(Date.now()));
   outgoing.append('transactions', many(4));
   outgoing.append('transactions', many(4));

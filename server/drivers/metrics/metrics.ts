@@ -3,6 +3,7 @@
  * exactly, or within `percentileError` where a percentile is taken from sums made earlier. Times are Unix: milliseconds in records, seconds in questions.
  */
 import type { Breakdown, BreakdownQuestion } from './breakdown.ts';
+import type { Facet, FacetsQuestion } from './facets.ts';
 import type { ResourcesQuestion, ResourcesRow, SpanRow, SpansQuestion, Traffic, TrafficQuestion, UsageQuestion } from './questions.ts';
 
 export interface Scope {
@@ -54,6 +55,8 @@ export interface SpanRecord extends TransactionRecord {
 export interface RequestRecord extends Scope {
   time: number;
   application: string;
+  /** Which one was asked; empty, or absent, where the edge answered by itself. */
+  instance?: string;
   domain: string;
   method: string;
   url: string;
@@ -64,6 +67,7 @@ export interface RequestRecord extends Scope {
   wallTime: number;
   requestBytes: number;
   responseBytes: number;
+  isFromCache?: boolean;
 }
 
 /** What an instance used over some seconds. */
@@ -89,6 +93,10 @@ export interface SampleRecord extends Scope {
   receivedBytes: number;
   sentBytes: number;
 }
+
+/** The mount that stands for the disk of an app or service, and the one for what goes with the container. */
+export const diskMount = '/mnt';
+export const temporaryMount = '/tmp';
 
 export interface MountSampleRecord extends Scope {
   time: number;
@@ -133,12 +141,14 @@ export interface MetricsStatus {
   kinds: Record<Kind, Tallied>;
   /** Undefined: the store takes records. Otherwise why it does not. */
   trouble?: string | undefined;
-  /** How often the store's process has been started. */
+  /** How often a process of the store was found, or started, by this one. */
   starts: number;
 }
 
 /** What billing and the carbon account sum up. */
 export interface Usage extends Scope {
+  /** Where it was asked for: the app, worker, service or task. Empty where there is none: transactions, and requests that no app has answered. */
+  service?: string | undefined;
   /** Unix seconds of the full hour. */
   hour: number;
   transactions: number;
@@ -148,11 +158,22 @@ export interface Usage extends Scope {
   cpuSeconds: number;
   memoryByteSeconds: number;
   diskByteSeconds: number;
+  /** Of that, what is on disks that stay. */
+  storedByteSeconds: number;
   receivedBytes: number;
   sentBytes: number;
 }
 
+/** What a store keeps, and how much of it one question may be about. */
+export interface MetricsLimits {
+  keptDays: Record<Kind, number>;
+  /** What one question may span. */
+  secondsMax: number;
+  pointsMax: number;
+}
+
 export interface Metrics {
+  readonly limits: MetricsLimits;
   /** Returns at once. What does not fit is counted as dropped. */
   append<K extends Kind>(kind: K, records: readonly Records[K][]): void;
   /** Resolves when everything that was appended before is stored, or dropped. */
@@ -160,9 +181,10 @@ export interface Metrics {
   breakdown(question: BreakdownQuestion): Promise<Breakdown | TooMuch>;
   topSpans(question: SpansQuestion): Promise<SpanRow[] | TooMuch>;
   traffic(question: TrafficQuestion): Promise<Traffic | TooMuch>;
+  facets(question: FacetsQuestion): Promise<Facet[] | TooMuch>;
   /** Of instances, and of what is mounted in them. */
   resources(question: ResourcesQuestion): Promise<ResourcesRow[] | TooMuch>;
-  /** By hour, project and environment. */
+  /** By hour, project and environment; on demand, by service, too. */
   usage(question: UsageQuestion): Promise<Usage[]>;
   status(): MetricsStatus;
   close(): Promise<void>;

@@ -115,4 +115,5 @@ export interface ResourcesRow {
 /** Without a scope: of everybody. */
 export interface UsageQuestion extends TimeRange {
   scope?: Scope | undefined;
+  byService?: boolean | undefined;
 }

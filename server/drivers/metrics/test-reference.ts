@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { filterNames, unnamedTransaction, type Breakdown, type BreakdownQuestion, type FilterName, type Filters } from './breakdown.ts';
 import type { TransactionRecord } from './metrics.ts';
 
-const wallTimeSlot = (microseconds: number) =>
+export const wallTimeSlot = (microseconds: number) =>
   ['0-50', '50-100', '100-200', '200-400', '400-800', '800-1600'].find((name) => microseconds < Number(name.split('-')[1]) * 1000) ??
   '1600+';
 const peakMemorySlot = (bytes: number) =>
   ['0-8', '8-16', '16-32', '32-64', '64-128', '128-256'].find((name) => bytes < Number(name.split('-')[1]) * 1024 * 1024) ?? '256+';
 const nameOf = ({ transaction }: TransactionRecord) => transaction ?? unnamedTransaction;
 
-const valuesOf: Record<FilterName, (record: TransactionRecord) => string[]> = {
+export const valuesOf: Record<FilterName, (record: TransactionRecord) => string[]> = {
   contexts: ({ context }) => [context],
   applications: ({ application }) => [application],
   instances: ({ instance }) => [instance],
@@ -27,7 +27,7 @@ const valuesOf: Record<FilterName, (record: TransactionRecord) => string[]> = {
   oss: ({ os }) => [os],
 };
 
-function isLetThrough(record: TransactionRecord, filters: Filters): boolean {
+export function isLetThrough(record: TransactionRecord, filters: Filters): boolean {
   return filterNames.every((name) => {
     const filter = filters[name];
     if (!filter) return true;

@@ -19,7 +19,7 @@ import { allRecords, tooLong, type Bounds } from './pieces.ts';
 const durationSlot = `case ${wallTimeSlots.map(({ name, to }) => (Number.isFinite(to) ? `when wt < ${to} then '${name}'` : `else '${name}'`)).join(' ')} end`;
 
 /** What the values of a filter are compared with; none of it comes from outside. */
-const filterColumns: Record<TrafficFilterName, string> = {
+export const filterColumns: Record<TrafficFilterName, string> = {
   applications: 'application',
   methods: 'upper(method)',
   domains: 'domain',
@@ -35,7 +35,7 @@ const keyOf: Record<TrafficKind, string> = {
   user_agent: "user_agent as name, '' as method",
 };
 
-function conditionsOf(filters: TrafficQuestion['filters']): { sql: string; values: string[] } {
+export function conditionsOf(filters: TrafficQuestion['filters']): { sql: string; values: string[] } {
   const values: string[] = [];
   const conditions = trafficFilterNames.flatMap((name) => {
     const filter = filters[name];

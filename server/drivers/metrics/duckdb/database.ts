@@ -37,7 +37,8 @@ export async function openDatabase(folder: string, { memoryBytes, threads, spill
       const connection = await instance.connect();
       const timer = setTimeout(() => connection.interrupt(), milliseconds);
       try {
-        return await work(connection);
+        // A statement is planned for the tables as they are, and left to itself it may run on what has been moved meanwhile: one transaction sees one moment.
+        return await inTransaction(connection, () => work(connection));
       } finally {
         clearTimeout(timer);
         connection.closeSync();

@@ -1,53 +1,57 @@
-/** The process of the store. It is told what to do over the channel to the platform, and ends with it. The one argument: its task, as JSON. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * The process of the store, which all processes of an installation share. Whoever finds none starts one; of several that are started, the one that gets the lock of the folder serves, and the
+ * others give way to it. It ends with the last process that uses it. The one argument: its task, as JSON.
+ */
+import { chmodSync, mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withFileLock } from '../../file-lock.ts';
-import type { Call, ProcessTask, Reply } from './protocol.ts';
-import { NoRoom, openStore, type Store } from './store.ts';
+import { ifUnlocked } from '../../file-lock.ts';
+import { lockIn, type ProcessTask } from './protocol.ts';
+import { serveClients, type Clients } from './serve-clients.ts';
+import { openStore } from './store.ts';
+import { connectToStore } from './store-connection.ts';
 
 const task: ProcessTask = JSON.parse(process.argv[2] ?? '');
-const leaving = new AbortController();
-process.on('disconnect', () => leaving.abort());
-// Whoever ends the platform by a signal to the whole group lets it hand over what it still has.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+const lookMilliseconds = 50;
+const looksMax = 400;
 
-const tell = (reply: Reply) => {
-  // The platform may be gone by now.
-  if (process.connected) process.send?.(reply, undefined, undefined, () => {});
-};
+// Whoever started it, and hears what it has to say, may be gone.
+process.stderr.on('error', () => {});
+
+let clients: Clients | undefined;
+let isHurried = false;
+// Whoever ends the platform by a signal to the whole group lets it hand over what it still has.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    isHurried = true;
+    clients?.hurry();
+  });
 
 mkdirSync(task.folder, { recursive: true, mode: 0o700 });
-// One that was started by an earlier platform may still be closing its files.
-await withFileLock(join(task.folder, 'lock'), leaving.signal, serve).catch((error: unknown) => {
-  if (!leaving.signal.aborted) throw error;
-});
+chmodSync(task.folder, 0o700);
+await serveOrGiveWay();
 process.exit();
+
+/** Whoever has the lock either is about to serve, or serves, or is closing its files. */
+async function serveOrGiveWay() {
+  for (let look = 0; look < looksMax; look += 1) {
+    if (await ifUnlocked(lockIn(task.folder), () => serve().then(() => true))) return;
+    const other = await connectToStore(task.folder);
+    other?.destroy();
+    if (other) return;
+    await sleep(lookMilliseconds);
+  }
+}
 
 async function serve() {
   const store = await openStore(task);
-  process.on('message', (call: Call) => void answer(store, call));
-  tell({ kind: 'ready' });
-  while (!leaving.signal.aborted) {
+  const ending = new AbortController();
+  clients = await serveClients(task.folder, store, task.lingerMilliseconds);
+  if (isHurried) clients.hurry();
+  void clients.over.then(() => ending.abort());
+  while (!ending.signal.aborted) {
     await store.tidy(Date.now() / 1000).catch((error: unknown) => console.error(`metrics: ${String(error)}`));
-    await sleep(task.tidyMilliseconds, undefined, { signal: leaving.signal }).catch(() => {});
+    await sleep(task.tidyMilliseconds, undefined, { signal: ending.signal }).catch(() => {});
   }
   await store.close();
-}
-
-async function answer(store: Store, { id, name, argument }: Call) {
-  try {
-    const work = store[name] as (argument: Call['argument']) => Promise<unknown>;
-    tell({ kind: 'answer', id, answer: await work(argument) });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    // DuckDB refuses everything after some failures, until its files are opened anew.
-    if (/has been invalidated|FATAL/.test(message)) process.exit(1);
-    tell({
-      kind: 'failure',
-      id,
-      message,
-      isNoRoom: error instanceof NoRoom || /No space left|Could not write|not enough space/i.test(message),
-    });
-  }
+  clients.close();
 }

@@ -1,18 +1,21 @@
 /** The store itself, as the process of its own runs it: days that are written to and read, what is summed up of them, and what is too old. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { globSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
-import { limit, oneAtATime } from '../../../kernel/limits.ts';
+import { mkdirSync, statfsSync } from 'node:fs';
+import { limit } from '../../../kernel/limits.ts';
 import type { TimeRange } from '../breakdown.ts';
-import { kinds, type Kind, type Metrics } from '../metrics.ts';
+import type { Kind, Metrics } from '../metrics.ts';
 import { answerBreakdown } from './answer-breakdown.ts';
+import { answerFacets } from './answer-facets.ts';
 import { answerResources } from './answer-resources.ts';
 import { answerSpans } from './answer-spans.ts';
 import { answerTraffic } from './answer-traffic.ts';
 import { answerUsage, usageKinds } from './answer-usage.ts';
 import { openBlocks } from './blocks.ts';
 import { openDatabase, type DatabaseBounds } from './database.ts';
-import { blocksOfDay, daySeconds, fileOfDay, hourSeconds, openPartition, type Batch, type Partition } from './partition.ts';
+import { openDays, type Days } from './days.ts';
+import { daySeconds, type Batch, type Partition } from './partition.ts';
 import type { Bounds } from './pieces.ts';
+import { tidyStore } from './tidy.ts';
 
 export interface StoreOptions extends Bounds, DatabaseBounds {
   folder: string;
@@ -44,8 +47,6 @@ export const storeDefaults: Omit<StoreOptions, 'folder'> = {
   exactRecordsMax: 1_000_000,
 };
 
-/** What may come late, before an hour is taken to be over. */
-const latenessSeconds = 120;
 /** Clocks of apps may be ahead by so much. */
 const aheadSeconds = 3600;
 const questionsAtOnce = 2;
@@ -53,7 +54,7 @@ const questionsAtOnce = 2;
 /** The disk has no room; what was not stored can be handed in again. */
 export class NoRoom extends Error {}
 
-type Questions = Pick<Metrics, 'breakdown' | 'topSpans' | 'traffic' | 'resources' | 'usage'>;
+type Questions = Pick<Metrics, 'breakdown' | 'topSpans' | 'traffic' | 'facets' | 'resources' | 'usage'>;
 
 export interface Store extends Questions {
   /** Throws NoRoom, and stores none of it, where the disk is full. What is too old, or ahead of time, is left out: answers how many were stored. */
@@ -90,19 +91,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       answering(['transactions'], question, (connection, found) => answerBreakdown(connection, found, blocks, question, options)),
     topSpans: (question) => answering(['spans'], question, (connection, found) => answerSpans(connection, found, question, options)),
     traffic: (question) => answering(['requests'], question, (connection, found) => answerTraffic(connection, found, question, options)),
+    facets: (question) => answering([question.of], question, (connection, found) => answerFacets(connection, found, question, options)),
     resources: (question) =>
       answering(['samples', 'mounts'], question, (connection, found) =>
         answerResources(connection, { samples: ofKind(found, 'samples'), mounts: ofKind(found, 'mounts') }, question, options),
       ),
     usage: (question) => answering(usageKinds, question, (connection, found) => answerUsage(connection, found, question)),
-    async tidy(now) {
-      await writing(() => days.removeOld(options.keptDays, now, (day) => blocks.forget(day)));
-      for (const partition of days.opened()) await writing(() => orderIfDue(partition, options, now));
-      for (const partition of days.opened().filter(({ kind }) => kind === 'transactions'))
-        for (const { environment, hour } of hoursToSumUp(partition, options, now))
-          if (!blocks.current(partition, environment, hour))
-            await writing(() => blocks.make(database.writer, partition, environment, hour));
-    },
+    tidy: (now) => tidyStore({ days, blocks, writer: database.writer, writing, options }, now),
     close: () =>
       writing(async () => {
         await days.close();
@@ -121,64 +116,4 @@ async function appendByDay(days: Days, options: StoreOptions, batch: Batch): Pro
   for (const [day, records] of Map.groupBy(accepted, ({ time }) => Math.floor(time / (daySeconds * 1000))))
     await (await days.open(batch.kind, day)).append({ ...batch, records });
   return accepted.length;
-}
-
-/** Also a day that is over is put in order, once nothing more is expected. */
-async function orderIfDue(partition: Partition, { runRecords }: StoreOptions, now: number) {
-  const isOver = now > (partition.day + 1) * daySeconds + latenessSeconds;
-  if (partition.recent >= runRecords || (isOver && partition.recent > 0)) await partition.order();
-}
-
-const hoursToSumUp = (partition: Partition, { blockRecordsMin }: StoreOptions, now: number) =>
-  partition
-    .hours()
-    .filter(
-      ({ hour, records }) => records >= blockRecordsMin && partition.day * daySeconds + (hour + 1) * hourSeconds + latenessSeconds <= now,
-    );
-
-interface Days {
-  open(kind: Kind, day: number): Promise<Partition>;
-  /** Of days that a range touches, those that have a file. */
-  within(kind: Kind, range: TimeRange): Promise<Partition[]>;
-  opened(): Partition[];
-  removeOld(keptDays: Record<Kind, number>, now: number, onRemoved: (day: number) => void): Promise<void>;
-  close(): Promise<void>;
-}
-
-function openDays(connection: DuckDBConnection, folder: string): Days {
-  const opened = new Map<string, Partition>();
-  const opening = oneAtATime();
-  const open = (kind: Kind, day: number) =>
-    opening.run(`${kind} ${day}`, async () => {
-      const partition = opened.get(`${kind} ${day}`) ?? (await openPartition(connection, folder, kind, day));
-      opened.set(`${kind} ${day}`, partition);
-      return partition;
-    });
-  const daysOnDisk = (kind: Kind) =>
-    globSync(`${kind}-*.duckdb`, { cwd: folder })
-      .map((name) => Date.parse(name.slice(kind.length + 1, -'.duckdb'.length)) / 1000 / daySeconds)
-      .toSorted((one, other) => one - other);
-  return {
-    open,
-    async within(kind, { from, to }) {
-      const days = daysOnDisk(kind).filter((day) => day * daySeconds < to && (day + 1) * daySeconds > from);
-      return Promise.all(days.map((day) => open(kind, day)));
-    },
-    opened: () => [...opened.values()],
-    async removeOld(keptDays, now, onRemoved) {
-      const today = Math.floor(now / daySeconds);
-      for (const kind of kinds)
-        for (const day of daysOnDisk(kind).filter((each) => each <= today - keptDays[kind])) {
-          const partition = opened.get(`${kind} ${day}`);
-          if (partition) await connection.run(`detach "${partition.catalog}"`);
-          opened.delete(`${kind} ${day}`);
-          if (kind === 'transactions') rmSync(blocksOfDay(folder, day), { recursive: true, force: true });
-          for (const ending of ['', '.wal']) rmSync(`${fileOfDay(folder, kind, day)}${ending}`, { force: true });
-          onRemoved(day);
-        }
-    },
-    async close() {
-      for (const { catalog } of opened.values()) await connection.run(`detach "${catalog}"`);
-    },
-  };
 }

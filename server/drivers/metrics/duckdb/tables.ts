@@ -5,6 +5,7 @@
 import { BIGINT, BOOLEAN, DOUBLE, INTEGER, SMALLINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
 import { unnamedTransaction, type FilterName } from '../breakdown.ts';
 import type { Kind, Records, SpanRecord, TransactionRecord } from '../metrics.ts';
+import { textMax } from '../outgoing.ts';
 import { peakMemorySlots, slotOf, wallTimeSlots } from '../slots.ts';
 
 export interface Column<R> {
@@ -15,7 +16,6 @@ export interface Column<R> {
 
 /** What is told from outside is a number, or nothing at all. */
 const whole = (value: number) => BigInt(Math.max(0, Math.round(Number.isFinite(value) ? value : 0)));
-const textMax = 2048;
 const text = <R>(name: string, of: (record: R) => string): Column<R> => ({
   name,
   type: VARCHAR,
@@ -100,6 +100,8 @@ export const kindColumns: ColumnsOfKinds = {
     integer('wt', ({ wallTime }) => wallTime),
     integer('request_bytes', ({ requestBytes }) => requestBytes),
     integer('response_bytes', ({ responseBytes }) => responseBytes),
+    text('instance', ({ instance = '' }) => instance),
+    { name: 'is_cached', type: BOOLEAN, of: ({ isFromCache = false }) => isFromCache },
   ],
   samples: [
     text('service', ({ service }) => service),
