@@ -1,0 +1,2 @@
+/** What other rooms may know of carbon. */
+export { emissionsSoFar } from './queries.ts';
