@@ -17,6 +17,8 @@ const message = {
 
 interface Fixture {
   mail: Mail;
+  /** What apps wrote. */
+  relayed(): Promise<Buffer[]>;
   received(): Promise<Buffer[]>;
 }
 
@@ -30,8 +32,8 @@ async function openFolderFixture(): Promise<Fixture & { folder: string; logLines
   const folder = join(await scratchFolder(), 'mail');
   const logLines: string[] = [];
   const mail = openMailFolder(folder, from, openLog('info', { write: (line) => void logLines.push(line) }));
-  const received = async () => Promise.all((await readdir(folder).catch(() => [])).map((name) => readFile(join(folder, name))));
-  return { mail, received, folder, logLines };
+  const filesIn = async (where: string) => Promise.all((await readdir(where).catch(() => [])).map((name) => readFile(join(where, name))));
+  return { mail, received: () => filesIn(folder), relayed: () => filesIn(`${folder}-of-apps`), folder, logLines };
 }
 
 interface ServerOptions {
@@ -67,7 +69,8 @@ async function startSmtpServer({ password, offersTls = true }: ServerOptions = {
 
 async function openSmtpFixture(): Promise<Fixture> {
   const { port, messages } = await startSmtpServer({ offersTls: false });
-  return { mail: openSmtp(`smtp://127.0.0.1:${port}`, from), received: () => Promise.resolve(messages) };
+  const received = () => Promise.resolve(messages);
+  return { mail: openSmtp(`smtp://127.0.0.1:${port}`, from), received, relayed: received };
 }
 
 describe.for([
@@ -91,6 +94,14 @@ describe.for([
     expect(read.html).toBeUndefined();
   });
 
+  test('may be said to come from somebody else, and names who sent it', async () => {
+    const { mail, received } = await open();
+    await mail.send({ ...message, from: 'shop@example.com' });
+    const read: Email = await PostalMime.parse((await received())[0] ?? '');
+    expect(read).toMatchObject({ from: { address: 'shop@example.com' }, sender: { name: 'Offshoot', address: from } });
+    await expect(mail.send({ ...message, from: 'shop@example.com, eve@example.org' })).rejects.toThrow(/one sender/);
+  });
+
   test('keeps to the form of RFC 5322: lines end in CRLF, and headers are ASCII', async () => {
     const { mail, received } = await open();
     await mail.send(message);
@@ -110,6 +121,16 @@ describe.for([
     expect(text.trimEnd().replaceAll(/(?<=\w)\n(?=\w)/g, ' ')).toBe(`Open this page:\n\n${link}\n\n${paragraph}\n\n${'y'.repeat(200)} z`);
     await mail.send({ ...message, text: link });
     expect((await received()).map(String).some((other) => other.includes(`\r\n${link}`))).toBe(true);
+  });
+
+  test('passes on what others wrote as it is, for whom the envelope says', async () => {
+    const { mail, relayed } = await open();
+    const written = Buffer.from('To: Somebody Else <else@example.org>\r\nSubject: Grüße\r\n\r\n.\r\n..dots\r\n');
+    const envelope = { from: 'app@example.org', to: ['ada@example.org', '"a,b"@example.org'] };
+    expect(await mail.relay(envelope, written)).toEqual({ accepted: envelope.to, deferred: [], refused: [] });
+    const [raw = Buffer.alloc(0), ...others] = await relayed();
+    expect(others).toEqual([]);
+    expect(raw.subarray(raw.indexOf('To: Somebody'))).toEqual(written);
   });
 
   test.for([
@@ -150,6 +171,22 @@ describe('the mail folder', () => {
 });
 
 describe('SMTP', () => {
+  test('answers for each recipient of what it passes on, and says so when there is no server', async () => {
+    const { port } = await startSmtpServer({ offersTls: false });
+    const { relay } = openSmtp(`smtp://127.0.0.1:${port}`, from);
+    const written = Buffer.from('Subject: One\r\n\r\nHello\r\n');
+    const refused = [{ address: 'nobody@example.org', reply: '550 No such mailbox' }];
+    expect(await relay({ from, to: ['ada@example.org', 'nobody@example.org'] }, written)).toEqual({
+      accepted: ['ada@example.org'],
+      deferred: [],
+      refused,
+    });
+    expect(await relay({ from, to: ['nobody@example.org'] }, written)).toEqual({ accepted: [], deferred: [], refused });
+    await expect(openSmtp('smtp://127.0.0.1:1', from).relay({ from, to: ['ada@example.org'] }, written)).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
   test('signs in with the name and password of the address, percent-encoded there', async () => {
     const { port, messages } = await startSmtpServer({ password: 'p@ss/word', offersTls: false });
     await openSmtp(`smtp://ada:${encodeURIComponent('p@ss/word')}@127.0.0.1:${port}`, from).send(message);

@@ -1,19 +1,24 @@
 /**
- * Mail to one person at a time, in plain text. Through an SMTP server where one is set; otherwise into a folder, as the messages that would
- * have been sent. A recipient or a subject that could become a second header or a second recipient is refused before anything is written.
+ * Mail to one person at a time, in plain text, and mail that apps wrote (relayed-mail.ts). Through an SMTP server where one is set; otherwise into a folder, as the
+ * messages that would have been sent. A recipient or a subject that could become a second header or a second recipient is refused before anything is written.
  */
 import { createTransport } from 'nodemailer';
 import type { Log } from '../../kernel/log.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { openOutbox } from '../outbox/outbox.ts';
+import { relayBy, relayToFolder, type Relay } from './relayed-mail.ts';
 
 export interface Mail {
   /** Resolves once the message is accepted for delivery. Throws `unavailable` when it cannot be, `invalid-request` when the recipient is refused. */
   send(message: Message): Promise<void>;
+  /** Passes on what somebody else wrote. */
+  relay: Relay;
 }
 
 export interface Message {
   to: string;
+  /** Whom it is said to come from; the platform is named as who sent it. Undefined: the platform itself. */
+  from?: string;
   subject: string;
   text: string;
 }
@@ -28,7 +33,7 @@ export interface MailSettings {
 export const openMail = ({ smtpUrl, from }: MailSettings, folder: string, log: Log): Mail =>
   smtpUrl === undefined ? openMailFolder(folder, from, log) : openSmtp(smtpUrl, from);
 
-/** Messages as RFC 5322 has them, for development and for tests. */
+/** Messages as RFC 5322 has them, for development and for tests; those of apps in a folder of their own, so that they do not push out ours. */
 export function openMailFolder(folder: string, from: string, log: Log): Mail {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   const outbox = openOutbox(folder, 'eml');
@@ -38,6 +43,7 @@ export function openMailFolder(folder: string, from: string, log: Log): Mail {
       const file = await outbox.put(written as Buffer);
       log.info({ file }, 'mail is in a file: no SMTP server is set');
     },
+    relay: relayToFolder(`${folder}-of-apps`, log),
   };
 }
 
@@ -71,6 +77,7 @@ export function openSmtp(smtpUrl: string, from: string): Mail {
         throw problemOf(cause);
       }
     },
+    relay: relayBy(transport),
   };
 }
 
@@ -96,12 +103,18 @@ const lineCharactersMax = 76;
 const wrapped = (text: string) =>
   text.replaceAll(new RegExp(String.raw`(?=.{${lineCharactersMax + 1}})(.{1,${lineCharactersMax}})[ \t]+`, 'g'), '$1\n');
 
-function envelope({ to, subject, text }: Message, from: string) {
-  if (to.length > addressCharactersMax || !/^[^\s@,;:<>"()\\]+@[^\s@,;:<>"()\\]+$/.test(to) || breaksLine.test(to))
-    throw new Error('This is not the e-mail address of one recipient');
+const isOneAddress = (text: string) =>
+  text.length <= addressCharactersMax && /^[^\s@,;:<>"()\\]+@[^\s@,;:<>"()\\]+$/.test(text) && !breaksLine.test(text);
+
+function envelope({ to, from = '', subject, text }: Message, own: string) {
+  if (!isOneAddress(to)) throw new Error('This is not the e-mail address of one recipient');
+  if (from !== '' && !isOneAddress(from)) throw new Error('This is not the e-mail address of one sender');
   if (subject.length > subjectCharactersMax || breaksLine.test(subject)) throw new Error('A subject is one line');
   return {
-    from: { name: 'Offshoot', address: from },
+    from: from === '' ? { name: 'Offshoot', address: own } : { name: '', address: from },
+    ...(from !== '' && { sender: { name: 'Offshoot', address: own } }),
+    /** Who cannot be reached is told to the platform, and its mail server vouches for nobody else. */
+    envelope: { from: own, to },
     to: { name: '', address: to },
     subject,
     text: wrapped(text),

@@ -1,0 +1,2 @@
+/** What others may know of the relay: how it is. */
+export { relayFamilies } from './instruments.ts';
