@@ -6,7 +6,8 @@ import { lstat, readdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
-import { visitableAddresses, type Lookup } from './addresses.ts';
+import { visitableAddresses } from '../outbound/addresses.ts';
+import type { Lookup } from '../outbound/look-up-host.ts';
 import { visitWithGit, type Call, type Outcome, type Settings } from './command.ts';
 
 /** An old server gives out objects one by one, each of which becomes a file. */
@@ -52,6 +53,8 @@ export interface Fetching {
   what: readonly string[];
   /** Whether only the commits themselves are fetched, without their history. */
   isShallow?: boolean;
+  /** Whether refs go that are gone there, of those that `what` fetches into. */
+  prunes?: boolean;
   bytesMax: number;
   secondsMax: number;
   signal: AbortSignal;
@@ -72,20 +75,30 @@ export async function fetchFromWeb({ from: { url, credentials }, allowPrivateAdd
   return fetchWatched(url.href, visiting(url, addresses, credentials), rest);
 }
 
+/** Clones branches and tags into a folder that is not there yet. Throws a Problem where the address must not be visited, and TooLarge. */
+export async function cloneFromWeb({ from: { url, credentials }, allowPrivateAddresses, look, ...rest }: Visit): Promise<Outcome> {
+  const addresses = await visitableAddresses(url.hostname, allowPrivateAddresses, look);
+  return watched(['clone', '--quiet', '--bare', '--', url.href, rest.gitDir], visiting(url, addresses, credentials), rest);
+}
+
 /** Fetches from a folder of ours. Throws TooLarge. */
 export const fetchFromFolder = (folder: string, fetching: Fetching): Promise<Outcome> =>
   fetchWatched(folder, { 'protocol.file.allow': 'always' }, fetching);
 
-async function fetchWatched(
-  from: string,
-  settings: Settings,
-  { gitDir, what, isShallow, bytesMax, secondsMax, signal }: Fetching,
-): Promise<Outcome> {
-  const options = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', ...(isShallow ? ['--depth=1'] : [])];
+function fetchWatched(from: string, settings: Settings, fetching: Fetching): Promise<Outcome> {
+  const { what, isShallow, prunes } = fetching;
+  const wanted = [...(isShallow ? ['--depth=1'] : []), ...(prunes ? ['--prune'] : [])];
+  const options = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', ...wanted];
+  return watched(['fetch', ...options, '--', from, ...what], settings, fetching);
+}
+
+type Watched = Pick<Fetching, 'gitDir' | 'bytesMax' | 'secondsMax' | 'signal'>;
+
+async function watched(args: readonly string[], settings: Settings, { gitDir, bytesMax, secondsMax, signal }: Watched): Promise<Outcome> {
   const watch = watchSize(gitDir, bytesMax);
   const call: Call = { settings, secondsMax, signal: AbortSignal.any([signal, watch.signal]) };
   try {
-    const outcome = await visitWithGit(gitDir, ['fetch', ...options, '--', from, ...what], call);
+    const outcome = await visitWithGit(gitDir, args, call);
     await watch.look();
     watch.signal.throwIfAborted();
     return outcome;
@@ -103,7 +116,7 @@ export const whyNot = (stderr: string): string =>
     : 'there is no Git repository that answers; check the address (redirects are not followed)';
 
 /** Settings that have Git connect only to where the name pointed when it was checked. */
-function visiting(url: URL, addresses: readonly string[], credentials: string | undefined): Settings {
+export function visiting(url: URL, addresses: readonly string[], credentials: string | undefined): Settings {
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   const isName = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
   const pinned = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join();

@@ -45,6 +45,13 @@ export interface Git {
   /** Fetches a commit of another repository, adds files to it, and returns the commit; no branch is moved. Refuses addresses that are not public. */
   import(projectId: string, source: ImportSource, by: Signature, log: (line: string) => void, signal: AbortSignal): Promise<string>;
 
+  /** Fetches refs of a repository elsewhere into refs here; branches of people stay as they are (mirror.ts). Throws a Problem. */
+  fetchMirror(projectId: string, fetching: MirrorFetch): Promise<void>;
+  /** The branches and tags that a repository elsewhere has now, by their whole names. Throws a Problem. */
+  remoteRefs(projectId: string, from: RemoteRepository, signal: AbortSignal): Promise<Map<string, string>>;
+  /** All refs whose names begin so, up to a slash. */
+  refsUnder(projectId: string, prefix: string): Promise<Ref[]>;
+
   /** Branches and tags, by name. */
   refs(projectId: string): Promise<Ref[]>;
   /** Undefined: no such object, or one of another kind. Only whole ids are understood. */
@@ -126,6 +133,22 @@ export interface ImportSource {
   /** A second repository whose files are laid over the first. */
   config?: string;
   files: readonly { path: string; mode: number; contents: Buffer }[];
+}
+
+/** A repository on the web, and who asks it. */
+export interface RemoteRepository {
+  url: string;
+  username?: string;
+  password?: string;
+}
+
+export interface MirrorFetch {
+  from: RemoteRepository;
+  /** As Git writes it: `+refs/heads/*:refs/mirror/heads/*`. */
+  what: readonly string[];
+  /** Whether refs go that are gone there. */
+  prunes: boolean;
+  signal: AbortSignal;
 }
 
 export interface Cloning {

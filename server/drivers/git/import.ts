@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
-import type { Lookup } from './addresses.ts';
+import type { Lookup } from '../outbound/look-up-host.ts';
 import { writeCommit, signatureLine } from './merge-and-rebase.ts';
 import { gitText, GitFailed, runGit } from './command.ts';
 import type { ImportSource, Signature } from './git.ts';

@@ -9,6 +9,7 @@ import { gitText, GitFailed, readGit, runGit, tryGit } from './command.ts';
 import { diff } from './diff.ts';
 import { StaleBranch, type Git, type Ref } from './git.ts';
 import { importCommit, type ImportLimits } from './import.ts';
+import { fetchMirror, remoteRefs } from './mirror.ts';
 import { openObjects, type Objects } from './objects.ts';
 import { parseCommit, parseTree } from './parse-object.ts';
 import { receive } from './receive.ts';
@@ -43,6 +44,9 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     merge: (projectId, ...rest) => merge(path(projectId), ...rest),
     rebase: (projectId, ...rest) => rebase(path(projectId), (sha) => objects.read(projectId, sha, commitBytesMax), ...rest),
     import: (projectId, source, by, log, signal) => importCommit(path(projectId), scratch, source, by, limits, { log, signal }),
+    fetchMirror: (projectId, fetching) => fetchMirror(path(projectId), scratch, fetching, limits),
+    remoteRefs: (projectId, from, signal) => remoteRefs(path(projectId), from, limits, signal),
+    refsUnder: (projectId, prefix) => refsUnder(path(projectId), prefix),
     async withSubmodules(projectId, tree, fetching) {
       const repository = submodulesOf(projectId);
       const places = { own: path(projectId), kept: path(repository), scratchFolder: scratch };
