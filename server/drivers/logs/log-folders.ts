@@ -12,7 +12,7 @@ import { rotatedLogOf, logBytesMax, rotatedLogsMax } from '../../../edge/logs/ro
 /** What an app finds in `/var/log` from its first moment on. */
 export const usualLogs = ['access', 'app', 'cron', 'deploy', 'error', 'post_deploy'] as const;
 /** Logs that exist only once there is something in them. */
-export const rareLogs = ['failed_start', 'sanitize'] as const;
+export const rareLogs = ['failed_start', 'mail', 'sanitize'] as const;
 export type LogName = (typeof usualLogs)[number] | (typeof rareLogs)[number];
 
 const allLogs: readonly string[] = [...usualLogs, ...rareLogs];

@@ -78,20 +78,23 @@ async function endOfCharacters({ handle, bytes }: LogPart): Promise<number> {
   return from + wholeCharacters(buffer.subarray(0, bytesRead));
 }
 
-interface LogPart {
+export interface LogPart {
   handle: FileHandle;
   path: string;
   bytes: number;
+  /** Milliseconds since 1970. */
+  changedAt: number;
 }
 
 /** The log and its rotated parts, as far as they exist; the one that grows comes first. */
-async function openAll(log: string): Promise<LogPart[]> {
+export async function openAll(log: string): Promise<LogPart[]> {
   const parts: LogPart[] = [];
   for (let age = 0; age <= rotatedLogsMax; age++) {
     const path = rotatedLogOf(log, age);
     const handle = await open(path).catch(() => undefined);
     if (!handle) break;
-    parts.push({ handle, path, bytes: (await handle.stat()).size });
+    const { size, mtimeMs } = await handle.stat();
+    parts.push({ handle, path, bytes: size, changedAt: mtimeMs });
   }
   return parts;
 }
@@ -135,7 +138,10 @@ async function collectLast(parts: readonly LogPart[], extent: LogExtent, window:
 }
 
 /** Lines with their ends, except the last one, if it has none yet. */
-async function* linesIn({ handle, bytes }: LogPart, from: number): AsyncGenerator<{ line: Buffer; at: number }> {
+export async function* linesIn(
+  { handle, bytes }: Pick<LogPart, 'handle' | 'bytes'>,
+  from: number,
+): AsyncGenerator<{ line: Buffer; at: number }> {
   let rest = Buffer.alloc(0);
   let at = from;
   for (let position = from; position < bytes;) {
@@ -178,11 +184,15 @@ function byOwnTimes(isWithin: (time: number) => boolean): TimeFilter {
   };
 }
 
-function byTimes(times: string, isWithin: (time: number) => boolean): TimeFilter {
-  const entries = times
+/** Where in a log, in bytes, lines of which time begin. */
+export const timesIn = (times: string): { bytes: number; time: number }[] =>
+  times
     .split('\n')
     .map((entry) => entry.split(' ').map(Number))
     .flatMap(([bytes, time]) => (bytes === undefined || time === undefined || Number.isNaN(time) ? [] : [{ bytes, time }]));
+
+function byTimes(times: string, isWithin: (time: number) => boolean): TimeFilter {
+  const entries = timesIn(times);
   let next = 0;
   let last = false;
   return (_, at) => {
