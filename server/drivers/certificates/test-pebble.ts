@@ -96,8 +96,8 @@ const addressesOf = (port: number, managementPort: number) => ({
 
 export type TestPebble = Awaited<ReturnType<typeof openTestPebble>>;
 
-/** A certificate for Pebble's own server, from an authority of ours. */
-async function serverCertificate() {
+/** A certificate for servers of this machine, such as Pebble's own, from an authority of ours. */
+export async function serverCertificate() {
   const secrets = openSecrets([Buffer.alloc(32, 1)]);
   const stored = await makeAuthority({ title: 'Test', names: ['localhost'], addresses: ['127.0.0.1'] }, secrets);
   const issuer = openAuthority(stored, secrets);

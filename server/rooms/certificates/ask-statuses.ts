@@ -1,6 +1,5 @@
 /** Issuers are asked, where they answer, whether their certificates are still good. The answer goes along with the certificate, and what is wrong is told to the owner. */
 import { openStatuses, type CertificateStatus, type Statuses } from '../../drivers/certificates/ocsp/ocsp.ts';
-import { visitableAddresses } from '../../drivers/git/addresses.ts';
 import { forEachAtMost } from '../../kernel/limits.ts';
 import type { Platform } from '../../platform.ts';
 import { dropEndedAnswers, setNobodyToAsk, statusesToAsk, storeTold, storeUntold, type AskedStatus } from './statuses.ts';
@@ -10,9 +9,9 @@ const pauseSeconds = { first: 300, max: 14_400 };
 
 /** Answers whether anything was said, or has ended: what is presented may be another certificate now, or the same with another answer. */
 export async function askForStatuses(platform: Platform, signal?: AbortSignal): Promise<boolean> {
-  const { db, config } = platform;
+  const { db, outbound } = platform;
   // Whoever gives a certificate chooses the address of the responder, which is in it.
-  const statuses = openStatuses({ addressesOf: (hostname) => visitableAddresses(hostname, config.allowPrivateAddresses) });
+  const statuses = openStatuses({ outbound });
   const hasEnded = await dropEndedAnswers(db);
   const asked = await statusesToAsk(db);
   await forEachAtMost(atOnceMax, asked, (one) => ask(platform, statuses, one, signal), signal);

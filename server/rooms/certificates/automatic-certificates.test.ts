@@ -1,29 +1,26 @@
 import { sql } from 'kysely';
-import { tmpdir } from 'node:os';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { startRunningEdge, type RunningEdge } from '../../../edge/testing/running-edge.ts';
+import type { RunningEdge } from '../../../edge/testing/running-edge.ts';
 import type { AcmeIssuer } from '../../drivers/certificates/acme/acme.ts';
 import type { Issuance, Issuer } from '../../drivers/certificates/certificates.ts';
-import { openTestKnot, testZone, type TestKnot } from '../../drivers/certificates/test-knot.ts';
-import { blockedName, openTestPebble, type TestPebble } from '../../drivers/certificates/test-pebble.ts';
-import { freePort } from '../../drivers/certificates/test-ports.ts';
+import { testZone, type TestKnot } from '../../drivers/certificates/test-knot.ts';
+import { blockedName, type TestPebble } from '../../drivers/certificates/test-pebble.ts';
 import { canBringPrograms, whyNoPrograms } from '../../drivers/certificates/test-programs.ts';
 import { testCertificate } from '../../drivers/certificates/x509/test-certificates.ts';
-import { rooms } from '../../rooms.ts';
-import { openMemoryMachine } from '../../testing/memory-machine.ts';
-import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { activityRow, workThrough } from '../../testing/activities.ts';
+import type { Person, TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
 import { allIssuances, type StoredIssuance } from './issuances.ts';
 import { openIssuers } from './issuers.ts';
 import { goOn, planIssuances, sourcesOf } from './obtain-certificates.ts';
 import { openOwnAuthority } from './own-authority.ts';
-import { keepCertificates, obtainCertificates, tellCertificates, tellWhenOpen } from './reconcilers.ts';
+import { keepCertificates, obtainCertificates, tellCertificates } from './reconcilers.ts';
 import { shownFor } from './test-client.ts';
+import { openPublicAuthority, type PublicAuthority } from './test-public-authority.ts';
 import { sourceOf } from './wanted-certificates.ts';
 
 const { signal } = new AbortController();
-const trusted = getCACertificates('default');
+let authority: PublicAuthority | undefined;
 let home: TestPlatform;
 let ada: Person;
 let running: RunningEdge;
@@ -32,38 +29,13 @@ let pebble: TestPebble;
 let securePort: number;
 let root: string;
 
-/** An edge and an authority that really look at each other: Pebble asks the edge for proofs, at the ports of these tests. */
 beforeAll(async () => {
   if (!canBringPrograms) return;
-  const [port, tlsPort] = [await freePort(), await freePort()];
-  securePort = tlsPort;
-  knot = await openTestKnot();
-  pebble = await openTestPebble({ dnsServer: knot.server, env: { PEBBLE_AUTHZREUSE: '0' }, ports: { httpPort: port, tlsPort } });
-  setDefaultCACertificates([...trusted, ...pebble.authorities]);
-  root = await pebble.rootOf();
-  running = await startRunningEdge({
-    listeners: [
-      { host: '127.0.0.1', port, scheme: 'http' },
-      { host: '127.0.0.1', port: tlsPort, scheme: 'https' },
-    ],
-  });
-  const machine = { ...openMemoryMachine(tmpdir()), edge: running.edge };
-  home = await openTestPlatform(rooms, () => Promise.resolve(machine));
-  home.platform.config.acme = {
-    directoryUrl: pebble.directoryUrl,
-    email: 'operator@example.org',
-    externalAccount: undefined,
-    dns: undefined,
-  };
+  authority = await openPublicAuthority();
+  ({ home, running, knot, pebble, securePort, root } = authority);
   ada = await home.person();
-  await tellWhenOpen.listen(home.platform, signal);
 });
-afterAll(async () => {
-  setDefaultCACertificates(trusted);
-  await running?.[Symbol.asyncDispose]();
-  await pebble?.close();
-  await knot?.close();
-});
+afterAll(() => authority?.close());
 
 /** Names of one zone belong to one project at a time. */
 afterEach(async () => {
@@ -122,7 +94,7 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
 
   test('the authority says when it is renewed; one that it revokes is replaced at once, in its place', async () => {
     const host = `www.renewed.${testZone}`;
-    const { certificates } = await projectAt(host);
+    const { projectId, certificates } = await projectAt(host);
     const first = await served(host);
     const [before] = await certificates();
     const { rows } = await sql<{ renew_at: string; issued_by: string; certificate: string }>`
@@ -140,8 +112,21 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
         return (await shown(host)).certificate.fingerprint256;
       }, soon)
       .not.toBe(first.fingerprint256);
-    expect(await certificates()).toMatchObject([{ id: before.id }]);
+    const [after, ...others] = await certificates();
+    expect([after.id, others]).toEqual([before.id, []]);
     expect((await shown(host)).isTrusted).toBe(true);
+    const feed = (await ada.send('GET', `/projects/${projectId}/environments/main/activities?type=environment.certificate.renewal`)).json;
+    expect(feed.map(({ text }: { text: string }) => text)).toEqual([
+      `Offshoot Bot renewed the certificate for **${host}** of Main`,
+      `Offshoot Bot obtained the certificate for **${host}** of Main`,
+    ]);
+    expect(feed[0].payload).toMatchObject({
+      user: { id: 'admin' },
+      environment: { id: 'main' },
+      certificate: { id: after.id, domains: [host], expires_at: after.expires_at },
+    });
+    await workThrough(home.platform);
+    expect(await activityRow(home.platform, feed[0].id)).toMatchObject({ state: 'complete', result: 'success' });
   });
 
   test('whoever is killed at any step, before or after it was written down, is followed by one that goes on', async () => {
@@ -162,6 +147,9 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
     expect([...steps]).toEqual(expect.arrayContaining(['order', 'choose', 'serve', 'answer', 'look', 'withdraw', 'finalize', 'download']));
     expect((await served(host)).subjectAltName).toBe(`DNS:${host}`);
     expect(await proofsLeft()).toBe(0);
+    const { rows } = await sql`
+      select from activities where project_id = ${projectId} and type = 'environment.certificate.renewal'`.execute(home.platform.db);
+    expect(rows).toHaveLength(1);
   });
 
   test('one that is refused says on the domain which name and why, and is not asked for again at once', async () => {
@@ -197,6 +185,27 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
     expect(await certificates()).toMatchObject([{ is_provisioned: false }, { is_provisioned: true }]);
   });
 
+  test('the profile of the settings is asked for; one that the authority does not have is told of on the domain', async () => {
+    const { acme } = home.platform.config;
+    const host = `www.short.${testZone}`;
+    try {
+      Object.assign(acme ?? {}, { profile: 'short' });
+      const { projectId } = await projectAt(host);
+      expect(Date.parse((await served(host)).validTo)).toBeLessThan(Date.now() + 7 * 86_400_000);
+      Object.assign(acme ?? {}, { profile: 'eternal' });
+      const other = `eternal.${testZone}`;
+      await sql`insert into hosts (host, project_id, environment_id) values (${other}, ${projectId}, 'main')`.execute(home.platform.db);
+      await expect
+        .poll(async () => {
+          await pass();
+          return (await issuancesOf(projectId))[0]?.trouble;
+        }, soon)
+        .toBe('The authority has no profile eternal; it has default, short.');
+    } finally {
+      Object.assign(acme ?? {}, { profile: undefined });
+    }
+  });
+
   test('what nobody asks for any more is not had', async () => {
     const host = `www.gone.${testZone}`;
     const { projectId } = await projectAt(host);
@@ -214,7 +223,7 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
   });
 
   test('where DNS can be changed, all environments share a wildcard', async () => {
-    const { config, authority } = home.platform;
+    const { config, authority: own } = home.platform;
     const { domain } = config;
     const [server, port] = ['127.0.0.1', knot.port];
     config.domain = `apps.${testZone}`;
@@ -229,7 +238,7 @@ describe.runIf(canBringPrograms)(`certificates that come by themselves${whyNoPro
       expect(await knot.textsOf(`_acme-challenge.apps.${testZone}`)).toEqual([]);
     } finally {
       config.domain = domain;
-      home.platform.authority = authority;
+      home.platform.authority = own;
       if (config.acme) config.acme.dns = undefined;
     }
   });

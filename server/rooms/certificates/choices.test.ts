@@ -19,7 +19,13 @@ const certificate = (id: string, names: string[], fields: Partial<Candidate & { 
 });
 const host = (name: string, project_id = 'shop') => ({ host: name, project_id });
 
-const acme: AcmeSettings = { directoryUrl: 'https://acme.test/dir', email: undefined, externalAccount: undefined, dns: undefined };
+const acme: AcmeSettings = {
+  directoryUrl: 'https://acme.test/dir',
+  email: undefined,
+  externalAccount: undefined,
+  profile: undefined,
+  dns: undefined,
+};
 const dns = { kind: 'command' as const, command: '/bin/dns', domains: ['example.net'] as [string], servers: undefined };
 const sources = (settings: Partial<Sources['config']> = {}, directories = new Map<string, string>()): Sources => ({
   config: { domain: 'apps.example.net', url: 'https://console.example.net', host: '127.0.0.1', acme: undefined, ...settings },

@@ -1,6 +1,6 @@
 /** The issuers of this installation: its own authority, and those that speak ACME, of the settings and of projects. */
 import { sql } from 'kysely';
-import { openAcmeIssuer, type AcmeOptions } from '../../drivers/certificates/acme/acme.ts';
+import { openAcmeIssuer, type AcmeIssuer, type AcmeOptions } from '../../drivers/certificates/acme/acme.ts';
 import type { AccountStore, AcmeAccount, ExternalAccount } from '../../drivers/certificates/acme/account.ts';
 import type { Solver } from '../../drivers/certificates/acme/proofs.ts';
 import type { Issuer } from '../../drivers/certificates/certificates.ts';
@@ -9,7 +9,8 @@ import type { DnsRecords } from '../../drivers/certificates/dns/dns-records.ts';
 import { openDnsSolver, openStandingDnsSolver } from '../../drivers/certificates/dns/dns-solver.ts';
 import { openDynamicUpdate } from '../../drivers/certificates/dns/dynamic-update.ts';
 import type { Edge } from '../../drivers/edge/edge.ts';
-import { mayVisit, visitableAddresses } from '../../drivers/git/addresses.ts';
+import { mayVisit } from '../../drivers/outbound/addresses.ts';
+import { openOutbound } from '../../drivers/outbound/outbound.ts';
 import type { DnsSettings } from '../../setting-values.ts';
 import type { Secrets } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
@@ -27,10 +28,8 @@ export interface Issuers {
 export function openIssuers(platform: Platform, edge: Edge): Issuers {
   const opened = new Map<string, Promise<Issuer>>();
   const solvers = solversOf(platform, edge);
-  const open = async (source: Source): Promise<Issuer> => {
-    if (source.issued_by === issuedByAuthority(platform)) return platform.authority.issuer;
-    return openAcmeIssuer({ ...(await accountOf(platform, source)), ...common(platform, source, solvers) });
-  };
+  const open = async (source: Source): Promise<Issuer> =>
+    source.issued_by === issuedByAuthority(platform) ? platform.authority.issuer : openAcme(platform, source, solvers);
   return {
     of: (source) => {
       const key = `${source.owner} ${source.issued_by}`;
@@ -40,6 +39,12 @@ export function openIssuers(platform: Platform, edge: Edge): Issuers {
     },
   };
 }
+
+type AcmePlatform = Pick<Platform, 'db' | 'secrets' | 'config'>;
+
+/** Without solvers nothing can be proven: that is enough for whoever is concerned with the account. */
+export const openAcme = async (platform: AcmePlatform, source: Source, solvers: readonly Solver[] = []): Promise<AcmeIssuer> =>
+  openAcmeIssuer({ ...(await accountOf(platform, source)), ...common(platform, source, solvers) });
 
 /** DNS where it may be changed, because it needs nobody to reach this machine; then the edge; then what owners of domains have set for good. */
 function solversOf({ db, secrets, config }: Platform, edge: Edge): Solver[] {
@@ -61,21 +66,26 @@ function recordsBy(dns: DnsSettings): DnsRecords {
 }
 
 function common(
-  { db, secrets, config }: Platform,
+  { db, secrets, config }: AcmePlatform,
   source: Source,
   solvers: readonly Solver[],
-): Pick<AcmeOptions, 'directoryUrl' | 'store' | 'solvers' | 'pointTo' | 'addressesOf'> {
+): Pick<AcmeOptions, 'directoryUrl' | 'store' | 'solvers' | 'profile' | 'pointTo' | 'outbound'> {
   return {
     directoryUrl: source.issued_by,
     store: accountStore(db, secrets, source),
     solvers,
     pointTo: `a CNAME record with ${config.domain}, or an A or AAAA record with the address of this platform`,
+    // Profiles are those of the authority that the operator has chosen.
+    ...(source.owner === '' && config.acme?.profile !== undefined && { profile: config.acme.profile }),
     // What the operator has set may be anywhere; what users choose, only where they could go themselves.
-    ...(source.owner !== '' && { addressesOf: (hostname: string) => visitableAddresses(hostname, config.allowPrivateAddresses) }),
+    ...(source.owner !== '' && { outbound: openOutbound(config) }),
   };
 }
 
-async function accountOf({ db, secrets, config }: Platform, { owner }: Source): Promise<Pick<AcmeOptions, 'email' | 'externalAccount'>> {
+async function accountOf(
+  { db, secrets, config }: AcmePlatform,
+  { owner }: Source,
+): Promise<Pick<AcmeOptions, 'email' | 'externalAccount'>> {
   if (owner === '') return known(config.acme?.email, config.acme?.externalAccount);
   const row = await db.selectFrom('certificate_provisioners').selectAll().where('project_id', '=', owner).executeTakeFirst();
   const { email = '', eab_kid = null, eab_hmac_key_sealed = null } = row ?? {};

@@ -23,6 +23,7 @@ import type { Issuers } from './issuers.ts';
 import { issuedByAuthority } from './platform-certificate.ts';
 import { chosenDirectories, projectsWithoutAutomatic } from './provisioners.ts';
 import { certificatePem, claimedHosts, keepIssued, knownCertificates, renewalsToAsk, setRenewal } from './queries.ts';
+import { tellOfRenewal } from './renewals.ts';
 import { keyOf, sourceOf, wantedCertificates, type Sources, type Wanted } from './wanted-certificates.ts';
 
 export async function sourcesOf(platform: Platform): Promise<Sources> {
@@ -133,7 +134,7 @@ async function refuse(
   await storeRefused(db, certificate_id, trouble, Math.min(pauseSeconds.first * 2 ** Math.min(refusals, 20), pauseSeconds.max));
 }
 
-/** The certificate and the end of its issuance are one transaction. */
+/** The certificate, the end of its issuance and the news of it are one transaction. */
 async function accept(
   platform: Platform,
   issuer: Issuer,
@@ -146,7 +147,10 @@ async function accept(
   await db.transaction().execute(async (tx) => {
     const [gone] = await deleteIssuance(tx, certificate_id);
     if (gone && gone.numDeletedRows === 0n) return;
+    const [had] = await knownCertificates(tx, certificate_id);
     await keepIssued(tx, secrets, { id: certificate_id, project_id, keyed, issued_by, renewal });
+    const [kept] = await knownCertificates(tx, certificate_id);
+    if (project_id !== null && kept) await tellOfRenewal(tx, { ...kept, project_id, isFirst: !had });
   });
   log.info({ certificate: certificate_id, names, issued_by, renew_at: renewal.renewAt }, 'a certificate has come');
 }

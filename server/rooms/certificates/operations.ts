@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { array, created, deleted, one, operation, updated } from '../../kernel/operation.ts';
+import { array, created, deleted, one, operation, plain, updated } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { closed, nullable } from '../../kernel/schema.ts';
 import { ProjectEntity } from '../projects/public.ts';
@@ -13,6 +13,23 @@ const comesByItself = new Problem(
   'forbidden',
   'This certificate came by itself, and is replaced and removed by itself; it cannot be changed.',
 );
+
+/** An addition of ours: pages that show commands to people say whom their programs have to trust. */
+export const getAuthority = operation({
+  summary: 'Get the authority that signs for the installation itself',
+  endpoint: 'GET /authority',
+  permission: 'signed-in',
+  returns: plain(
+    closed({
+      certificate: nullable(
+        Type.String({
+          description: 'PEM. Null where somebody in front of the installation ends TLS, or nobody does: programs trust whom they trust.',
+        }),
+      ),
+    }),
+  ),
+  handle: async (_request, { config, authority }) => ({ certificate: config.tls ? authority.certificate : null }),
+});
 
 export const listCertificates = operation({
   summary: 'List the certificates of a project',

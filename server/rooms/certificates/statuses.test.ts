@@ -27,8 +27,7 @@ beforeAll(async () => {
   port = await freePort();
   running = await startRunningEdge({ listeners: [{ host: '127.0.0.1', port, scheme: 'https' }] });
   const machine = { ...openMemoryMachine(tmpdir()), edge: running.edge };
-  home = await openTestPlatform(rooms, () => Promise.resolve(machine));
-  home.platform.config.allowPrivateAddresses = ['127.0.0.0/8'];
+  home = await openTestPlatform(rooms, () => Promise.resolve(machine), { OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: '127.0.0.0/8' });
   ada = await home.person();
   await tellWhenOpen.listen(home.platform, signal);
   issuer = await testCertificate('Issuer', { isAuthority: true });

@@ -1,6 +1,7 @@
 /** Owners of projects are told, once, that a certificate which they gave nears its end. */
 import { sql } from 'kysely';
 import type { Platform } from '../../platform.ts';
+import { recordMail } from '../deliveries/public.ts';
 import { nearEndDays } from './choose-certificates.ts';
 
 const aheadDays = 21;
@@ -14,7 +15,8 @@ interface Ending {
   expires_at: string;
 }
 
-export async function tellOwners({ db, mail, log, config }: Platform): Promise<void> {
+export async function tellOwners(platform: Platform): Promise<void> {
+  const { db, config } = platform;
   const { rows } = await sql<Ending>`
     select certificates.id, certificates.project_id, projects.title, users.email, serves, expires_at
     from certificates join projects on projects.id = certificates.project_id
@@ -22,12 +24,10 @@ export async function tellOwners({ db, mail, log, config }: Platform): Promise<v
     where issued_by is null and serves <> '{}' and owners_told_at is null and not users.deactivated
       and expires_at < now() + make_interval(days => ${aheadDays}) and expires_at > now()`.execute(db);
   for (const ending of rows) {
-    try {
-      await mail.send({ to: ending.email, ...letter(ending, config.url) });
-      await sql`update certificates set owners_told_at = clock_timestamp() where id = ${ending.id}`.execute(db);
-    } catch (error) {
-      log.warn({ certificate: ending.id, error }, 'an owner could not be told that a certificate ends; trying again later');
-    }
+    await db.transaction().execute(async (tx) => {
+      await sql`update certificates set owners_told_at = clock_timestamp() where id = ${ending.id}`.execute(tx);
+      await recordMail(tx, platform, { to: ending.email, ...letter(ending, config.url) });
+    });
   }
 }
 

@@ -1,3 +1,4 @@
-/** What other rooms have done about certificates: keep one that people gave, forget those of a project, and look again when hosts have changed. */
+/** What others have done about certificates: keep one that people gave, forget those of a project, look again when hosts have changed, and change the keys of accounts. */
+export { changeAccountKeys, type ChangedKey } from './change-account-keys.ts';
 export { forgetCertificates, keepCertificate } from './keep-certificate.ts';
 export { keepCertificates, tellCertificates } from './reconcilers.ts';

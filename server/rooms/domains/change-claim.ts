@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
+import { requiresDomainOwnership } from '../projects/public.ts';
 import { claimName, release, surveyName, type Claimant } from './claim-name.ts';
 import { claimsOf, type DomainClaim } from './claim.ts';
 import { checkedName } from './domain-name.ts';
@@ -25,7 +26,7 @@ export async function addClaim(platform: Platform, project: Claimant, given: str
 export async function proveClaim(platform: Platform, { project_id, name }: DomainClaim): Promise<DomainClaim> {
   const { db, config } = platform;
   const proven = await isProven(platform, project_id, name);
-  if (!proven && config.domainVerification === 'required') throw refusedProof(platform, project_id, name);
+  if (!proven && (await requiresDomainOwnership(db, config, project_id))) throw refusedProof(platform, project_id, name);
   await sql`update domain_claims set proven_at = case when ${proven}::boolean then clock_timestamp() else proven_at end, updated_at = clock_timestamp()
     where project_id = ${project_id} and name = ${name}`.execute(db);
   const [claim] = await claimsOf(db, project_id, name);

@@ -9,7 +9,9 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { forgetCertificates } from '../certificates/work.ts';
+import { areHostsRouted, takeRoutedHosts } from '../deployments/work.ts';
 import { standingsOf } from '../domain-names/public.ts';
+import { requiresDomainOwnership } from '../projects/public.ts';
 import { oneLabelMore, registeredName } from './domain-name.ts';
 import { isProven, refusedProof } from './ownership.ts';
 import { claimedByOthers, refusedField } from './refusals.ts';
@@ -31,7 +33,8 @@ export async function surveyName(platform: Platform, project: Claimant, name: st
   const registered = await claimableName(platform, project, name);
   const standing = (await standingsOf(db, project.id, [registered])).get(registered);
   const isOwn = (await ownerOf(db, registered)) === project.id;
-  const needsProof = !isOwn && (config.domainVerification === 'required' || standing === 'released');
+  const mustProve = standing === 'released' || (await requiresDomainOwnership(db, config, project.id));
+  const needsProof = (!isOwn && mustProve) || (await areHostsRouted(db, project.id, registered));
   if (!needsProof) return { registered, isProven: false };
   if (!(await isProven(platform, project.id, registered))) throw refusedProof(platform, project.id, registered);
   return { registered, isProven: true };
@@ -57,6 +60,7 @@ const ownerOf = async (db: Db | Tx, registered: string): Promise<string | undefi
 /** Claims what was surveyed, for the domain. `takeDomains` comes first. */
 export async function claimName(tx: Tx, platform: Platform, project: Claimant, name: string, survey: Survey): Promise<void> {
   const { registered } = survey;
+  await takeFromRoutes(tx, platform, project, survey);
   if (await isInTheWay(tx, project.id, name, registered)) throw claimedByOthers(registered);
   const isOwn = (await ownerOf(tx, registered)) === project.id;
   const standing = (await standingsOf(tx, project.id, [registered])).get(registered);
@@ -68,15 +72,21 @@ export async function claimName(tx: Tx, platform: Platform, project: Claimant, n
   await tx.deleteFrom('released_names').where('name', '=', registered).execute();
 }
 
-/** Claims of others from the registered name down to the domain, below a wildcard too; and what others serve, by their routes alone, in what would be claimed. */
+/** What others serve by their routes alone goes to whoever has proven that the name is theirs, and to nobody else. */
+async function takeFromRoutes(tx: Tx, platform: Platform, project: Claimant, { registered, isProven: isTheirs }: Survey): Promise<void> {
+  if (!(await areHostsRouted(tx, project.id, registered))) return;
+  if (!isTheirs) throw refusedProof(platform, project.id, registered);
+  await takeRoutedHosts(tx, project.id, registered);
+  platform.log.info({ project: project.id, name: registered }, 'hosts that others served by their routes go to who has proven the name');
+}
+
+/** Claims of others from the registered name down to the domain, below a wildcard too; and what others serve in names of theirs. */
 async function isInTheWay(tx: Tx, projectId: string, name: string, registered: string): Promise<boolean> {
   const { rows } = await sql`
     select from domain_claims where project_id <> ${projectId} and names_of(name) && names_of(${`*.${registered}`})
       and (names_of(${name.replace(/^\*\./, '')}) && names_of('*.' || name) or names_of(name) && names_of(${name}))
     union all
-    select from hosts where project_id <> ${projectId} and (names_of(host) && names_of(${name})
-      or (names_of(host) && names_of(${`*.${registered}`}) and not exists (
-        select from domain_claims where domain_claims.project_id = hosts.project_id and names_of(hosts.host) <@ names_of('*.' || domain_claims.name))))
+    select from hosts where project_id <> ${projectId} and names_of(host) && names_of(${name})
     limit 1`.execute(tx);
   return rows.length > 0;
 }

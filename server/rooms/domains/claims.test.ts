@@ -142,6 +142,25 @@ test('claims are made, read, proven and given up by name', async () => {
   for (const name of ['co.uk', 'offshoot.localhost', '10.0.0.1']) expect((await mine.claim(name)).status).toBe(400);
 });
 
+test('the operator asks for proofs of one project, or spares one, whatever the installation asks for', async () => {
+  const operator = await home.person({ is_operator: true });
+  const [strict, other] = [await projectOf(ada), await projectOf(ada)];
+  const requires = (at: string, requires_domain_ownership: boolean) =>
+    operator.send('PATCH', `${at}/settings`, { requires_domain_ownership });
+  expect((await requires(strict.at, true)).status).toBe(200);
+  expect(await strict.add('strict.example')).toMatchObject(unproven);
+  expect((await other.add('lenient.example')).status).toBe(201);
+  home.platform.config.domainVerification = 'required';
+  try {
+    expect(await other.add('another.example')).toMatchObject(unproven);
+    await requires(other.at, false);
+    expect((await other.add('another.example')).status).toBe(201);
+    expect((await ada.send('PATCH', `${other.at}/domain-claims/another.example`, {})).status).toBe(200);
+  } finally {
+    home.platform.config.domainVerification = 'released';
+  }
+});
+
 describe('where the operator asks for proofs', () => {
   afterEach(() => {
     home.platform.config.domainVerification = 'released';

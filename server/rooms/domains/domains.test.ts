@@ -1,42 +1,16 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { testCertificate, type TestCertificate } from '../../drivers/certificates/x509/test-certificates.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
-import { sampleProject } from '../../testing/samples.ts';
-import { machineName } from '../environments/public.ts';
+import { projectOf, refusal, type TestProject } from './test-projects.ts';
 
 let home: TestPlatform;
 let ada: Person;
-let authority: TestCertificate;
 beforeAll(async () => {
   home = await openTestPlatform();
   ada = await home.person({ first_name: 'Ada', last_name: 'Lovelace' });
-  authority = await testCertificate('Test authority', { isAuthority: true });
 });
 
-type Project = Awaited<ReturnType<typeof newProject>>;
-
-async function newProject(owner = ada, organizationId?: string) {
-  const { projectId, organization_id } = await sampleProject(owner, organizationId);
-  const at = `/projects/${projectId}`;
-  const add = (body: object) => owner.send('POST', `${at}/domains`, body);
-  return { projectId, organization_id, at, add, main: `${at}/environments/main` };
-}
-
-/** An environment for development; answers where it is. */
-async function branch({ projectId, at }: Project, id = 'preview') {
-  await home.platform.db
-    .insertInto('environments')
-    .values({ project_id: projectId, id, machine_name: machineName(id, projectId), title: 'Preview', type: 'development', parent: 'main' })
-    .execute();
-  return `${at}/environments/${id}`;
-}
-
-const names = (rows: { name: string }[]) => rows.map(({ name }) => name);
-const refusal = (field: string, words: string) => ({
-  status: 400,
-  json: { detail: { [field]: expect.stringContaining(words), error: expect.stringContaining(words) } },
-});
+const newProject = () => projectOf(ada);
 
 test('a domain of production is added, read, changed and deleted at either level, each with one activity', async () => {
   const project = await newProject();
@@ -88,7 +62,7 @@ test('a domain of production is added, read, changed and deleted at either level
 
 test('an environment tells of its domains, and robots are let in with the first and shut out with the last', async () => {
   const project = await newProject();
-  const preview = await branch(project);
+  const preview = await project.branch();
   const look = async (at: string) => (await ada.send('GET', at)).json;
   const bare = { has_domains: false, default_domain: null, supports_restrict_robots: false, restrict_robots: true };
   expect([await look(project.main), await look(preview)]).toMatchObject([bare, bare]);
@@ -107,7 +81,7 @@ test('an environment tells of its domains, and robots are let in with the first 
 });
 
 describe('names', () => {
-  let owned: Project;
+  let owned: TestProject;
   beforeAll(async () => {
     owned = await newProject();
   });
@@ -164,7 +138,7 @@ describe('names', () => {
 
   test('nobody has a name twice, also where a wildcard stands for it elsewhere', async () => {
     const project = await newProject();
-    const preview = await branch(project);
+    const preview = await project.branch();
     await project.add({ name: 'www.twice.example' });
     expect(await project.add({ name: 'WWW.twice.example' })).toMatchObject({
       status: 409,
@@ -173,147 +147,6 @@ describe('names', () => {
     expect((await project.add({ name: '*.twice.example' })).status).toBe(201);
     const replaced = await ada.send('POST', `${preview}/domains`, { name: 'stage.twice.example', replacement_for: 'www.twice.example' });
     expect(replaced).toMatchObject({ status: 409, json: { message: expect.stringContaining('*.twice.example') } });
-  });
-});
-
-describe('beside production, a domain takes the place of one of production', () => {
-  test('and each rule is answered as released clients read it', async () => {
-    const project = await newProject();
-    const preview = await branch(project);
-    const add = (body: object, at = preview) => ada.send('POST', `${at}/domains`, body);
-    expect(await add({ name: 'stage.rules.example' })).toMatchObject(refusal('replacement_for', 'is required'));
-    expect(await add({ name: 'stage.rules.example', replacement_for: 'rules.example' })).toMatchObject({
-      status: 409,
-      json: {
-        message: expect.stringContaining('has no corresponding domain set on the production environment'),
-        detail: { 'prod-domains': [] },
-      },
-    });
-    await project.add({ name: 'rules.example' });
-    await project.add({ name: 'www.rules.example' });
-    expect(await add({ name: 'stage.rules.example', replacement_for: 'other.example' })).toMatchObject({
-      status: 409,
-      json: { detail: { 'prod-domains': ['rules.example', 'www.rules.example'] } },
-    });
-    const added = await add({ name: 'stage.rules.example', replacement_for: 'RULES.example.' });
-    expect(added).toMatchObject({
-      status: 201,
-      json: {
-        _embedded: {
-          entity: { type: 'replacement', replacement_for: 'rules.example', registered_name: 'rules.example' },
-          activities: [{ type: 'environment.domain.create', environments: ['preview'] }],
-        },
-      },
-    });
-    expect(added.json._embedded.entity).not.toHaveProperty('is_default');
-    expect(await add({ name: 'second.rules.example', replacement_for: 'rules.example' })).toMatchObject({
-      status: 409,
-      json: {
-        message: expect.stringContaining('already has a domain with the same replacement_for'),
-        detail: { conflicting_domain: 'stage.rules.example' },
-      },
-    });
-    expect((await add({ name: 'second.rules.example', replacement_for: 'www.rules.example' })).status).toBe(201);
-    expect(await add({ name: 'x.rules.example', replacement_for: 'rules.example' }, project.main)).toMatchObject(
-      refusal('replacement_for', 'not production'),
-    );
-    expect(await project.add({ name: 'x.rules.example', replacement_for: 'rules.example' })).toMatchObject(
-      refusal('replacement_for', 'not production'),
-    );
-    expect(await add({ name: 'x.rules.example', replacement_for: 'rules.example', is_default: true })).toMatchObject(
-      refusal('is_default', 'production'),
-    );
-    const one = `${preview}/domains/stage.rules.example`;
-    expect(await ada.send('PATCH', one, { is_default: true })).toMatchObject(refusal('is_default', 'deleted and added anew'));
-    expect((await ada.send('PATCH', one, { attributes: { a: 'b' } })).json._embedded.entity.attributes).toEqual({ a: 'b' });
-    expect(names((await ada.send('GET', `${preview}/domains`)).json)).toEqual(['stage.rules.example', 'second.rules.example']);
-    expect(names((await ada.send('GET', `${project.at}/domains`)).json)).toEqual(['rules.example', 'www.rules.example']);
-  });
-
-  test('goes with it, and with its environment', async () => {
-    const project = await newProject();
-    const preview = await branch(project);
-    await project.add({ name: 'goes.example' });
-    await project.add({ name: 'www.goes.example' });
-    await ada.send('POST', `${preview}/domains`, { name: 'stage.goes.example', replacement_for: 'goes.example' });
-    await ada.send('POST', `${preview}/domains`, { name: 'stages.goes.example', replacement_for: 'www.goes.example' });
-    await ada.send('DELETE', `${project.at}/domains/goes.example`);
-    expect(names((await ada.send('GET', `${preview}/domains`)).json)).toEqual(['stages.goes.example']);
-    await sql`delete from environments where project_id = ${project.projectId} and id = 'preview'`.execute(home.platform.db);
-    expect((await project.add({ name: 'stages.goes.example' })).status).toBe(201);
-  });
-
-  test('five environments can have some; the sixth is told which', async () => {
-    const project = await newProject();
-    await project.add({ name: 'many.example' });
-    const sites = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => branch(project, `preview-${n}`)));
-    const add = (n: number) =>
-      ada.send('POST', `${sites[n]}/domains`, { name: `stage-${n}.many.example`, replacement_for: 'many.example' });
-    for (const n of [0, 1, 2, 3, 4]) expect((await add(n)).status).toBe(201);
-    expect(await add(5)).toMatchObject({
-      status: 402,
-      json: {
-        message: expect.stringContaining('5'),
-        detail: {
-          environments_with_domains_limit: 5,
-          environments_with_domains: ['preview-1', 'preview-2', 'preview-3', 'preview-4', 'preview-5'],
-        },
-      },
-    });
-  });
-});
-
-describe('a certificate that comes along', () => {
-  const keyed = async (wish: Parameters<typeof testCertificate>[1]) => {
-    const { pem, keyPem } = await testCertificate('Leaf', { by: authority, ...wish });
-    return { certificate: pem, key: keyPem, chain: [authority.pem] };
-  };
-
-  test('is kept, its key sealed, and only when it ends is told', async () => {
-    const project = await newProject();
-    const ssl = await keyed({ names: ['*.ssl.example'] });
-    // As the released client sends a file with several certificates: with a piece too many.
-    const chain = ['-----BEGIN CERTIFICATE-----', ...ssl.chain];
-    const added = await project.add({ name: 'www.ssl.example', ssl: { ...ssl, chain } });
-    expect(added.json._embedded.entity.ssl).toEqual({ has_certificate: true, expires_on: expect.stringMatching(/^20\d\d-/) });
-    const { rows } = await sql<{ entry: string; key_sealed: string; id: string }>`
-      select certificates::text as entry, key_sealed, id from certificates where project_id = ${project.projectId}`.execute(
-      home.platform.db,
-    );
-    expect(rows).toHaveLength(1);
-    expect(rows[0]?.entry).not.toContain('PRIVATE KEY');
-    expect(home.platform.secrets.open(`certificate ${rows[0]?.id}`, rows[0]?.key_sealed ?? '')).toContain('PRIVATE KEY');
-    for (const { text } of [added, await ada.send('GET', `${project.at}/domains/www.ssl.example`)])
-      expect(text).not.toContain('PRIVATE KEY');
-    expect((await project.add({ name: 'deep.www.ssl.example' })).json._embedded.entity.ssl).toEqual({ has_certificate: false });
-    const later = await keyed({ names: ['deep.www.ssl.example'], days: { from: -1, to: 90 } });
-    const patched = await ada.send('PATCH', `${project.at}/domains/deep.www.ssl.example`, { ssl: later });
-    expect(patched.json._embedded.entity.ssl.has_certificate).toBe(true);
-  });
-
-  test.for([[null], [''], [[]], [{}], [{ certificate: '', key: '', chain: [] }]])('%o is none: one is had automatically', async ([ssl]) => {
-    const added = await (await newProject()).add({ name: `${crypto.randomUUID()}.example`, ssl });
-    expect(added).toMatchObject({ status: 201, json: { _embedded: { entity: { ssl: { has_certificate: false } } } } });
-  });
-
-  test('what is wrong with it is said by field, and nothing is added', async () => {
-    const project = await newProject();
-    const good = await keyed({ names: ['www.bad.example'] });
-    const other = await keyed({ names: ['www.other.example'] });
-    const expired = await keyed({ names: ['www.bad.example'], days: { from: -30, to: -1 } });
-    for (const [ssl, field] of [
-      [{ ...good, key: other.key }, 'ssl.key'],
-      [{ ...good, certificate: 'rubbish' }, 'ssl.certificate'],
-      [{ ...good, key: '' }, 'ssl.key'],
-      [{ ...good, chain: ['rubbish'] }, 'ssl.chain[0]'],
-      [{ ...good, chain: [] }, 'ssl.chain'],
-      [other, 'ssl.certificate'],
-      [expired, 'ssl.certificate'],
-    ] as const) {
-      const { status, json } = await project.add({ name: 'www.bad.example', ssl });
-      expect([field, status, Object.keys(json.detail)]).toEqual([field, 400, expect.arrayContaining([field, 'error'])]);
-    }
-    expect((await ada.send('GET', `${project.at}/domains`)).json).toEqual([]);
   });
 });
 
@@ -330,7 +163,7 @@ test('a wildcard is the default only where there is nothing else', async () => {
 
 test('while a project has domains, production cannot move to another branch', async () => {
   const project = await newProject();
-  await branch(project, 'next');
+  await project.branch('next');
   await sql`update environments set parent = null where project_id = ${project.projectId}`.execute(home.platform.db);
   await project.add({ name: 'moves.example' });
   expect(await ada.send('PATCH', project.at, { default_branch: 'next' })).toMatchObject({

@@ -77,21 +77,22 @@ export function openAccounts(connection: Connection, options: AccountOptions) {
 
   /** A process that was killed may have been heard by the authority: then the new key is the account's already. */
   const rollOver = async ({ key, url, nextKey, email: known }: AcmeAccount, signal?: AbortSignal): Promise<AcmeAccount> => {
-    if (url === undefined || !nextKey) return { directoryUrl, key };
-    if ((await find(connection, nextKey, signal)) !== url) {
-      const { keyChange } = await connection.directory(signal);
-      const inner = await sign({ account: url, oldKey: publicPart(key) }, nextKey, { jwk: publicPart(nextKey), url: keyChange });
-      await connection.post(keyChange, { key, account: url }, inner, signal);
-    }
+    if (!nextKey) return { directoryUrl, key };
+    const found = await find(connection, nextKey, signal);
+    if (found !== undefined) return write({ key: nextKey, url: found, email: known });
+    if (url === undefined) return { directoryUrl, key };
+    const { keyChange } = await connection.directory(signal);
+    const inner = await sign({ account: url, oldKey: publicPart(key) }, nextKey, { jwk: publicPart(nextKey), url: keyChange });
+    await connection.post(keyChange, { key, account: url }, inner, signal);
     return write({ key: nextKey, url, email: known });
   };
 
   return {
     ensure,
-    /** To be called when the authority does not know the account: its URL is forgotten, and asked for again with the same key. */
+    /** To be called when the authority does not know the account: its URL is forgotten, and asked for again with the same key, or with the next one. */
     forget: async () => {
       const account = await read();
-      if (account) await write({ key: account.key });
+      if (account) await write({ key: account.key, ...(account.nextKey && { nextKey: account.nextKey }) });
     },
     changeKey: async (signal?: AbortSignal) => {
       const { key, account: url } = await ensure(signal);

@@ -196,6 +196,26 @@ describe.runIf(canBringPrograms)(`accounts${whyNoPrograms}`, () => {
     await issue(open({ store: killed }), { names: [name] });
   });
 
+  test('its key is changed in the middle of an order, whose proofs are made anew', async () => {
+    const store = memoryStore();
+    const issuer = open({ store });
+    let issuance: Issuance = await issuer.begin({ names: [`rolled.${testZone}`] });
+    while (issuance.status === 'ongoing' && issuance.next !== 'answer') issuance = await issuer.advance(issuance);
+    await open({ store }).changeAccountKey();
+    expect(await complete(issuer, issuance)).toMatchObject({ status: 'issued' });
+    expect(pebble.served.size).toBe(0);
+  });
+
+  test('an account that is forgotten while its key is changed is found by either key', async () => {
+    const store = memoryStore();
+    const url = await open({ store }).accountUrl();
+    await open({ store }).changeAccountKey();
+    const [changing] = store.written.slice(-2);
+    const { url: _, ...forgotten } = changing!;
+    expect(await open({ store: memoryStore(forgotten) }).accountUrl()).toBe(url);
+    expect(await open({ store: memoryStore({ ...forgotten, key: forgotten.nextKey!, nextKey: forgotten.key }) }).accountUrl()).toBe(url);
+  });
+
   test('where the old one was closed, a new one takes its place', async () => {
     const store = memoryStore();
     const old = await open({ store }).accountUrl();

@@ -1,15 +1,18 @@
 /** An authority that speaks ACME (RFC 8555) as an issuer: any public one, or a private one of a company. */
 import { X509Certificate } from 'node:crypto';
 import { Problem } from '../../../kernel/problem.ts';
+import type { Outbound } from '../../outbound/outbound.ts';
 import type { Issuance, Issuer, OngoingIssuance, RevocationReason } from '../certificates.ts';
 import { renewalByLifetime } from '../renewal-by-lifetime.ts';
 import { keyPem, newKey } from '../x509/write-certificate.ts';
 import { AccountRefused, type AccountStore, type ExternalAccount, openAccounts } from './account.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { openHttps, type Send } from './https.ts';
-import { allProofs, givenUp, ongoing, type OngoingOrder, type Ordering, startAgain, takeDown, takeStep, wordsOf } from './issuance.ts';
+import { givenUp, ongoing, startAgain, takeStep } from './issuance.ts';
 import { AcmeRefusal, AcmeTrouble, type RenewalInformation } from './messages.ts';
+import { allProofs, type OngoingOrder, type Ordering, wordsOf } from './order-step.ts';
 import type { Solver } from './proofs.ts';
+import { takeDown } from './proving.ts';
 import { certificateId, renewalByAuthority } from './renewal-information.ts';
 import { faultsOfRefusal } from './words.ts';
 
@@ -22,10 +25,12 @@ export interface AcmeOptions {
   email?: string;
   externalAccount?: ExternalAccount;
   preferredChain?: string;
+  /** The profile of certificates that are asked for without one. */
+  profile?: string;
   /** Certificates, as PEM, to trust beside those that this process trusts: for an authority whose own certificate is private. */
   authorities?: readonly string[];
-  /** Which addresses of a host may be visited, where users choose the directory; throws a Problem. */
-  addressesOf?: (hostname: string) => Promise<string[]>;
+  /** How it is reached where users choose the directory; what the operator has chosen may be anywhere. */
+  outbound?: Outbound;
   /** What records of names should hold, in words for people: `an A record with 203.0.113.7`. */
   pointTo?: string;
   /** The program with its version, as the authority is told. */
@@ -48,13 +53,19 @@ export const openAcmeIssuer = (options: AcmeOptions): AcmeIssuer =>
 
 /** An issuer that sends its requests by `send` rather than over the network. */
 export function issuerOver(send: Send, options: AcmeOptions): AcmeIssuer {
-  const { directoryUrl, solvers, pointTo = 'an A or AAAA record with the address of this platform' } = options;
+  const { directoryUrl, solvers, profile, pointTo = 'an A or AAAA record with the address of this platform' } = options;
   const connection = openConnection(directoryUrl, send);
   const accounts = openAccounts(connection, options);
   const ordering: Ordering = { connection, accounts, solvers, pointTo, preferredChain: options.preferredChain };
 
   return {
-    begin: async (request) => ongoing(request, 'order', { key: keyPem(await newKey(request.keyType)), proofs: [], looks: 0, restarts: 0 }),
+    begin: async (request) =>
+      ongoing({ ...(profile !== undefined && { profile }), ...request }, 'order', {
+        key: keyPem(await newKey(request.keyType)),
+        proofs: [],
+        looks: 0,
+        restarts: 0,
+      }),
     advance: async (issuance, signal) => {
       const current = issuance as OngoingOrder;
       try {

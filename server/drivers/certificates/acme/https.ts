@@ -1,16 +1,15 @@
 /** One request to an authority: over TLS, within a time, for a reply of bounded size, following no redirect. */
-import { request, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
 import { getCACertificates } from 'node:tls';
-import { Problem } from '../../../kernel/problem.ts';
-import { lookupOf, readBounded } from '../checked-visits.ts';
+import { OutboundFault } from '../../outbound/faults.ts';
+import { openOperatorsOutbound, type Outbound } from '../../outbound/outbound.ts';
 import { AcmeTrouble } from './messages.ts';
 
 export interface HttpsOptions {
   /** Certificates, as PEM, to trust beside those that this process trusts. */
   authorities?: readonly string[];
-  /** The addresses of a host that may be visited; throws a Problem. Where it is absent, any address may be. */
-  addressesOf?: (hostname: string) => Promise<string[]>;
+  /** Where it is absent, the operator has chosen the authority, which may be anywhere. */
+  outbound?: Outbound;
   userAgent: string;
 }
 
@@ -23,49 +22,32 @@ export interface HttpsReply {
 export type Send = (method: 'GET' | 'HEAD' | 'POST', url: string, body?: string, signal?: AbortSignal) => Promise<HttpsReply>;
 
 const secondsMax = 30;
-const bodyBytesMax = 1024 * 1024;
+const replyBytesMax = 1024 * 1024;
 
-export function openHttps({ authorities = [], addressesOf, userAgent }: HttpsOptions): Send {
-  const ca = authorities.length > 0 ? { ca: [...getCACertificates('default'), ...authorities] } : {};
+export function openHttps({ authorities = [], outbound = openOperatorsOutbound(), userAgent }: HttpsOptions): Send {
+  const trusted = authorities.length > 0 ? { authorities: [...getCACertificates('default'), ...authorities] } : {};
   return async (method, url, body, signal) => {
     const address = URL.parse(url);
     if (address?.protocol !== 'https:')
       throw new AcmeTrouble(
         `${url || 'An empty address'} does not begin with https://; authorities that speak ACME are reached over TLS only.`,
       );
-    const { hostname, host } = address;
     const headers = {
       'user-agent': userAgent,
       'accept-language': 'en',
-      ...(body !== undefined && { 'content-type': 'application/jose+json', 'content-length': Buffer.byteLength(body) }),
+      ...(body !== undefined && { 'content-type': 'application/jose+json' }),
     };
-    try {
-      const pinned = addressesOf ? lookupOf(await addressesOf(hostname)) : {};
-      const limit = AbortSignal.timeout(secondsMax * 1000);
-      return await exchange(url, { method, headers, ...ca, ...pinned, signal: signal ? AbortSignal.any([signal, limit]) : limit }, body);
-    } catch (cause) {
-      signal?.throwIfAborted();
-      throw troubleWith(host, cause);
-    }
+    const asked = { url, method, headers, secondsMax, replyBytesMax, ...trusted };
+    const reply = await outbound
+      .request({ ...asked, ...(body !== undefined && { body }), ...(signal && { signal }) })
+      .catch((cause: unknown) => {
+        throw cause instanceof OutboundFault ? troubleWith(address.host, cause) : cause;
+      });
+    return { status: reply.status, headers: reply.headers, body: reply.body.toString('utf8') };
   };
 }
 
-const exchange = (url: string, options: RequestOptions, sentBody: string | undefined) =>
-  new Promise<HttpsReply>((resolve, reject) => {
-    const sent = request(url, options, (reply) => {
-      readBounded(reply, bodyBytesMax).then(
-        (body) => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: body.toString('utf8') }),
-        reject,
-      );
-    });
-    sent.once('error', reject);
-    sent.end(sentBody);
-  });
-
-function troubleWith(host: string, cause: unknown): AcmeTrouble {
-  if (cause instanceof AcmeTrouble) return cause;
-  if (cause instanceof Problem) return new AcmeTrouble(cause.message, { cause });
-  const { code = '', message, name } = cause as NodeJS.ErrnoException;
-  const reason = name === 'TimeoutError' || name === 'AbortError' ? `no answer within ${secondsMax} seconds` : code || message;
-  return new AcmeTrouble(`The certificate authority at ${host} cannot be reached (${reason}).`, { cause });
-}
+const troubleWith = (host: string, cause: OutboundFault) =>
+  cause.reason === 'forbidden' || cause.reason === 'unresolved'
+    ? new AcmeTrouble(cause.message, { cause })
+    : new AcmeTrouble(`The certificate authority at ${host} cannot be reached (${cause.detail}).`, { cause });

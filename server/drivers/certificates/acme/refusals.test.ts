@@ -4,6 +4,8 @@ import type { Issuance, OngoingIssuance } from '../certificates.ts';
 import { issuerOver, openAcmeIssuer } from './acme.ts';
 import type { HttpsReply, Send } from './https.ts';
 import { AcmeTrouble } from './messages.ts';
+import { openOutbound } from '../../outbound/outbound.ts';
+import type { Solver } from './proofs.ts';
 import { memoryStore } from './test-accounts.ts';
 
 const base = 'https://authority.example';
@@ -25,7 +27,7 @@ const refusal = (type: string, detail: string, headers: Record<string, string> =
   json({ type: `urn:ietf:params:acme:error:${type}`, detail, ...more }, headers, status);
 
 /** An authority that gives these replies at their paths, and the usual ones at all others. */
-function authority(replies: Record<string, HttpsReply | (() => HttpsReply)>) {
+function authority(replies: Record<string, HttpsReply | (() => HttpsReply)>, solvers: readonly Solver[] = []) {
   const usual: Record<string, HttpsReply> = {
     '/directory': json(directory),
     '/nonce': json({}),
@@ -36,7 +38,7 @@ function authority(replies: Record<string, HttpsReply | (() => HttpsReply)>) {
     const reply = replies[new URL(url).pathname] ?? usual[new URL(url).pathname] ?? refusal('malformed', `nothing at ${url}`, {}, 404);
     return Promise.resolve(typeof reply === 'function' ? reply() : reply);
   };
-  return issuerOver(send, { directoryUrl: `${base}/directory`, store: memoryStore(), solvers: [] });
+  return issuerOver(send, { directoryUrl: `${base}/directory`, store: memoryStore(), solvers });
 }
 
 const names: [string] = ['www.example.org'];
@@ -111,6 +113,62 @@ describe('an authority that says no', () => {
   });
 });
 
+describe('an authority that cannot reach a name', () => {
+  const kinds = ['http-01', 'tls-alpn-01'] as const;
+
+  /** Sees of each order whether the name was proven by the last of its challenges that was answered: it never is, for this reason. */
+  async function unreached(type: string) {
+    let orders = 0;
+    const tried: string[] = [];
+    let answered: string | undefined;
+    const answer = (kind: string) => () => {
+      answered = kind;
+      tried.push(kind);
+      return json({});
+    };
+    const challenge = (kind: string) => ({
+      type: kind,
+      url: `${base}/${kind}`,
+      token: 'a-token-of-length',
+      ...(answered === kind && { error: { type: `urn:ietf:params:acme:error:${type}`, detail: `by ${kind}` } }),
+    });
+    const solver = (kind: (typeof kinds)[number]): Solver => ({
+      kind,
+      canServe: () => true,
+      serve: () => Promise.resolve(),
+      withdraw: () => Promise.resolve(),
+    });
+    const status = () => (answered === undefined ? 'pending' : 'invalid');
+    const issuer = authority(
+      {
+        '/order': () => {
+          answered = undefined;
+          return json({ status: 'pending' }, { location: `${base}/order/${(orders += 1)}` }, 201);
+        },
+        ...Object.fromEntries([1, 2, 3].map((n) => [`/order/${n}`, () => json({ status: status(), authorizations: [`${base}/name`] })])),
+        '/name': () => json({ status: status(), identifier: { type: 'dns', value: names[0] }, challenges: kinds.map(challenge) }),
+        ...Object.fromEntries(kinds.map((kind) => [`/${kind}`, answer(kind)])),
+      },
+      kinds.map(solver),
+    );
+    let current: Issuance = await issuer.begin({ names });
+    while (current.status === 'ongoing') current = await issuer.advance(current);
+    return { tried, orders, sentences: current.status === 'refused' ? current.faults.map(({ sentence }) => sentence) : [] };
+  }
+
+  test('by one port is asked to look at the other, and then no more; what was wrong with each is told', async () => {
+    const { tried, orders, sentences } = await unreached('connection');
+    // The third order tells that there is no other way left.
+    expect([tried, orders]).toEqual([['http-01', 'tls-alpn-01'], 3]);
+    expect(sentences).toEqual([expect.stringMatching(/port 80 .*by http-01/), expect.stringMatching(/port 443 .*by tls-alpn-01/)]);
+  });
+
+  test('because it is not in DNS is not asked to look elsewhere', async () => {
+    const { tried, orders, sentences } = await unreached('dns');
+    expect([tried, orders, sentences.length]).toEqual([['http-01'], 1, 1]);
+  });
+});
+
 describe('what is no authority', () => {
   test('is told as what it is', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' };
@@ -142,8 +200,10 @@ describe('what is no authority', () => {
   test('is not visited without TLS, nor at an address that is not allowed', async () => {
     const options = { store: memoryStore(), solvers: [] };
     await expect(openAcmeIssuer({ ...options, directoryUrl: 'http://authority.example' }).accountUrl()).rejects.toThrow('over TLS only');
-    const addressesOf = () => Promise.reject(new Error('not here'));
-    await expect(openAcmeIssuer({ ...options, directoryUrl: 'https://127.0.0.1:1', addressesOf }).accountUrl()).rejects.toThrow('not here');
+    const outbound = openOutbound({ allowPrivateAddresses: [] });
+    await expect(openAcmeIssuer({ ...options, directoryUrl: 'https://127.0.0.1:1', outbound }).accountUrl()).rejects.toThrow(
+      'not a public address',
+    );
   });
 
   test('cannot keep anybody who wants to stop', async () => {

@@ -1,7 +1,9 @@
 /** DNS records by dynamic update (RFC 2136): what every name server of one's own understands, such as bind, knot and PowerDNS. */
 import { randomInt } from 'node:crypto';
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import { Problem } from '../../../kernel/problem.ts';
+import { openOperatorsOutbound } from '../../outbound/outbound.ts';
 import { type DnsRecords, isBelow } from './dns-records.ts';
 import { classes, type DnsMessage, type DnsReply, opcodes, readMessage, textData, types, writeMessage } from './message.ts';
 import { isSignedReply, readSignature, signatureErrors, type SigningKey, signMessage } from './signature.ts';
@@ -105,8 +107,10 @@ async function exchange(
   signal?: AbortSignal,
 ): Promise<Buffer> {
   const limit = AbortSignal.timeout(secondsMax * 1000);
-  const socket = connect({ host, port, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+  const both = signal ? AbortSignal.any([signal, limit]) : limit;
+  let socket: Socket | undefined;
   try {
+    socket = addAbortSignal(both, await openOperatorsOutbound().connect({ host, port, secondsMax, signal: both }));
     const length = Buffer.alloc(2);
     length.writeUInt16BE(message.length);
     socket.write(Buffer.concat([length, message]));
@@ -122,6 +126,6 @@ async function exchange(
     signal?.throwIfAborted();
     throw problem(`The name server ${host} cannot be reached at port ${port} over TCP.`, cause);
   } finally {
-    socket.destroy();
+    socket?.destroy();
   }
 }

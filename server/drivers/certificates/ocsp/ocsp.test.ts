@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { visitableAddresses } from '../../git/addresses.ts';
+import { openOutbound } from '../../outbound/outbound.ts';
 import { readAll, readOne } from '../x509/der.ts';
 import { forOcsp, mustBeStapled, statusAt } from '../x509/extensions.ts';
 import { factsOf } from '../x509/facts.ts';
@@ -116,7 +116,7 @@ function signedPart(answer: Buffer): Buffer {
 }
 
 describe('responders', () => {
-  const ask = openStatuses({ addressesOf: (host) => visitableAddresses(host, ['127.0.0.0/8']) }).ask;
+  const ask = openStatuses({ outbound: openOutbound({ allowPrivateAddresses: ['127.0.0.0/8'] }) }).ask;
   const certificateAt = (url: string) => testCertificate('Leaf', { by: issuer, names: ['a.example.org'], extensions: [statusAt(url)] });
   const soon = { timeout: 20_000 };
 
@@ -135,7 +135,7 @@ describe('responders', () => {
   });
 
   test('none is asked at addresses that are not public, and none where the issuer names none', async () => {
-    const strict = openStatuses({ addressesOf: (host) => visitableAddresses(host, []) });
+    const strict = openStatuses({ outbound: openOutbound({ allowPrivateAddresses: [] }) });
     const { pem } = await certificateAt('http://127.0.0.1:1/');
     const told = await strict.ask(pem, [issuer.pem]);
     expect(told).toMatchObject({ status: 'untold', sentence: expect.stringContaining('127.0.0.1 is not a public address') as unknown });
