@@ -1,5 +1,6 @@
 /** What tests need of a person's account: an authenticator app, a phone, a picture. */
 import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Person } from './platform.ts';
 
 type Address = Record<string, string>;
@@ -55,9 +56,17 @@ export const identitySamples: Record<string, (owner: Person) => Promise<Address>
     const { json } = await owner.send('POST', `/users/${owner.user.id}/phonenumber`, body);
     return { user_id: owner.user.id, sid: json.sid };
   },
+  'sign-in': async ({ user, home: { platform } }) => {
+    const grant_hash = `${crypto.randomUUID()}-of-a-grant`;
+    const grant = { model: 'Grant', id_hash: grant_hash, sealed: '', user_id: user.id, expires_at: sql<string>`now() + interval '1 hour'` };
+    await platform.db.insertInto('oauth_records').values(grant).execute();
+    const row = { user_id: user.id, grant_hash, client_id: 'upsun-cli', user_agent: 'A program', address: '192.0.2.1' };
+    const { id } = await platform.db.insertInto('sign_ins').values(row).returning('id').executeTakeFirstOrThrow();
+    return { user_id: user.id, sign_in_id: id };
+  },
   connection: async ({ user, home }) => {
     const provider = `provider-${crypto.randomUUID()}`;
-    const row = { user_id: user.id, provider, provider_type: 'oidc', subject: user.id, email_address: user.email };
+    const row = { user_id: user.id, provider, provider_type: 'oidc', issuer: provider, subject: user.id, email_address: user.email };
     await home.platform.db.insertInto('connections').values(row).execute();
     return { user_id: user.id, provider };
   },

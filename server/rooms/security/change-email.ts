@@ -1,13 +1,15 @@
 import type { User } from '../../identity.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Platform } from '../../platform.ts';
+import { recordMail } from '../deliveries/public.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { changeUser, isEmail, userByEmail } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
-import { confirmEmailLetter, emailChangedLetter, tell } from './messages.ts';
+import { confirmEmailLetter, emailChangedLetter } from './messages.ts';
 
 /** Mails a link to the new address. The account keeps its address until somebody who reads that mail confirms the new one. */
-export async function askToChangeEmail({ db, mail, config }: Platform, user: User, typed: string): Promise<void> {
+export async function askToChangeEmail(platform: Platform, user: User, typed: string): Promise<void> {
+  const { db, config } = platform;
   const email = typed.toLowerCase();
   if (!isEmail(email)) throw invalidField('email_address', 'must be an e-mail address');
   if (email === user.email) throw new Problem('conflict', 'This is already your e-mail address.');
@@ -16,8 +18,10 @@ export async function askToChangeEmail({ db, mail, config }: Platform, user: Use
     { limit: 'mail to address', of: email },
   ]);
   if (await userByEmail(db, email)) throw new Problem('conflict', 'This e-mail address belongs to another user; use a different one.');
-  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'change-email', email });
-  await mail.send({ to: email, ...confirmEmailLetter(link, user) });
+  await db.transaction().execute(async (tx) => {
+    const link = await issueLink(tx, config.url, { userId: user.id, purpose: 'change-email', email });
+    await recordMail(tx, platform, { to: email, ...confirmEmailLetter(link, user) });
+  });
 }
 
 /** Changes the address and returns it, or undefined when the link no longer works. A mail tells the old address. */
@@ -29,9 +33,8 @@ export async function confirmEmail(platform: Platform, token: string): Promise<s
   const changed = await db.transaction().execute(async (tx) => {
     if (!(await useLink(tx, link))) return false;
     await changeUser(tx, link.id, { email, email_verified: true });
+    await recordMail(tx, platform, { to: link.email, ...emailChangedLetter(email, config.url) });
     return true;
   });
-  if (!changed) return undefined;
-  tell(platform, link.email, emailChangedLetter(email, config.url));
-  return email;
+  return changed ? email : undefined;
 }

@@ -20,7 +20,7 @@ export const pathOf = (purpose: Purpose) => purposes[purpose].path;
 export const hoursOf = (purpose: Purpose) => purposes[purpose].hours;
 
 /** Returns the address of the page that the link opens. `email` is the address that the link will be mailed to. */
-export async function issueLink(db: Db, url: string, link: { userId: string; purpose: Purpose; email: string }): Promise<string> {
+export async function issueLink(db: Db | Tx, url: string, link: { userId: string; purpose: Purpose; email: string }): Promise<string> {
   const { userId, purpose, email } = link;
   const token = randomSecret(tokenBytes);
   const fresh = {

@@ -1,6 +1,8 @@
 /** What we write to people about their account: plain text, what happened or what to do, and what to do if it was not them. */
 import type { Message } from '../../drivers/mail/mail.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
+import { recordMail } from '../deliveries/public.ts';
 import { hoursOf } from './mailed-link.ts';
 
 type Letter = Omit<Message, 'to'>;
@@ -55,12 +57,8 @@ const secondFactorLetters = (url: string) => ({
   ),
 });
 
-export const tellPasswordChanged = (platform: Platform, to: string) => tell(platform, to, passwordChangedLetter(platform.config.url));
+export const tellPasswordChanged = (tx: Tx, platform: Platform, to: string) =>
+  recordMail(tx, platform, { to, ...passwordChangedLetter(platform.config.url) });
 
-export const tellSecondFactor = (platform: Platform, to: string, state: 'on' | 'off') =>
-  tell(platform, to, secondFactorLetters(platform.config.url)[state]);
-
-/** Mails without waiting: what the mail tells of has happened whether or not it gets through, and the answer takes no longer for it. */
-export function tell({ mail, log }: Platform, to: string, letter: Letter): void {
-  mail.send({ to, ...letter }).catch((error: unknown) => log.error({ err: error }, 'a mail could not be sent'));
-}
+export const tellSecondFactor = (tx: Tx, platform: Platform, to: string, state: 'on' | 'off') =>
+  recordMail(tx, platform, { to, ...secondFactorLetters(platform.config.url)[state] });

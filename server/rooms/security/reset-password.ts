@@ -1,18 +1,18 @@
 import type { User } from '../../identity.ts';
 import type { Platform } from '../../platform.ts';
+import { recordMail } from '../deliveries/public.ts';
 import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/public.ts';
 import { changeUser, isEmail, userByEmail } from '../users/public.ts';
 import { issueLink, linkOf, useLink } from './mailed-link.ts';
 import { resetPasswordLetter, tellPasswordChanged } from './messages.ts';
 
 /** Mails a link to the person's own address. */
-export async function mailPasswordReset({ db, mail, config }: Platform, user: User): Promise<void> {
-  await countAttempts(db, [
+export async function mailPasswordReset(platform: Platform, user: User): Promise<void> {
+  await countAttempts(platform.db, [
     { limit: 'mail for account', of: user.id },
     { limit: 'reset to address', of: user.email },
   ]);
-  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email: user.email });
-  await mail.send({ to: user.email, ...resetPasswordLetter(link) });
+  await mailLink(platform, user);
 }
 
 /**
@@ -29,12 +29,16 @@ export async function forgotPassword(platform: Platform, typed: string, visitor:
   mailResetTo(platform, email).catch((error: unknown) => platform.log.error({ err: error }, 'a mail could not be sent'));
 }
 
-async function mailResetTo({ db, config, mail }: Platform, email: string) {
-  const user = isEmail(email) ? await userByEmail(db, email) : undefined;
-  if (!user || user.deactivated) return;
-  const link = await issueLink(db, config.url, { userId: user.id, purpose: 'reset-password', email });
-  await mail.send({ to: email, ...resetPasswordLetter(link) });
+async function mailResetTo(platform: Platform, email: string) {
+  const user = isEmail(email) ? await userByEmail(platform.db, email) : undefined;
+  if (user && !user.deactivated) await mailLink(platform, user);
 }
+
+const mailLink = (platform: Platform, { id, email }: User) =>
+  platform.db.transaction().execute(async (tx) => {
+    const link = await issueLink(tx, platform.config.url, { userId: id, purpose: 'reset-password', email });
+    await recordMail(tx, platform, { to: email, ...resetPasswordLetter(link) });
+  });
 
 /** Returns whether the link still worked. Every sign-in of the person ends, because somebody else may have found the old password. */
 export async function resetPassword(platform: Platform, token: string, password: string): Promise<boolean> {
@@ -46,10 +50,10 @@ export async function resetPassword(platform: Platform, token: string, password:
     if (!(await useLink(tx, link))) return false;
     await changeUser(tx, link.id, { password_hash, email_verified: true });
     await signOutEverywhere(tx, link.id);
+    await tellPasswordChanged(tx, platform, link.email);
     return true;
   });
   if (!changed) return false;
   await forgetAttempts(db, 'sign-in to account', link.id);
-  tellPasswordChanged(platform, link.email);
   return true;
 }

@@ -32,6 +32,7 @@ const limits = {
   'authorization from visitor': { attemptsMax: 300, seconds: 600 },
   'use of token': { attemptsMax: 1200, seconds: 60 },
   'wrong token from address': { attemptsMax: 30, seconds: 60 },
+  'call of hook': { attemptsMax: 300, seconds: 60 },
   'mail from user': { attemptsMax: 300, seconds: 3600 },
 } as const;
 

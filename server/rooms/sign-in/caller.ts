@@ -19,7 +19,7 @@ export function createCallerOf({ db, keys, config }: Pick<Platform, 'db' | 'keys
     (asked) => holdersOf(db, asked),
     ({ asked }) => asked,
   );
-  const callerWith = async (claims: Proof, project: string) => {
+  const callerWith = async (claims: Proof & { exp?: number }, project: string) => {
     const holder = await holderOf(askedFor(claims.via, possibleProject(project)));
     const honoured = holder?.id === claims.sub && !holder.deactivated && holder.token_generation === claims.generation;
     return honoured ? callerFor(holder, claims) : undefined;
@@ -53,7 +53,7 @@ async function proofOfApiToken(db: Db, apiToken: string): Promise<Proof | undefi
   );
 }
 
-function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
+function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'> & { exp?: number }): Caller {
   const projects = projectsOf(holder);
   /** Somebody who turned the second factor off has none, whatever an older token says. */
   const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);
@@ -65,6 +65,7 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'>): Caller {
     id: holder.id,
     user: holder,
     via: claims.via,
+    expiresAt: claims.exp === undefined ? undefined : claims.exp * 1000,
     amr: claims.amr,
     grants,
     can(permission, scope) {

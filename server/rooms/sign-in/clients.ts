@@ -11,9 +11,10 @@ const names: Record<string, string> = {
   'offshoot-cli': 'The Offshoot CLI',
 };
 
-export const clientName = (id: string) => (id === pagesClientId ? 'This page' : isClient(id) ? names[id] : undefined);
+export const clientName = (id: string): string | undefined => ownNames[id] ?? (Object.hasOwn(names, id) ? names[id] : undefined);
 
-export const isClient = (id: string) => Object.hasOwn(names, id);
+/** Whether this client may exchange something for tokens. */
+export const isClient = (id: string) => Object.hasOwn(names, id) || id === consoleClientId;
 
 /** Redirects to any port of these hosts are accepted, because a client listens on the first free port. */
 const loopback = ['http://127.0.0.1', 'http://localhost'];
@@ -28,6 +29,22 @@ export const clients: ClientMetadata[] = Object.entries(names).map(([client_id, 
   redirect_uris: loopback,
 }));
 
+/**
+ * The client of the console, which is a page of ours in the person's own browser. Nobody is asked whether it may act for them. Its refresh token is in a
+ * cookie that no script can read (console-cookies.ts), and is worth nothing once the session of the browser ends.
+ */
+export const consoleClientId = 'offshoot-console';
+export const consoleReturnPath = '/console/signed-in';
+
+export const consoleClient = (url: string): ClientMetadata => ({
+  client_id: consoleClientId,
+  application_type: 'web',
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  redirect_uris: [`${url}${consoleReturnPath}`],
+});
+
 /** The client of our own pages. They only need to know who is at the browser, so this client is never given a token. */
 export const pagesClientId = 'offshoot-pages';
 export const signedInPath = '/signed-in';
@@ -40,3 +57,5 @@ export const pagesClient = (url: string): ClientMetadata => ({
   response_types: ['code'],
   redirect_uris: [`${url}${signedInPath}`],
 });
+
+const ownNames: Readonly<Record<string, string>> = { [pagesClientId]: 'This page', [consoleClientId]: 'The console' };

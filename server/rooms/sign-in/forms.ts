@@ -5,11 +5,15 @@ import { Problem } from '../../kernel/problem.ts';
 export const formBytesMax = 16 * 1024;
 export const fieldCharactersMax = 300;
 
-/** Refuses forms from other sites: browsers say where a form comes from, in Sec-Fetch-Site or else in Origin. `SameSite=Lax` cookies are the first guard. */
-export function formOf({ body, headers, host }: FastifyRequest): URLSearchParams {
+export function formOf(request: FastifyRequest): URLSearchParams {
+  refuseOtherSites(request);
+  return new URLSearchParams(typeof request.body === 'string' ? request.body : '');
+}
+
+/** Browsers say where a request comes from, in Sec-Fetch-Site or else in Origin. `SameSite` cookies are the first guard. */
+export function refuseOtherSites({ headers, host }: FastifyRequest) {
   const { origin, 'sec-fetch-site': site } = headers;
   const isOurs =
     site === undefined ? origin === undefined || (URL.canParse(origin) && new URL(origin).host === host) : site === 'same-origin';
   if (!isOurs) throw new Problem('forbidden', 'This form was sent from another site; open the page here, and send it again.');
-  return new URLSearchParams(typeof body === 'string' ? body : '');
 }

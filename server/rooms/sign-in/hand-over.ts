@@ -41,6 +41,7 @@ function written({ raw }: FastifyRequest, { method, url, accept, form }: Checked
     ...headers,
     accept,
     ...(raw.headers.cookie !== undefined && { cookie: raw.headers.cookie }),
+    ...(raw.headers['user-agent'] !== undefined && { 'user-agent': raw.headers['user-agent'] }),
     ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(Buffer.byteLength(body)) }),
   };
   if (body) message.push(body);

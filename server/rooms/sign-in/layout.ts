@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from 'oidc-provider';
 import { html, type Html } from '../../kernel/html.ts';
 import { Problem } from '../../kernel/problem.ts';
+import { art, mark } from './art.ts';
 
 export const layout = (title: string, content: Html) =>
   html`<!doctype html>
@@ -19,36 +20,57 @@ export const layout = (title: string, content: Html) =>
       </head>
       <body>
         <main>
-          <p class="brand">Offshoot</p>
-          ${content}
+          <p class="brand">${mark}Offshoot</p>
+          <div class="step">${content}</div>
         </main>
+        ${art}
       </body>
     </html>`;
 
 export const alert = (sentence: string) => html`<p id="error" class="error" role="alert">${sentence}</p>`;
 
 const style = `
-:root { color-scheme: light dark; --text: #1c2430; --soft: #55606e; --page: #f3f5f7; --card: #fff; --line: #8a94a0; --accent: #0b6b4f; --on: #fff; --error: #a3211b; }
+:root { color-scheme: light dark; --text: #141b17; --soft: #55615a; --page: #ffffff; --line: #84908a; --accent: #17693f; --hover: #0f5230; --on: #fff; --error: #b3261e; --error-page: #fceae8; --focus: #1657c9; --art: #0f2e1e; --stem: #4d9672; --leaf: #8ed8b0; }
 @media (prefers-color-scheme: dark) {
-  :root { --text: #e6eaef; --soft: #a9b3be; --page: #12161b; --card: #1b2129; --line: #6c7886; --accent: #5ccba5; --on: #06251b; --error: #ff9c94; }
+  :root { --text: #e5ebe7; --soft: #9aa8a0; --page: #0f1412; --line: #67756d; --accent: #63c894; --hover: #84d9ad; --on: #07160e; --error: #ff9388; --error-page: #381714; --focus: #8db8ff; --art: #0b1711; --stem: #2d6649; --leaf: #63c894; }
 }
+@media (prefers-contrast: more) { :root { --soft: var(--text); --line: var(--text); } }
 * { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--page); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
-main { width: 100%; max-width: 26rem; padding: 2rem; background: var(--card); border-radius: 12px; box-shadow: 0 1px 3px #0003; overflow-wrap: anywhere; }
-.brand { margin: 0 0 1.5rem; font-weight: 700; color: var(--accent); }
-h1 { margin: 0 0 0.5rem; font-size: 1.4rem; line-height: 1.3; }
+body { margin: 0; min-height: 100vh; display: grid; grid-template-columns: minmax(440px, 38%) minmax(0, 1fr); background: var(--page); color: var(--text); font: 0.875rem/1.5 system-ui, sans-serif; }
+main { display: flex; flex-direction: column; width: 100%; max-width: 424px; margin: 0 auto; padding: 2rem; overflow-wrap: anywhere; }
+.brand { display: flex; align-items: center; gap: 0.5rem; margin: 0; font-size: 1.0625rem; font-weight: 600; color: var(--text); }
+.brand svg { color: var(--accent); }
+.step { margin-block: auto; padding-block: 2rem; }
+h1 { margin: 0 0 0.25rem; font-size: 1.75rem; font-weight: 600; letter-spacing: -0.02em; line-height: 1.25; }
 p { margin: 0 0 1rem; color: var(--soft); }
 p strong { color: var(--text); }
-main > :last-child { margin-bottom: 0; }
-label { display: block; margin: 1rem 0 0.25rem; font-weight: 600; }
-input { width: 100%; padding: 0.6rem 0.75rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 8px; }
-button { width: 100%; margin-top: 1rem; padding: 0.7rem; font: inherit; font-weight: 600; color: var(--on); background: var(--accent); border: 1px solid var(--accent); border-radius: 8px; cursor: pointer; }
+.step > :last-child { margin-bottom: 0; }
+label { display: block; margin: 1rem 0 0.3rem; font-weight: 500; }
+input { width: 100%; height: 40px; padding: 0 10px; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 6px; }
+button { width: 100%; height: 40px; margin-top: 1rem; font: inherit; font-weight: 500; color: var(--on); background: var(--accent); border: 1px solid var(--accent); border-radius: 6px; cursor: pointer; }
+button:hover { background: var(--hover); }
 button.second { color: var(--text); background: transparent; border-color: var(--line); }
-button.plain { padding: 0.4rem; color: var(--soft); background: transparent; border-color: transparent; text-decoration: underline; }
-:is(input, button, a):focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+a.second { display: flex; align-items: center; justify-content: center; gap: 8px; min-height: 40px; margin-top: 0.5rem; padding: 6px 10px; font-weight: 500; color: var(--text); text-decoration: none; border: 1px solid var(--line); border-radius: 6px; }
+a.second:hover { border-color: var(--text); }
+a.second svg { flex: none; }
+.or { display: flex; align-items: center; gap: 12px; margin: 1rem 0; }
+.or::before, .or::after { content: ''; flex: 1; border-top: 1px solid var(--line); opacity: 0.5; }
+button.plain { height: 32px; margin-top: 0.5rem; color: var(--soft); background: transparent; border-color: transparent; }
+button.plain:hover { color: var(--text); }
+:is(input, button, a):focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 .aside { margin: 1rem 0 0; text-align: center; }
-a { color: inherit; }
-.error { padding: 0.6rem 0.75rem; color: var(--error); border: 1px solid; border-radius: 8px; font-weight: 600; }
+a { color: var(--accent); }
+.error { padding: 0.6rem 0.75rem; color: var(--error); background: var(--error-page); border-radius: 6px; }
+.art { background: var(--art); overflow: hidden; max-height: 100vh; position: sticky; top: 0; }
+.art svg { display: block; width: 100%; height: 100%; }
+.stem { stroke: var(--stem); stroke-linecap: round; }
+.leaf { fill: var(--leaf); }
+.folded { stroke: var(--leaf); stroke-width: 0.9; }
+@media (max-width: 900px) {
+  body { grid-template-columns: minmax(0, 1fr); grid-template-rows: 148px 1fr; }
+  main { padding: 1.5rem 1rem; }
+  .art { order: -1; position: static; }
+}
 `;
 
 /** The browser hashes exactly the text between the tags, so the sheet must be inserted unchanged. */

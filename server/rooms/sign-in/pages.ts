@@ -3,8 +3,15 @@ import { html, type Html } from '../../kernel/html.ts';
 import { fieldCharactersMax } from './forms.ts';
 import { alert, layout } from './layout.ts';
 
-export function signInPage(asked: { client: string; login: string; error: string | undefined }): Html {
-  const { client, login, error } = asked;
+interface SignIn {
+  client: string;
+  login: string;
+  error: string | undefined;
+  /** Other identity providers, and where each is gone to. */
+  elsewhere: readonly { name: string; href: string }[];
+}
+
+export function signInPage({ client, login, error, elsewhere }: SignIn): Html {
   const described = error === undefined ? '' : 'error';
   return layout(
     'Sign in',
@@ -38,10 +45,17 @@ export function signInPage(asked: { client: string; login: string; error: string
         />
         <button name="answer" value="sign-in">Sign in</button>
       </form>
+      ${elsewhere.length > 0 && html`<p class="or"><span>or</span></p>`}
+      ${elsewhere.map(({ name, href }) => html`<a class="second" href="${href}">${key}Continue with ${name}</a>`)}
       <form method="post"><button class="plain" name="answer" value="cancel">Cancel</button></form>
       <p class="aside"><a href="/forgot-password">Forgot your password?</a></p>`,
   );
 }
+
+const key = html`<svg width="16" height="16" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true">
+  <circle cx="5" cy="11" r="2.5" />
+  <path d="M6.8 9.2 13.5 2.5M11 5l2 2" />
+</svg>`;
 
 export const passcodePage = (error?: string): Html =>
   layout(

@@ -9,9 +9,11 @@ import { isDatabaseAway } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { accessTokenSeconds, viaGrant } from './access-token.ts';
 import { openAdapter } from './adapter.ts';
-import { clients, pagesClient, pagesClientId } from './clients.ts';
+import { clients, consoleClient, consoleClientId, pagesClient, pagesClientId } from './clients.ts';
+import { keepRefreshToken } from './console-cookies.ts';
 import { errorPage, pageHeaders } from './layout.ts';
 import { activeUser, useApiToken } from './queries.ts';
+import { noteSignIn } from './sign-ins.ts';
 
 /** The one scope of the one resource: whoever holds an access token acts as its owner. */
 export const apiScope = 'api';
@@ -37,7 +39,10 @@ export function openProvider(platform: Platform): Provider {
   provider.registerGrantType('api_token', apiTokenGrant(provider, platform), ['api_token']);
   provider.use(async (ctx, next) => {
     await next();
-    if (ctx.path === '/oauth2/token') finishTokenReply(ctx as KoaContextWithOIDC);
+    if (ctx.path === '/oauth2/token') {
+      await noteSignIn(platform.db, ctx as KoaContextWithOIDC);
+      finishTokenReply(ctx as KoaContextWithOIDC, platform.config.url);
+    }
     keepRedirectRelative(ctx as KoaContextWithOIDC);
     for (const name of crossOriginHeaders) ctx.remove(name);
   });
@@ -55,7 +60,7 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
   const cookie = { signed: true, httpOnly: true, overwrite: true, sameSite: 'lax' } as const;
   return {
     adapter: openAdapter(db, secrets),
-    clients: [...clients, pagesClient(config.url)],
+    clients: [...clients, pagesClient(config.url), consoleClient(config.url)],
     clientAuthMethods: ['none'],
     clientBasedCORS: () => false,
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -96,10 +101,16 @@ function configurationOf({ config, db, keys, secrets }: Platform): Configuration
       );
     },
     interactions: { policy: policy(), url: (_ctx, { uid }) => `${pagesPath}/${uid}` },
+    /** The console has a refresh token without having asked for it; as it did not, the token ends with the session of the browser. */
+    issueRefreshToken: (_ctx, client, code) =>
+      Promise.resolve(
+        client.grantTypeAllowed('refresh_token') && (code.scopes.has('offline_access') || client.clientId === consoleClientId),
+      ),
     jwks: { keys: keys.accessTokens },
     /** Every sign-in is a grant of its own, so that signing out of one machine leaves the others alone. */
     loadExistingGrant: async (ctx) => {
       if (ctx.oidc.client?.clientId === pagesClientId) return pagesGrant(ctx, config.url);
+      if (ctx.oidc.client?.clientId === consoleClientId) return consoleGrant(ctx, config.url);
       const grantId = ctx.oidc.result?.consent?.grantId;
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
     },
@@ -124,6 +135,16 @@ async function pagesGrant({ oidc }: KoaContextWithOIDC, url: string) {
   const grant = new oidc.provider.Grant({ accountId: oidc.session?.accountId, clientId: pagesClientId });
   Object.assign(grant, { expiresIn: pagesGrantSeconds });
   grant.addOIDCScope('openid');
+  grant.addResourceScope(url, apiScope);
+  await grant.save();
+  return grant;
+}
+
+/** Nobody is asked whether our console may act for them; of one browser session it has one grant, in all tabs. */
+async function consoleGrant({ oidc }: KoaContextWithOIDC, url: string) {
+  const known = await oidc.provider.Grant.find(oidc.session?.grantIdFor(consoleClientId) ?? '');
+  if (known) return known;
+  const grant = new oidc.provider.Grant({ accountId: oidc.session?.accountId, clientId: consoleClientId });
   grant.addResourceScope(url, apiScope);
   await grant.save();
   return grant;
@@ -203,9 +224,10 @@ const refusals: Record<string, string> = {
   authorization_code: 'Invalid authorization code',
 };
 
-function finishTokenReply(ctx: KoaContextWithOIDC) {
+function finishTokenReply(ctx: KoaContextWithOIDC, url: string) {
   const reply = ctx.body as Record<string, unknown>;
   if (typeof reply['token_type'] === 'string') reply['token_type'] = reply['token_type'].toLowerCase();
+  if (ctx.oidc.client?.clientId === consoleClientId) keepRefreshToken(ctx, reply, url);
   if (reply['error'] !== 'invalid_grant') return;
   reply['error_description'] = refusals[String(ctx.oidc.params?.['grant_type'])] ?? reply['error_description'];
 }

@@ -12,29 +12,25 @@ const recoveryCodesNumber = 10;
 const recoveryCodeBytes = 10;
 
 /** Returns the recovery codes, which cannot be read again; undefined when the user already has a second factor. */
-export function addSecondFactor(db: Db, secrets: Secrets, added: { userId: string; secret: string; stepUsed: number }) {
+export async function addSecondFactor(tx: Tx, secrets: Secrets, added: { userId: string; secret: string; stepUsed: number }) {
   const { userId, secret, stepUsed } = added;
-  return db.transaction().execute(async (tx) => {
-    const enrolled = await tx
-      .insertInto('passcodes')
-      .values({ user_id: userId, sealed: secrets.seal(purposeOf(userId), secret), step_used: stepUsed })
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('user_id')
-      .executeTakeFirst();
-    if (!enrolled) return undefined;
-    await setEnabled(tx, userId, true);
-    return writeRecoveryCodes(tx, userId);
-  });
+  const enrolled = await tx
+    .insertInto('passcodes')
+    .values({ user_id: userId, sealed: secrets.seal(purposeOf(userId), secret), step_used: stepUsed })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('user_id')
+    .executeTakeFirst();
+  if (!enrolled) return undefined;
+  await setEnabled(tx, userId, true);
+  return writeRecoveryCodes(tx, userId);
 }
 
 /** Removes the second factor of a user; false when there was none. */
-export function removeSecondFactor(db: Db, userId: string): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
-    const removed = await tx.deleteFrom('passcodes').where('user_id', '=', userId).returning('user_id').executeTakeFirst();
-    await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
-    await setEnabled(tx, userId, false);
-    return removed !== undefined;
-  });
+export async function removeSecondFactor(tx: Tx, userId: string): Promise<boolean> {
+  const removed = await tx.deleteFrom('passcodes').where('user_id', '=', userId).returning('user_id').executeTakeFirst();
+  await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
+  await setEnabled(tx, userId, false);
+  return removed !== undefined;
 }
 
 /** New recovery codes in place of all others; undefined when there is no second factor. */

@@ -4,14 +4,17 @@
  * sends; a form counts only when our own page sent it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { errors, type Interaction, type InteractionResults, type Provider } from 'oidc-provider';
+import { errors, type Interaction, type Provider } from 'oidc-provider';
 import type { Html } from '../../kernel/html.ts';
 import type { Platform } from '../../platform.ts';
 import { displayName } from '../users/public.ts';
 import { countPasscode, countPassword, forgetPasscodes, forgetPasswords, networkOf, type Claimant } from './attempts.ts';
 import { clientName } from './clients.ts';
 import { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
-import { knownBrowserOf, rememberBrowser, type KnownBrowser } from './known-browser.ts';
+import { refusals } from './identity-providers/connected-user.ts';
+import type { IdentityProvider } from './identity-providers/open-identity-provider.ts';
+import { asked, goOn, interactionAt, leaveSession, loginAs, type Finished } from './interactions.ts';
+import { knownBrowserOf, type KnownBrowser } from './known-browser.ts';
 import { answerPageError, pageHeaders } from './layout.ts';
 import { consentPage, noSecondFactorPage, passcodePage, signInPage, signOutPage, signedOutPage } from './pages.ts';
 import { isPassword } from './passwords.ts';
@@ -20,7 +23,7 @@ import { activeUser, userByLogin } from './queries.ts';
 import { isPasscode, useSecondFactor } from './second-factor.ts';
 
 /** What a form leads to: the same page again with an error, the next step, or the sign-in begun anew. */
-type Outcome = { refused: Html } | { result: InteractionResults; signedIn?: string } | { restart: true };
+type Outcome = { refused: Html } | Finished | { restart: true };
 
 /** Who sent a form: the network address, and the browser if it is known. */
 interface Sender {
@@ -29,22 +32,27 @@ interface Sender {
 }
 
 interface Step {
-  page(interaction: Interaction): Promise<Html>;
+  page(interaction: Interaction, query: URLSearchParams): Promise<Html>;
   submit(interaction: Interaction, form: URLSearchParams, sender: Sender): Promise<Outcome>;
 }
 
-export function mountSteps(http: FastifyInstance, platform: Platform, provider: Provider) {
+export function mountSteps(
+  http: FastifyInstance,
+  platform: Platform,
+  provider: Provider,
+  identityProviders: ReadonlyMap<string, IdentityProvider>,
+) {
   const steps: Record<string, Step> = {
-    login: signInStep(platform, provider),
+    login: signInStep(platform, provider, identityProviders),
     passcode: passcodeStep(platform, provider),
     consent: consentStep(platform, provider),
   };
   const options = { bodyLimit: formBytesMax, errorHandler: answerPageError };
 
   const current = async (request: FastifyRequest<{ Params: { uid: string } }>, reply: FastifyReply) => {
-    const interaction = await provider.interactionDetails(request.raw, reply.raw);
+    const interaction = await interactionAt(provider, request, reply);
     const step = steps[interaction.prompt.name];
-    if (!step || interaction.uid !== request.params.uid) throw new errors.SessionNotFound('another sign-in');
+    if (!step) throw new errors.SessionNotFound('another step');
     const show = (page: Html, status = 200) =>
       reply
         .code(status)
@@ -55,7 +63,7 @@ export function mountSteps(http: FastifyInstance, platform: Platform, provider: 
 
   http.get<{ Params: { uid: string } }>(`${pagesPath}/:uid`, options, async (request, reply) => {
     const { interaction, step, show } = await current(request, reply);
-    return show(await step.page(interaction));
+    return show(await step.page(interaction, new URLSearchParams(request.url.split('?', 2)[1] ?? '')));
   });
 
   http.post<{ Params: { uid: string } }>(`${pagesPath}/:uid`, options, async (request, reply) => {
@@ -65,10 +73,7 @@ export function mountSteps(http: FastifyInstance, platform: Platform, provider: 
     const outcome = await step.submit(interaction, form, sender);
     if ('refused' in outcome) return show(outcome.refused, 401);
     if ('restart' in outcome) return reply.redirect(`/oauth2/authorize?${queryOf(interaction).toString()}`, 303);
-    interaction.result = { ...(outcome.result.error === undefined && interaction.lastSubmission), ...outcome.result };
-    await interaction.persist();
-    if (outcome.signedIn !== undefined && sender.browser?.userId !== outcome.signedIn) rememberBrowser(reply, platform, outcome.signedIn);
-    return reply.redirect(new URL(interaction.returnTo).pathname, 303);
+    return goOn({ interaction, browser: sender.browser }, outcome, reply, platform);
   });
 
   http.get('/sign-out', options, (_request, reply) => reply.headers(pageHeaders()).send(signOutPage().html));
@@ -81,12 +86,23 @@ export function mountSteps(http: FastifyInstance, platform: Platform, provider: 
   });
 }
 
-function signInStep({ db }: Platform, provider: Provider): Step {
+function signInStep({ db }: Platform, provider: Provider, identityProviders: ReadonlyMap<string, IdentityProvider>): Step {
   const refusal = 'The e-mail address, username or password is wrong.';
-  const page = (interaction: Interaction, login: string, error?: string) => signInPage({ client: clientOf(interaction), login, error });
+  const elsewhere = [...identityProviders.values()];
+  const page = (interaction: Interaction, login: string, error?: string) =>
+    signInPage({
+      client: clientOf(interaction),
+      login,
+      error,
+      elsewhere: elsewhere.map(({ id, name }) => ({ name, href: `${pagesPath}/${interaction.uid}/with/${id}` })),
+    });
+  const refusedElsewhere = (query: URLSearchParams) => {
+    const [name, refused] = [identityProviders.get(query.get('with') ?? '')?.name, query.get('refused') ?? ''];
+    return name !== undefined && isRefusal(refused) ? refusals[refused](name) : undefined;
+  };
 
   return {
-    page: (interaction) => Promise.resolve(page(interaction, asked(interaction, 'login_hint'))),
+    page: (interaction, query) => Promise.resolve(page(interaction, asked(interaction, 'login_hint'), refusedElsewhere(query))),
     async submit(interaction, form, sender) {
       if (form.get('answer') === 'cancel') return denied;
       const login = (form.get('login') ?? '').trim();
@@ -98,12 +114,13 @@ function signInStep({ db }: Platform, provider: Provider): Step {
       const isRight = await isPassword(password, user?.password_hash ?? null, claimant.knownBrowser ?? claimant.address);
       if (!user || !isRight || user.deactivated) return { refused: page(interaction, login, refusal) };
       await forgetPasswords(db, claimant);
-      if (interaction.session && interaction.session.accountId !== user.id) await leaveSession(provider, interaction);
-      const result = { login: { accountId: user.id, amr: ['pwd'], ts: Math.floor(Date.now() / 1000) } };
+      const result = await loginAs(provider, interaction, user.id, ['pwd']);
       return user.mfa_enabled ? { result } : { result, signedIn: user.id };
     },
   };
 }
+
+const isRefusal = (text: string): text is keyof typeof refusals => Object.hasOwn(refusals, text);
 
 function passcodeStep({ db, secrets }: Platform, provider: Provider): Step {
   const refusal = 'This passcode is wrong or was already used. Each passcode works once; wait for the next one.';
@@ -132,7 +149,7 @@ function passcodeStep({ db, secrets }: Platform, provider: Provider): Step {
       }
       await forgetPasscodes(db, claimant);
       const session = await provider.Session.findByUid(interaction.session?.uid ?? '');
-      const login = { accountId: user.id, amr: ['pwd', 'mfa'], ...(session?.loginTs && { ts: session.loginTs }) };
+      const login = { accountId: user.id, amr: [...(session?.amr ?? []), 'mfa'], ...(session?.loginTs && { ts: session.loginTs }) };
       return { result: { login }, signedIn: user.id };
     },
   };
@@ -182,9 +199,6 @@ async function switchAccount(provider: Provider, interaction: Interaction): Prom
 
 const clientOf = (interaction: Interaction) => clientName(asked(interaction, 'client_id')) ?? 'A program';
 
-/** A parameter of the request that began the sign-in. */
-const asked = ({ params }: Interaction, name: string) => (typeof params[name] === 'string' ? params[name] : '');
-
 /** Grants all that the client asked for: the API, and perhaps to stay signed in. */
 function grantAll(provider: Provider, interaction: Interaction): Promise<string> {
   const { session, prompt } = interaction;
@@ -196,13 +210,6 @@ function grantAll(provider: Provider, interaction: Interaction): Promise<string>
   if (missingOIDCScope) grant.addOIDCScope(missingOIDCScope.join(' '));
   for (const [resource, scopes] of Object.entries(missingResourceScopes ?? {})) grant.addResourceScope(resource, scopes.join(' '));
   return grant.save();
-}
-
-/** Ends the browser's session, so that the sign-in goes on as if nobody had been signed in. */
-async function leaveSession(provider: Provider, interaction: Interaction) {
-  const session = await provider.Session.findByUid(interaction.session?.uid ?? '');
-  await session?.destroy();
-  delete interaction.session;
 }
 
 const queryOf = (interaction: Interaction) =>

@@ -1,6 +1,7 @@
 /**
  * `POST /oauth2/token` and `POST /oauth2/revoke`, in front of the OAuth2 library. Clients send forms or JSON; name themselves by HTTP Basic
- * with an empty password, in the body, or (when they refresh) not at all; and revoke access tokens, which the library cannot.
+ * with an empty password, in the body, or (when they refresh) not at all; and revoke access tokens, which the library cannot. The console
+ * sends its refresh token in a cookie.
  * All of that becomes one plain form here. Whatever is no such request is answered 400 or 401 in OAuth's words.
  */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +14,8 @@ import type { Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { isViaGrant, openAccessTokens } from './access-token.ts';
 import { countToken } from './attempts.ts';
-import { isClient } from './clients.ts';
+import { consoleClientId, isClient } from './clients.ts';
+import { forgetRefreshToken, keptRefreshToken } from './console-cookies.ts';
 import type { HandOver } from './hand-over.ts';
 import { apiTokenBy, endGrant } from './queries.ts';
 
@@ -30,6 +32,7 @@ export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, pr
   http.post('/oauth2/token', options, async (request, reply) => {
     const parameters = parametersOf(request);
     const client = clientOf(request, parameters) ?? (await clientOfRefreshToken(provider, parameters));
+    if (client === consoleClientId) putKeptToken(request, parameters, 'refresh_token', config.url);
     await countToken(db, await exchangedToken(db, provider, parameters), request.ip);
     await handOver(request, reply, { method: 'POST', url: '/oauth2/token', accept: 'application/json', form: formOf(parameters, client) });
   });
@@ -37,6 +40,11 @@ export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, pr
   http.post('/oauth2/revoke', options, async (request, reply) => {
     const parameters = parametersOf(request);
     const client = clientOf(request, parameters);
+    if (client === consoleClientId) {
+      putKeptToken(request, parameters, 'token', config.url);
+      forgetRefreshToken(reply, config.url);
+      if (!parameters.has('token')) return reply.code(200).send();
+    }
     const token = parameters.get('token') ?? '';
     if (!token.includes('.')) {
       await countToken(db, (await provider.RefreshToken.find(token))?.grantId, request.ip);
@@ -48,6 +56,13 @@ export function mountTokenEndpoint(http: FastifyInstance, platform: Platform, pr
     if (claims && claims.client_id === client && isViaGrant(claims.via)) await endGrant(db, claims.via);
     return reply.code(200).send();
   });
+}
+
+/** Of the console nothing but the cookie counts. */
+function putKeptToken(request: FastifyRequest, parameters: Parameters, name: 'refresh_token' | 'token', url: string) {
+  const kept = keptRefreshToken(request, url);
+  parameters.delete(name);
+  if (kept !== undefined) parameters.set(name, kept);
 }
 
 /** Identifies the token that is offered in exchange, by an id that outlives its replacement; undefined when we did not issue the token. */

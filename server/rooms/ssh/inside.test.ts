@@ -15,6 +15,7 @@ import type { Person } from '../../testing/platform.ts';
 import { deployments } from '../deployments/room.ts';
 import { serveSsh } from './serve-ssh.ts';
 import { openSessions } from './queries.ts';
+import { openTestTerminal } from './test-terminal.ts';
 import { openTestDeployments, type Content, type TestDeployments } from '../../testing/deployed-project.ts';
 import { openSshClient, type SshClient } from '../../testing/ssh-client.ts';
 
@@ -437,6 +438,39 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       await listening;
       await change({ type: 'production', sleep_after_seconds: 0 });
     }
+  });
+
+  test('a terminal in a browser is the same shell, with the same rights, and ends with them', { timeout }, async () => {
+    const { http, platform } = all.home;
+    const address = await http.listen({ host: '127.0.0.1', port: 0 });
+    const origin = new URL(platform.config.url).origin;
+    const path = `/projects/${project.projectId}/environments/main`;
+    const asks = (person: Person, destination: string) => person.send('POST', `${path}/terminals`, { destination });
+    const opens = async (person: Person, destination: string) => {
+      const { json } = await asks(person, destination);
+      return openTestTerminal(address, origin, json.ticket);
+    };
+    const { person: admin } = await colleague('browser-admin', 'production:admin');
+    const { person: viewer } = await colleague('browser-viewer', 'production:viewer');
+    expect((await admin.send('GET', path)).json._links).toHaveProperty('#terminal');
+    // A viewer gets into the worker, whose configuration lets viewers in, and into nothing else.
+    expect((await asks(viewer, 'app')).status).toBe(403);
+    expect((await asks(admin, 'no-such-app')).status).toBe(403);
+    const worker = await opens(viewer, 'app--queue');
+    worker.type('echo worker of $PLATFORM_BRANCH; exit 3\n');
+    expect(await worker.closed).toMatchObject({ exitCode: 3, said: expect.stringContaining('worker of main') });
+
+    const terminal = await opens(admin, 'app');
+    terminal.resize(91, 31);
+    terminal.type('stty size; echo $((6 * 7)) $COLOR\n');
+    await expect.poll(() => terminal.said(), waiting).toMatch(/31 91[^]*42 blue/);
+    const listed = (await openSessions(platform.db, 100)).filter(({ user_id }) => user_id === admin.user.id);
+    expect(listed).toMatchObject([{ runs: 'app', instance: 0, environment_id: 'main', address: '127.0.0.1' }]);
+    await project.owner.send('DELETE', `/projects/${project.projectId}/user-access/${admin.user.id}`);
+    expect((await terminal.closed).said).toContain('This session was closed: you no longer have access.');
+    await expect
+      .poll(async () => (await openSessions(platform.db, 100)).map(({ user_id }) => user_id), waiting)
+      .not.toContain(admin.user.id);
   });
 
   test('names and commands that make no sense are refused, whatever is in them', { timeout }, async () => {

@@ -10,6 +10,7 @@ export const listConnections = operation({
   summary: 'List the identity providers that a user can sign in through',
   endpoint: 'GET /users/{user_id}/connections',
   on: UserEntity,
+  rel: 'connections',
   permission: 'user:view',
   returns: array(ConnectionEntity),
   handle: ({ target }, { db }) => connectionsOf(db, target.id),

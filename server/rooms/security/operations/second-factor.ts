@@ -33,6 +33,7 @@ export const proposeTotp = operation({
   summary: 'Propose a secret for an authenticator app; nothing is kept until a passcode confirms it',
   endpoint: 'GET /users/{user_id}/totp',
   on: UserEntity,
+  rel: 'propose-totp',
   permission: 'user:security',
   allowedWhen: isNotEnrolled,
   otherwise: enrolledAlready,
@@ -54,6 +55,7 @@ export const confirmTotp = operation({
   summary: 'Turn two-factor authentication on, with a passcode that proves the app has the secret',
   endpoint: 'POST /users/{user_id}/totp',
   on: UserEntity,
+  rel: 'enable-totp',
   permission: 'user:security',
   allowedWhen: isNotEnrolled,
   otherwise: enrolledAlready,
@@ -69,10 +71,13 @@ export const confirmTotp = operation({
         'passcode',
         'is not what an app with this secret shows now; check the clock of the device, and type the newest passcode',
       );
-    const recovery_codes = await addSecondFactor(db, secrets, { userId: target.id, secret, stepUsed });
+    const recovery_codes = await db.transaction().execute(async (tx) => {
+      const codes = await addSecondFactor(tx, secrets, { userId: target.id, secret, stepUsed });
+      if (codes) await tellSecondFactor(tx, platform, target.email, 'on');
+      return codes;
+    });
     if (!recovery_codes) throw new Problem('conflict', enrolledAlready);
     await forgetAttempts(db, 'passcode of account', target.id);
-    tellSecondFactor(platform, target.email, 'on');
     return { recovery_codes };
   },
 });
@@ -84,8 +89,9 @@ export const removeTotp = operation({
   permission: 'user:security',
   returns: deleted,
   async handle({ caller, target }, platform) {
-    const removed = await removeSecondFactor(platform.db, target.user_id);
-    if (removed) tellSecondFactor(platform, caller.user.email, 'off');
+    await platform.db.transaction().execute(async (tx) => {
+      if (await removeSecondFactor(tx, target.user_id)) await tellSecondFactor(tx, platform, caller.user.email, 'off');
+    });
   },
 });
 
