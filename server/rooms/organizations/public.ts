@@ -1,4 +1,6 @@
 /** What other rooms may use of organizations: lookups, membership, and who may grant what. */
+/** For rooms that bill. */
+export { billingDetailsOf, billingRecipients, type BillingDetails } from './billing-queries.ts';
 /** For rooms that let people in, by invitation or with access to a project. */
 export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
 export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';

@@ -1,5 +1,6 @@
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import { recordMail } from '../deliveries/public.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { displayName } from '../users/public.ts';
 import { membersWithAddress, type Organization } from './queries.ts';
@@ -9,9 +10,9 @@ interface Outcome {
   message: string;
 }
 
-/** Mails each of the members; if one mail fails, the others still get theirs. */
+/** Mails each of the members; if one is not to be mailed just now, the others still get theirs. */
 export async function remindOfMfa(platform: Platform, caller: Caller, organization: Organization, userIds: readonly string[]) {
-  const { db, mail, config, log } = platform;
+  const { db, config } = platform;
   const asked = [...new Set(userIds)];
   if (asked.length === 0) return {};
   const members = new Map((await membersWithAddress(db, organization.id, asked)).map((member) => [member.id, member]));
@@ -25,11 +26,10 @@ export async function remindOfMfa(platform: Platform, caller: Caller, organizati
         { limit: 'mail to address', of: member.email },
         { limit: 'mail from user', of: caller.id },
       ]);
-      await mail.send(reminder(member.email, displayName(caller.user), organization.label, config.url));
+      await recordMail(db, platform, reminder(member.email, displayName(caller.user), organization.label, config.url));
       return { code: 200, message: 'The reminder was sent.' };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      log.warn({ err: error.cause }, 'a reminder could not be mailed');
       return { code: error.status, message: error.message };
     }
   };

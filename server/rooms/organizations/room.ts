@@ -1,5 +1,6 @@
 /** Organizations own projects; people belong to them with permissions. */
 import type { Room } from '../../kernel/room.ts';
+import * as billingDetails from './operations/billing-details.ts';
 import * as members from './operations/members.ts';
 import * as mfaEnforcement from './operations/mfa-enforcement.ts';
 import * as organizationOperations from './operations/organizations.ts';
@@ -7,5 +8,5 @@ import * as organizationOperations from './operations/organizations.ts';
 export const organizations: Room = {
   name: 'Organizations',
   about: 'Organizations own projects; people belong to them with permissions.',
-  operations: { ...organizationOperations, ...members, ...mfaEnforcement },
+  operations: { ...organizationOperations, ...members, ...mfaEnforcement, ...billingDetails },
 };

@@ -44,10 +44,11 @@ export async function changeProfileOf(
     });
     if (Object.keys(details).length > 0) await changeProfile(tx, userId, details);
     if (password_hash !== undefined) await signOutElsewhere(tx, userId, caller.via);
-    return profileOf(tx, userId);
+    const changed = await profileOf(tx, userId);
+    if (changed && password_hash !== undefined) await tellPasswordChanged(tx, platform, changed.email);
+    return changed;
   });
   if (!profile) throw new Error('The profile vanished while it was changed');
-  if (password_hash !== undefined) tellPasswordChanged(platform, profile.email);
   return profile;
 }
 

@@ -19,6 +19,7 @@ export interface ProjectChange {
   plan?: string | undefined;
   environments?: number | undefined;
   storage?: number | undefined;
+  contract_options?: Record<string, string> | undefined;
 }
 
 export async function updateProject(
@@ -28,7 +29,7 @@ export async function updateProject(
   change: ProjectChange,
 ): Promise<{ project: Project; activities: Activity[] }> {
   refuseMistakes(change, await domainsOfProduction(db, id));
-  const { default_branch, environments, storage, attributes, default_domain, ...columns } = change;
+  const { default_branch, environments, storage, attributes, default_domain, contract_options, ...columns } = change;
   return db.transaction().execute(async (tx) => {
     const before = await projectById(tx, id);
     if (!before) throw new Problem('not-found', 'No such project.');
@@ -39,6 +40,7 @@ export async function updateProject(
     const project = await changeProject(tx, id, {
       ...columns,
       ...(attributes && { attributes: JSON.stringify(attributes) }),
+      ...(contract_options && { contract_options: JSON.stringify({ ...(before.contract_options as object), ...contract_options }) }),
       ...(environments !== undefined && { environments_max: environments }),
       ...(storage !== undefined && { storage_mib: storage }),
     });

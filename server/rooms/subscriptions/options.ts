@@ -1,7 +1,7 @@
 /** What a project can be made with. Nothing is charged, so a plan is only a name; clients send those that they know from elsewhere. */
 import { Type } from 'typebox';
 import type { Config } from '../../config.ts';
-import { nullable } from '../../kernel/schema.ts';
+import { Line, nullable } from '../../kernel/schema.ts';
 import { regionsOf } from '../regions/public.ts';
 
 /** The one plan that is offered. */
@@ -31,6 +31,22 @@ export const ProjectTitle = Type.String({
   pattern: String.raw`^[^\u0000-\u001f\u007f]*$`,
   'x-message': 'must be one line without control characters',
 });
+
+/** Options of a contract by their published names. They are kept and shown; nothing is sold here, so nothing else follows from them. */
+const contractOptionNames = [
+  'big_dev',
+  'big_dev_service',
+  'backups',
+  'observability_suite',
+  'blackfire',
+  'continuous_profiling',
+  'project_support_level',
+] as const;
+const contractOption = Line(100, { description: 'Kept and shown; nothing else follows from it.' });
+export const contractOptions = Object.fromEntries(contractOptionNames.map((name) => [name, contractOption])) as Record<
+  (typeof contractOptionNames)[number],
+  typeof contractOption
+>;
 
 const anyObject = Type.Unsafe<object>({ type: 'object', additionalProperties: true });
 const texts = Type.Array(Type.String());

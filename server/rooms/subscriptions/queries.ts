@@ -28,6 +28,7 @@ export interface Contract {
   type: string;
   timezone: string;
   default_branch: string;
+  contract_options: Record<string, string>;
 }
 
 /** The owner is the person who created the project or, if they are gone, the organization's owner. A contract ends as soon as the deletion of its project begins. */
@@ -39,7 +40,7 @@ const contracts = (db: Db | Tx) =>
           case projects.status when 'deleting' then 'deleted' else projects.status end as status,
           projects.created_at, projects.updated_at, users.id as owner, users.username, users.first_name, users.last_name,
           organizations.vendor, projects.plan, ${environmentsAllowed} as environments, projects.storage_mib as storage,
-          projects.user_licenses, projects.title as project_title, projects.region, projects.type, projects.timezone, projects.default_branch,
+          projects.user_licenses, projects.title as project_title, projects.region, projects.type, projects.timezone, projects.default_branch, projects.contract_options,
           projects.subscription_id
         from projects join organizations on organizations.id = projects.organization_id
         join users on users.id = coalesce(projects.owner_id, organizations.owner_id))`.as('contracts'),
@@ -128,6 +129,7 @@ export async function forgetProject(tx: Tx, id: string, removal: string): Promis
   await forgetDomains(tx, id);
   await tx.deleteFrom('environments').where('project_id', '=', id).execute();
   await tx.deleteFrom('project_variables').where('project_id', '=', id).execute();
+  await tx.deleteFrom('integrations').where('project_id', '=', id).execute();
   await tx.deleteFrom('user_access').where('project_id', '=', id).execute();
   await tx.deleteFrom('team_access').where('project_id', '=', id).execute();
   await tx.deleteFrom('invitations').where('project_id', '=', id).execute();

@@ -5,13 +5,15 @@ import * as account from './operations/account.ts';
 import * as organizationProjects from './operations/organization-projects.ts';
 import * as prices from './operations/prices.ts';
 import * as projects from './operations/projects.ts';
+import * as usageAlerts from './operations/usage-alerts.ts';
 import * as subscriptionOperations from './operations/subscriptions.ts';
 import { giveUpAbandonedCreations } from './reconcilers.ts';
+import { tellOfUse } from './usage-alerts.ts';
 
 export const subscriptions: Room = {
   name: 'Subscriptions',
   about: 'How projects come, are contracted, change and go.',
-  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects, ...account },
+  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects, ...account, ...usageAlerts },
   activities,
-  reconcilers: [giveUpAbandonedCreations],
+  reconcilers: [giveUpAbandonedCreations, tellOfUse],
 };

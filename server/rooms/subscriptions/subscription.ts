@@ -9,7 +9,7 @@ import { OrganizationAddress, organizationAt } from '../organizations/public.ts'
 import { effectivePermissions } from '../projects/public.ts';
 import { regionsOf } from '../regions/public.ts';
 import { displayName } from '../users/public.ts';
-import { ProjectOptions, projectOptions } from './options.ts';
+import { contractOptions, ProjectOptions, projectOptions } from './options.ts';
 import { contractById, type Contract } from './queries.ts';
 
 const subscriptionIdPattern = '^[1-9][0-9]{0,8}$';
@@ -46,6 +46,7 @@ export const SubscriptionEntity = entity({
     is_trial_plan: Type.Boolean(),
     services: Type.Array(Type.Object({})),
     green: Type.Boolean(),
+    ...Type.Partial(Type.Object(contractOptions)).properties,
   }),
   address: ({ organization_id, id }: Subscription) => ({ organization_id, subscription_id: id }),
   scope: ({ organization_id, project_id }) => ({ organization: organization_id, project: project_id }),
@@ -61,10 +62,11 @@ export const projectLink = (rel: string, id: string, organization: string, calle
 const statuses: Record<string, string> = { failed: 'provisioning failure' };
 
 export function subscriptionOf(contract: Contract, config: Config) {
-  const { project_id, first_name, last_name, username, ...row } = contract;
+  const { project_id, first_name, last_name, username, contract_options, ...row } = contract;
   const region = regionsOf(config).find(({ id }) => id === row.region);
   return {
     ...row,
+    ...contract_options,
     project_id,
     status: statuses[row.status] ?? row.status,
     owner_info: { type: 'user', username, display_name: displayName({ first_name, last_name, username }) },

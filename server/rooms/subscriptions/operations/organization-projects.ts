@@ -47,7 +47,9 @@ export const createOrganizationProject = operation({
     title: Type.Optional(ProjectTitle),
     type: Type.Optional(Type.String({ enum: ['grid', 'dedicated'] })),
     plan: Type.Optional(Plan),
-    default_branch: Type.Optional(Type.String({ maxLength: 250 })),
+    default_branch: Type.Optional(
+      Type.String({ maxLength: 250, description: 'The branch that is the production environment: `main`, if nothing is said.' }),
+    ),
   }),
   returns: created(OrganizationProjectEntity),
   handle: async ({ caller, target, body }, platform) => {

@@ -6,7 +6,7 @@ import { OrganizationEntity } from '../../organizations/public.ts';
 import { updateProject } from '../change-project.ts';
 import { createProject } from '../create-project.ts';
 import { deleteProject } from '../delete-project.ts';
-import { Environments, Plan, ProjectTitle, Storage } from '../options.ts';
+import { contractOptions, Environments, Plan, ProjectTitle, Storage } from '../options.ts';
 import { contractOf, contractsPage } from '../queries.ts';
 import { findSubscription, learnProjects, SubscriptionEntity, subscriptionOf } from '../subscription.ts';
 
@@ -106,13 +106,22 @@ export const updateSubscription = operation({
       plan: Plan,
       environments: Environments,
       storage: Storage,
+      ...contractOptions,
     }),
     { additionalProperties: false },
   ),
   example: { project_title: 'Shop', timezone: 'Europe/Amsterdam', storage: 10_240 },
   returns: updated(SubscriptionEntity),
-  handle: async ({ caller, target, body: { project_title: title, ...change } }, platform) => {
-    await updateProject(platform, caller, target.project_id, { ...change, ...(title !== undefined && { title }) });
+  handle: async ({ caller, target, body }, platform) => {
+    const { project_title: title, timezone, plan, environments, storage, ...contract_options } = body;
+    await updateProject(platform, caller, target.project_id, {
+      ...(title !== undefined && { title }),
+      ...(timezone !== undefined && { timezone }),
+      ...(plan !== undefined && { plan }),
+      ...(environments !== undefined && { environments }),
+      ...(storage !== undefined && { storage }),
+      ...(Object.keys(contract_options).length > 0 && { contract_options }),
+    });
     return asSubscription(target.project_id, platform);
   },
 });
