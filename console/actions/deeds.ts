@@ -1,0 +1,66 @@
+/**
+ * What can be done to an environment, in the order in which it is offered. Whether a button is there is decided by the link of the same name alone; this
+ * table only says how it looks. What a deed does is said by the link.
+ */
+import type { IconName } from '../ui/icon.tsx';
+
+export interface DeedLook {
+  verb: string;
+  icon: IconName;
+  /** Beside the name of the environment; the others are in its menu. */
+  isProminent?: boolean;
+  /** Data or code is lost by it. */
+  isDangerous?: boolean;
+}
+
+export const environmentDeeds: Readonly<Record<string, DeedLook>> = {
+  '#branch': { verb: 'Branch', icon: 'branch', isProminent: true },
+  '#synchronize': { verb: 'Synchronize', icon: 'sync', isProminent: true },
+  '#merge': { verb: 'Merge', icon: 'merge', isProminent: true },
+  '#activate': { verb: 'Activate', icon: 'play', isProminent: true },
+  '#resume': { verb: 'Resume', icon: 'play', isProminent: true },
+  '#deploy': { verb: 'Deploy what is staged', icon: 'play' },
+  '#backup': { verb: 'Back up', icon: 'backup' },
+  '#redeploy': { verb: 'Redeploy', icon: 'sync' },
+  '#maintenance-redeploy': { verb: 'Redeploy on the newest images', icon: 'sync' },
+  '#pause': { verb: 'Pause', icon: 'pause' },
+  '#deactivate': { verb: 'Deactivate', icon: 'power', isDangerous: true },
+  '#delete': { verb: 'Delete', icon: 'cross', isDangerous: true },
+};
+
+/** Fields of forms, where their names alone would not tell enough. What is sent for a box is what the box shows. */
+export interface FieldLook {
+  label: string;
+  hint?: string;
+  isChecked?: boolean;
+  /** A box that stands beside others as a card. */
+  isCard?: boolean;
+}
+
+export const fieldLooks: Readonly<Record<string, FieldLook>> = {
+  name: { label: 'Name' },
+  label: { label: 'Name' },
+  title: { label: 'Title' },
+  type: { label: 'Type' },
+  is_default: { label: 'Default' },
+  clone_parent: { label: 'With a clone of the data', isChecked: true },
+  synchronize_code: { label: 'Code', hint: 'commits of the parent', isCard: true, isChecked: true },
+  synchronize_data: { label: 'Data', hint: 'a clone of what the parent has now', isCard: true },
+  synchronize_resources: { label: 'Resources', hint: 'sizes, instances, disks', isCard: true },
+  rebase: { label: 'Rebase the code in place of merging it' },
+  'resources.init': { label: 'Resources of new containers' },
+  strategy: { label: 'Strategy' },
+  environment_name: { label: 'Into the environment' },
+  branch_from: { label: 'Branched off' },
+  restore_code: { label: 'Restore the code, too', isChecked: true, hint: 'Otherwise what runs now goes on with the data of the backup.' },
+  restore_resources: { label: 'Restore the resources, too', isChecked: true, hint: 'Containers get the sizes that they had then.' },
+  is_json: { label: 'The value is JSON' },
+  is_sensitive: { label: 'Sensitive' },
+  is_enabled: { label: 'Enabled', isChecked: true, hint: 'Where it is not, no variable of its name exists here.' },
+  is_inheritable: { label: 'Inheritable', isChecked: true, hint: 'Environments that are branched off this one have it, too.' },
+  visible_build: { label: 'Seen by builds' },
+  visible_runtime: { label: 'Seen by running apps', isChecked: true },
+  application_scope: { label: 'Only for these apps' },
+  parameters: { label: 'Parameters' },
+  safe: { label: 'Safe: requests wait while the copies are taken' },
+};

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { found, lineOf, rowAt, rowsOf } from './log-rows.ts';
+import { stepsOf } from './steps.ts';
+
+const lines = ['Building', '  one', '  two', 'Deploying', '  three', 'Done'].map((text, n) => ({
+  id: String(n),
+  number: n + 1,
+  at: '2026-01-01T00:00:00Z',
+  text,
+}));
+const steps = stepsOf(lines);
+
+test('a step that is closed hides its lines, and stands for them', () => {
+  const rows = rowsOf(steps, ({ head }) => head.text !== 'Building');
+  expect(rows.map((row) => lineOf(row).number)).toEqual([1, 4, 5, 6]);
+  expect([1, 2, 3, 4, 5, 6].map((number) => rowAt(rows, number))).toEqual([0, 0, 0, 1, 2, 3]);
+});
+
+test('a search finds every line that holds the text, in any case', () => {
+  expect(found(lines, 'E')).toEqual([2, 4, 5, 6]);
+  expect(found(lines, '')).toEqual([]);
+});

@@ -1,0 +1,71 @@
+/** The bar on every page: where one is, and who one is. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useChanges } from '../api/events.ts';
+import { meQuery } from '../api/queries.ts';
+import type { User } from '../api/resources.ts';
+import { signOut } from '../session/session.ts';
+import { AppearanceMenu } from './appearance.tsx';
+import { Brand } from './icon.tsx';
+import { Menu } from './menu.tsx';
+import { Search } from './search.tsx';
+
+/** The crumbs are links in the order of the tree: organization, project, environment. */
+export function Bar({ crumbs }: { crumbs?: readonly ReactNode[] }) {
+  const { data: me } = useQuery(meQuery());
+  useChanges();
+  return (
+    <>
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <header className="bar">
+        <Link className="brand" to="/" aria-label="Offshoot, all projects">
+          <Brand />
+        </Link>
+        <nav className="crumbs" aria-label="Where you are">
+          <ol>
+            {crumbs?.map((crumb, n) => (
+              <li key={n}>{crumb}</li>
+            ))}
+          </ol>
+        </nav>
+        <div className="bar-end">
+          <Search />
+          <AppearanceMenu />
+          {me && <PersonMenu me={me} />}
+        </div>
+      </header>
+    </>
+  );
+}
+
+export const nameOf = ({ first_name, last_name, username }: User) => `${first_name} ${last_name}`.trim() || username;
+
+const initialsOf = (name: string) => {
+  const words = name.split(/[\s._-]+/).filter((word) => word !== '');
+  return (words.length > 1 ? `${words[0]?.[0]}${words.at(-1)?.[0]}` : name.slice(0, 2)).toUpperCase();
+};
+
+const PersonMenu = ({ me }: { me: User }) => (
+  <Menu label="Your account" handle={<span className="avatar" data-initials={initialsOf(nameOf(me))} />} handleClass="icon-button">
+    <li className="what">
+      {nameOf(me)}
+      <br />
+      {me.email}
+    </li>
+    <li>
+      <Link to="/account">Profile</Link>
+    </li>
+    <li>
+      <Link to="/account/api-tokens">API tokens</Link>
+    </li>
+    <li className="rule" />
+    <li>
+      <button type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </li>
+  </Menu>
+);
