@@ -17,6 +17,8 @@ export interface EdgeLimits {
   firstByteSeconds: number;
   /** How long neither side may move a byte; holds for connections that were taken over, too. */
   idleSeconds: number;
+  /** The same for the platform itself: whoever follows a log there waits for as long as nothing happens. The platform ends what has lasted long enough. */
+  platformIdleSeconds: number;
   /** The whole exchange, except connections that were taken over and replies that keep flowing. */
   totalSeconds: number;
   replyHeadBytesMax: number;
@@ -61,6 +63,7 @@ export const standardLimits: EdgeLimits = {
   connectSeconds: 5,
   firstByteSeconds: 300,
   idleSeconds: 600,
+  platformIdleSeconds: 5 * 3600,
   totalSeconds: 3600,
   replyHeadBytesMax: 64 * 1024,
   replyHeaderLinesMax: 200,

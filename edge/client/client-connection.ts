@@ -42,12 +42,12 @@ export class ClientConnection implements Peer, Http1Connection, Occupant {
   #requests = 0;
   #isLingering = false;
 
-  constructor(acceptor: Acceptor, socket: Socket, scheme: 'http' | 'https', security?: ConnectionSecurity) {
+  constructor(acceptor: Acceptor, socket: Socket, peer: string, scheme: 'http' | 'https', security?: ConnectionSecurity) {
     this.#acceptor = acceptor;
     this.socket = socket;
     this.scheme = scheme;
     this.security = security;
-    this.peer = socket.remoteAddress ?? '';
+    this.peer = peer;
     this.isTrusted = acceptor.proxies.has(this.peer);
     this.#deadline = performance.now() + acceptor.limits.headSeconds * 1000;
     socket.on('end', () => this.#onClientEnd());

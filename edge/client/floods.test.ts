@@ -101,6 +101,23 @@ test('whoever has spent the share is not read from, and reads on a few at a time
   expect(wentOn.slice(16)).toEqual([...upTo(4, 16), ...upTo(29, 21), ...upTo(16)]);
 });
 
+test('a client who asks for what is being visited already is no neighbour: visitors are alone again with its first request', async () => {
+  const turns = new ReadingTurns();
+  const stopped = vi.fn<() => void>();
+  const visitors = upTo(50).map(() => new Reader(turns, { awaitTurn: stopped, takeTurn() {} }));
+  for (const visitor of visitors) visitor.belongTo('environment');
+  for (const visitor of visitors) visitor.onRead();
+  await immediate();
+  const newcomer = new Reader(turns, { awaitTurn: stopped, takeTurn() {} });
+  newcomer.belongTo('address');
+  newcomer.onRead();
+  newcomer.belongTo('environment');
+  for (const visitor of visitors) visitor.onRead();
+  await immediate();
+  for (const visitor of [newcomer, ...visitors]) visitor.onRead();
+  expect(stopped).not.toHaveBeenCalled();
+});
+
 test('one that changes hands while it waits goes on where it belongs now', async () => {
   const turns = new ReadingTurns();
   const wentOn = vi.fn<() => void>();

@@ -53,7 +53,7 @@ export class Clients implements Acceptor {
     if (peer === undefined) return void socket.destroy();
     const crowded = this.#connections.makeRoom(countedAs(peer), !this.proxies.has(peer));
     if (crowded !== undefined) return endWith(socket, crowdedReply(crowded));
-    this.#welcome(new ClientConnection(this, socket, scheme), peer);
+    this.#welcome(new ClientConnection(this, socket, peer, scheme), peer);
   }
 
   /** A connection that is to be encrypted has its place from the beginning: handshakes are what most is asked of the edge for. */
@@ -72,7 +72,7 @@ export class Clients implements Acceptor {
   #greet({ socket, protocol, serverName, certificate }: SecureClient, peer: string) {
     const security = { serverName, certificate };
     this.#welcome(
-      protocol === 'h2' ? new Http2Connection(this, socket, security) : new ClientConnection(this, socket, 'https', security),
+      protocol === 'h2' ? new Http2Connection(this, socket, peer, security) : new ClientConnection(this, socket, peer, 'https', security),
       peer,
     );
   }

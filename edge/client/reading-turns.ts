@@ -73,7 +73,10 @@ export class ReadingTurns {
   leave(reader: Reader) {
     const { owner } = reader;
     const readers = owner === undefined ? undefined : this.#joined.get(owner);
-    if (owner !== undefined && readers?.delete(reader) && readers.size === 0) this.#joined.delete(owner);
+    if (owner === undefined || !readers?.delete(reader) || readers.size > 0) return;
+    this.#joined.delete(owner);
+    // Most clients ask for what others are asking for already: their address was an owner for one read, and must not count as a neighbour after it.
+    this.#turns.forget(owner);
   }
 
   count(reader: Reader, owner: string) {

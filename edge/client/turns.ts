@@ -24,7 +24,8 @@ export class Turns {
   readonly #queues = new Map<string, Queue>();
   #turn = 0;
   #lastOwner = '';
-  #amongOthersUntil = 0;
+  /** The owners before the last one, and until when they were there; those that are gone for longest come first. */
+  readonly #others = new Map<string, number>();
   #share: number;
   #isScheduled = false;
 
@@ -55,9 +56,31 @@ export class Turns {
     this.#schedule();
   }
 
+  /** The owner is not there any more, or what it did turned out to be for another one. */
+  forget(owner: string) {
+    if (owner === this.#lastOwner) this.#lastOwner = '';
+    else this.#others.delete(owner);
+    this.#chooseShare();
+  }
+
   #noteOthers(owner: string) {
+    if (this.#lastOwner !== '') this.#others.set(this.#lastOwner, performance.now());
+    this.#others.delete(owner);
     this.#lastOwner = owner;
-    this.#amongOthersUntil = performance.now() + amongOthersMilliseconds;
+    this.#chooseShare();
+  }
+
+  #chooseShare() {
+    if (this.#others.size > 0) this.#forgetOld(performance.now() - amongOthersMilliseconds);
+    const owners = this.#others.size + (this.#lastOwner === '' ? 0 : 1);
+    this.#share = owners > 1 ? this.#shares.amongOthers : this.#shares.alone;
+  }
+
+  #forgetOld(before: number) {
+    for (const [owner, until] of this.#others) {
+      if (until >= before) return;
+      this.#others.delete(owner);
+    }
   }
 
   #queueOf(owner: string): Queue {
@@ -77,7 +100,7 @@ export class Turns {
   #nextTurn() {
     this.#isScheduled = false;
     this.#turn++;
-    this.#share = this.#amongOthersUntil > performance.now() ? this.#shares.amongOthers : this.#shares.alone;
+    this.#chooseShare();
     for (const [owner, queue] of this.#queues) {
       if (queue.waiting.length > 0) this.#letSomeGo(queue);
       else if (queue.turn < this.#turn - 1) this.#queues.delete(owner);

@@ -13,7 +13,7 @@
  *   PUT    /challenges                       Challenges: all that are open now
  *   GET    /visits                           LastVisits
  *   GET    /events                           lines of JSON, for as long as one listens: see EdgeEvent
- *   GET    /records                          lines of JSON, a request each: see RecordLine
+ *   GET    /records                          requests, as batches of bytes (logs/batch-frames.ts), for as long as one listens
  *   GET    /status                           EdgeStatus
  *   POST   /upgrade                          {"node": …, "main": …, "settings": …} → {"pid": …} when the successor has taken over
  *   POST   /stop                             {"seconds_max": …}: lets requests finish, then ends
@@ -27,6 +27,7 @@ import { basename, dirname, join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { isCluster, parseEnvironment } from '../routing/environment-schema.ts';
 import type { LastVisits } from '../routing/last-visits.ts';
+import type { AnsweredRequests } from './answered-requests.ts';
 import type { ProcessStatus } from './messages.ts';
 import { fields, list, number, parserOf, Refused, text, textLike } from '../routing/schema.ts';
 import type { ListenAddress } from './settings.ts';
@@ -52,6 +53,8 @@ export interface EdgeStatus {
   /** Files of the table that could not be read at the start. */
   set_aside: string[];
   processes: ProcessStatus[];
+  /** By all processes since the main process started, also by those that have ended. */
+  answered: AnsweredRequests;
   restarts: number;
   /** Requests of the version before are still under way. */
   has_predecessor: boolean;

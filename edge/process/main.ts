@@ -2,8 +2,11 @@
  * The main process of the edge: keeps the table, and the processes that serve it; is told what to do by the control socket; sees no request.
  * Started by launch.pl, or by the main process that it replaces (upgrade.ts).
  */
+import { openAnsweredSum } from './answered-requests.ts';
 import { openControl, type EdgeStatus, type Program } from './control.ts';
+import { frameOfBatch } from '../logs/batch-frames.ts';
 import { rotateEnvironmentLog } from '../logs/environment-logs.ts';
+import type { ToldBatch } from '../logs/records.ts';
 import { visitsOfAll } from '../routing/last-visits.ts';
 import { boundLog } from './log-file.ts';
 import { openChannel, type Asks, type Channel, type Tellings } from './messages.ts';
@@ -41,13 +44,16 @@ let predecessor: Channel | undefined;
 let successor: Successor | undefined;
 
 const events = openStreams(
+  'application/x-ndjson',
   () => wakes.pending().map(lineOfWake).join(''),
   () => {},
 );
 const records = openStreams(
+  'application/octet-stream',
   () => '',
   (count) => tellEveryone('records_wanted', { wanted: count > 0 }),
 );
+const tellRecords = async (batch: ToldBatch) => (await records.send(frameOfBatch(batch))) > 0;
 const lineOfWake = (cluster: string) => `${JSON.stringify({ event: 'wake', cluster })}\n`;
 const wakes = openWakes(table, (cluster) => {
   successor?.channel.tell('wake', { cluster });
@@ -61,9 +67,7 @@ const known = {
 };
 const processes = startProcesses(settingsFile, settings, known, {
   wake: (cluster) => wakes.ask(cluster),
-  async records(lines) {
-    await (successor ? successor.channel.ask('records', { lines }) : records.send(lines));
-  },
+  records: (batch) => (successor ? successor.channel.ask('record_batch', batch) : tellRecords(batch)),
   logFull: (file) => void rotateEnvironmentLog(settings.logs, file).catch((error: unknown) => console.error(error)),
   restarted(pid, reason) {
     console.error(`edge: process ${pid} ${reason}; another is started`);
@@ -124,7 +128,10 @@ const control = await openControl(controlSocketOf(settings.folder), {
   records,
 });
 
+const answeredSum = openAnsweredSum();
+
 async function status(): Promise<EdgeStatus> {
+  const serving = await processes.status();
   return {
     version: settings.version,
     node: process.version,
@@ -135,7 +142,8 @@ async function status(): Promise<EdgeStatus> {
     environments: Object.keys(table.versions()).length,
     contested: table.contested(),
     set_aside: loaded.setAside,
-    processes: await processes.status(),
+    processes: serving,
+    answered: answeredSum(serving),
     restarts: processes.restarts,
     has_predecessor: predecessor !== undefined,
   };
@@ -198,11 +206,7 @@ process.on('SIGINT', () => {});
 
 await processes.started;
 if (process.send) {
-  const before = openChannel(
-    process,
-    { records: ({ lines }) => records.send(lines).then(() => undefined) },
-    { wake: ({ cluster }) => wakes.ask(cluster) },
-  );
+  const before = openChannel(process, { record_batch: tellRecords }, { wake: ({ cluster }) => wakes.ask(cluster) });
   await takeOverFrom(before);
 }
 becomeMain();

@@ -3,6 +3,8 @@
  * newer version than the other for as long as an upgrade takes, so a message is only ever added to, and one that is not known is ignored.
  */
 import type { EventEmitter } from 'node:events';
+import type { AnsweredRequests } from './answered-requests.ts';
+import type { ToldBatch } from '../logs/records.ts';
 import type { LastVisits } from '../routing/last-visits.ts';
 import type { EdgeEnvironment } from '../routing/table.ts';
 import type { EdgeCertificate } from '../tls/certificate.ts';
@@ -21,8 +23,8 @@ export interface Asks {
   status: { ask: object; answer: ProcessStatus };
   visits: { ask: object; answer: LastVisits };
   listen: { ask: object; answer: undefined };
-  /** From a process that serves: a line of JSON for each. Answered when whoever reads them has room for more. */
-  records: { ask: { lines: string }; answer: undefined };
+  /** From a process that serves. Answered when whoever reads them has room for more: whether anybody does. */
+  record_batch: { ask: ToldBatch; answer: boolean };
   /** Of a successor: that it has loaded the table from disk and its processes are there; answered with what has changed since it was started. */
   take_over: { ask: object; answer: { changed: string[] } };
 }
@@ -31,6 +33,7 @@ export interface ProcessStatus {
   pid: number;
   connections: number;
   outstanding: number;
+  answered: AnsweredRequests;
   records_dropped: number;
   log_lines_dropped: number;
   memory_bytes: number;

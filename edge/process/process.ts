@@ -5,6 +5,7 @@
 import { createServer } from 'node:net';
 import { openEdge } from '../edge.ts';
 import { openEnvironmentLogs } from '../logs/environment-logs.ts';
+import { countAnswer, noneAnswered } from './answered-requests.ts';
 import { openChannel } from './messages.ts';
 import { openRecords } from '../logs/records.ts';
 import { openTable } from '../routing/routing.ts';
@@ -24,14 +25,17 @@ const settings = readSettings(process.argv[2] ?? '');
 const table = openTable();
 const certificates = openCertificates();
 const challenges = new ChallengeAnswers();
-const logs = openEnvironmentLogs(settings.logs, openAppsByCluster(table), (file) => channel.tell('log_full', { file }));
-const records = openRecords((lines) => channel.ask('records', { lines }));
+const apps = openAppsByCluster(table);
+const logs = openEnvironmentLogs(settings.logs, apps, (file) => channel.tell('log_full', { file }));
+const records = openRecords(apps, (batch) => channel.ask('record_batch', batch));
+const answered = noneAnswered();
 const edge = openEdge({
   table,
   trustedProxies: settings.trusted_proxies,
   routerName: settings.router_name,
   tls: { certificates, challenges, ticketSecret: keyFor('session tickets') },
   onRecord(record) {
+    countAnswer(answered, record.status);
     records.push(record);
     logs.write(record);
   },
@@ -93,6 +97,7 @@ const channel = openChannel(
       pid: process.pid,
       connections,
       outstanding: edge.outstanding(),
+      answered,
       records_dropped: records.dropped,
       log_lines_dropped: logs.dropped,
       memory_bytes: process.memoryUsage.rss(),

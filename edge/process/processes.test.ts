@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lineOf, openEnvironmentLogs, rotateEnvironmentLog } from '../logs/environment-logs.ts';
 import { parseEnvironment } from '../routing/environment-schema.ts';
 import { logBytesMax, rotateLog } from '../logs/rotate-log.ts';
-import { openRecords } from '../logs/records.ts';
+import { batchesIn, frameOfBatch } from '../logs/batch-frames.ts';
+import { openRecords, type ToldBatch } from '../logs/records.ts';
+import { requestsIn } from '../logs/request-batch.ts';
 import type { RequestRecord } from '../logs/request-record.ts';
 import { openTable } from '../routing/routing.ts';
 import { Refused } from '../routing/schema.ts';
@@ -308,29 +310,119 @@ describe('the access log', () => {
 });
 
 describe('records', () => {
+  const table = openTable();
+  table.put(environmentWith('shop', 1, [instance]));
+  const known = openAppsByCluster(table);
+  const requestsOf = (told: readonly ToldBatch[]) => told.flatMap(requestsIn);
+  const openTaking = (isAnybodyThere = () => true) => {
+    const told: ToldBatch[] = [];
+    const records = openRecords(known, async (batch) => {
+      if (isAnybodyThere()) told.push(structuredClone(batch));
+      return isAnybodyThere();
+    });
+    return { records, told };
+  };
+
   test('wait for a reader, the latest of them, and say how many were dropped', async () => {
-    const handed: string[] = [];
-    const records = openRecords(async (lines) => void handed.push(lines));
+    const { records, told } = openTaking();
     for (let nth = 0; nth < 25_000; nth++) records.push(record({ bytes_in: nth }));
-    await sleep(300);
-    expect(handed).toEqual([]);
-    expect(records.dropped).toBe(5000);
+    await sleep(600);
+    expect(told).toEqual([]);
+    const { dropped } = records;
+    expect(dropped).toBeGreaterThan(4000);
+    expect(dropped).toBeLessThan(6000);
     records.want(true);
     await records.close();
-    const lines = handed
-      .join('')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines[0]).toEqual({ dropped: 5000 });
-    expect(lines.slice(1).map(({ bytes_in }) => bytes_in)).toEqual(Array.from({ length: 20_000 }, (_, nth) => nth + 5000));
+    expect(told.map((batch) => batch.dropped)).toEqual([dropped, ...told.slice(1).map(() => 0)]);
+    expect(requestsOf(told).map(({ bytesIn }) => bytesIn)).toEqual(Array.from({ length: 25_000 - dropped }, (_, nth) => nth + dropped));
   });
 
-  test('make nothing wait for a reader that does not read', () => {
-    const records = openRecords(() => new Promise(() => {}));
+  test('are told as they were, cut where they are long, without values of queries; those of the platform, and of nobody, are not', async () => {
+    const { records, told } = openTaking();
+    records.want(true);
+    records.push(record({ query: 'a=1&b=x%3Dy=z&c', user_agent: '\u00e9'.repeat(1000), cache: 'HIT', instance: null, total_ms: 1.2345 }));
+    records.push(record({ path: `/${'x'.repeat(5000)}`, query: '', route: null, bytes_in: 2 ** 40 }));
+    records.push(record({ cluster: platformCluster }));
+    records.push(record({ cluster: null }));
+    await records.close();
+    const common = {
+      at: record().at,
+      cluster: 'shop',
+      method: 'GET',
+      host: 'shop.localhost',
+      address: '192.0.2.7',
+      status: 200,
+      bytesOut: 512,
+    };
+    expect(requestsOf(told)).toEqual([
+      {
+        ...common,
+        application: 'app',
+        instance: '',
+        url: '/cart?a&b&c',
+        userAgent: '\u00e9'.repeat(512),
+        microseconds: 1235,
+        bytesIn: 0,
+        isFromCache: true,
+      },
+      {
+        ...common,
+        application: '',
+        instance: 'one',
+        url: `/${'x'.repeat(2047)}`,
+        userAgent: 'curl/8',
+        microseconds: 12_000,
+        bytesIn: 2 ** 40,
+        isFromCache: false,
+      },
+    ]);
+  });
+
+  test('make nothing wait for a reader that does not read, and take no more memory for long addresses', () => {
+    const records = openRecords(known, () => new Promise(() => {}));
     records.want(true);
     for (let nth = 0; nth < 100_000; nth++) records.push(record());
-    expect(records.dropped).toBe(80_000);
+    expect(records.dropped).toBeGreaterThan(79_000);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let nth = 0; nth < 20_000; nth++) records.push(record({ path: `/${'x'.repeat(2000)}` }));
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2e6);
+    expect(records.dropped).toBeGreaterThan(115_000);
+  });
+
+  test('that nobody was there to take are told again, once; those that may have been taken are not', async () => {
+    let readers = 0;
+    const { records, told } = openTaking(() => readers > 0);
+    records.want(true);
+    records.push(record());
+    await sleep(600);
+    expect(told).toEqual([]);
+    readers = 1;
+    await expect.poll(() => requestsOf(told).length).toBe(1);
+    expect(records.dropped).toBe(0);
+    const lost = openRecords(known, () => Promise.reject(new Error('gone')));
+    lost.want(true);
+    lost.push(record());
+    await lost.close();
+    expect(lost.dropped).toBe(1);
+  });
+
+  test('pass a stream in pieces of any size, and what is something else is refused', async () => {
+    const { records, told } = openTaking();
+    records.want(true);
+    for (let nth = 0; nth < 1000; nth++) records.push(record({ bytes_in: nth }));
+    await records.close();
+    const bytes = Buffer.concat(told.map(frameOfBatch));
+    async function* inPieces() {
+      for (let from = 0; from < bytes.length; from += 777) yield bytes.subarray(from, from + 777);
+    }
+    const read: number[] = [];
+    for await (const batch of batchesIn(inPieces())) read.push(...requestsIn(batch).map(({ bytesIn }) => bytesIn));
+    expect(read).toEqual(Array.from({ length: 1000 }, (_, nth) => nth));
+    async function* garbage() {
+      yield Buffer.from('{"at":1,"request_id":"f00d"}\n');
+    }
+    await expect(batchesIn(garbage()).next()).rejects.toThrow('too long');
+    expect(() => requestsIn({ rows: new Uint8Array(56), text: Buffer.from('x') })).toThrow('not whole');
   });
 });
 
@@ -383,13 +475,13 @@ describe('an edge in its processes', () => {
     const stopping = new AbortController();
     const read: unknown[] = [];
     const reading = (async () => {
-      for await (const line of running.edge.records(stopping.signal)) read.push(line);
+      for await (const { requests } of running.edge.records(stopping.signal)) read.push(...requests);
     })();
     const path = `/found-${Date.now()}`;
     await running.get('shop.localhost', `${path}?a=b`);
     await expect
       .poll(() => read)
-      .toContainEqual(expect.objectContaining({ cluster: 'shop', path, query: 'a=b', status: 200, instance: 'one' }));
+      .toContainEqual(expect.objectContaining({ cluster: 'shop', application: 'app', url: `${path}?a`, status: 200, instance: 'one' }));
     await expect.poll(() => running.accessLog('shop')).toContain(`"GET ${path}?a=b HTTP/1.1" 200`);
     stopping.abort();
     await reading;

@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ToldBatch } from '../logs/records.ts';
 import { NoAnswer, openChannel, type Asks, type Channel, type ProcessStatus, type Tellings } from './messages.ts';
 import { firstDescriptor, type EdgeSettings } from './settings.ts';
 import type { EdgeEnvironment } from '../routing/table.ts';
@@ -37,7 +38,8 @@ export interface Known {
 
 export interface ProcessEvents {
   wake(cluster: string): void;
-  records(lines: string): Promise<void>;
+  /** Whether anybody takes them. */
+  records(batch: ToldBatch): Promise<boolean>;
   logFull(file: string): void;
   restarted(pid: number, reason: string): void;
 }
@@ -92,12 +94,15 @@ export function startProcesses(settingsFile: string, settings: EdgeSettings, kno
       stdio: ['ignore', 'inherit', 'inherit', ...sockets, 'ipc'],
       serialization: 'advanced',
     });
-    const answerers = { records: ({ lines }: { lines: string }) => events.records(lines).then(() => undefined) };
-    const channel = openChannel(child, answerers, {
-      wake: ({ cluster }) => events.wake(cluster),
-      log_full: ({ file }) => events.logFull(file),
-      failing: () => replace(serving, 'met a bug and finishes'),
-    });
+    const channel = openChannel(
+      child,
+      { record_batch: (batch) => events.records(batch) },
+      {
+        wake: ({ cluster }) => events.wake(cluster),
+        log_full: ({ file }) => events.logFull(file),
+        failing: () => replace(serving, 'met a bug and finishes'),
+      },
+    );
     const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
     const serving = { child, channel, isUp: false, isFinishing: false, ended };
     return serving;

@@ -57,7 +57,7 @@ const internalsOf = (socket: TLSSocket) => socket as unknown as Internals;
 export class Handshakes {
   readonly #options: HandshakesOptions;
   readonly #turns = new Turns(handshakeShares);
-  #base: { key: string; context: SecureContext } | undefined;
+  #base: { period: number; certificate: EdgeCertificate | undefined; context: SecureContext } | undefined;
 
   constructor(options: HandshakesOptions) {
     this.#options = options;
@@ -108,10 +108,11 @@ export class Handshakes {
 
   #secure(socket: Socket, onSecure: (client: SecureClient) => void) {
     const { certificates } = this.#options;
-    const chosen: { stapled?: string | undefined } = { stapled: responseFor(certificates.find(undefined)) };
+    const byDefault = certificates.find(undefined);
+    const chosen: { stapled?: string | undefined } = { stapled: responseFor(byDefault) };
     const secured = new TLSSocket(socket, {
       isServer: true,
-      secureContext: this.#baseContext(),
+      secureContext: this.#baseContext(byDefault),
       rejectUnauthorized: false,
       server: staplingOf(chosen),
       ALPNProtocols: protocols,
@@ -150,17 +151,16 @@ export class Handshakes {
   }
 
   /** The context that applies until the client has named a host. It also holds the keys of tickets, for all sessions. */
-  #baseContext(): SecureContext {
-    const byDefault = this.#options.certificates.find(undefined);
-    const key = `${periodOf(Date.now())} ${byDefault?.id} ${byDefault?.version}`;
-    if (this.#base?.key === key) return this.#base.context;
+  #baseContext(byDefault: EdgeCertificate | undefined): SecureContext {
+    const period = periodOf(Date.now());
+    if (this.#base?.period === period && this.#base.certificate === byDefault) return this.#base.context;
     const context = createSecureContext({
       ...contextOptions,
       ...(byDefault && { cert: [byDefault.certificate, ...byDefault.chain].join('\n'), key: byDefault.key }),
       secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA,
       ticketKeys: ticketKeysAt(this.#options.ticketSecret, Date.now()),
     });
-    this.#base = { key, context };
+    this.#base = { period, certificate: byDefault, context };
     return context;
   }
 }
@@ -170,7 +170,7 @@ const nameOf = (told: string | false | null | undefined) => (told && isIP(told) 
 
 /** Clients that are sent a response after its end may go away, which they do not where there is none. */
 const responseFor = (certificate: EdgeCertificate | undefined) =>
-  Date.parse(certificate?.stapled_until ?? '') <= Date.now() ? undefined : certificate?.stapled;
+  certificate?.stapled !== undefined && Date.parse(certificate.stapled_until ?? '') <= Date.now() ? undefined : certificate?.stapled;
 
 type Stapled = (error: Error | null, response: Buffer | null) => void;
 

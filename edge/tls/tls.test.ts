@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { get, type RequestOptions } from 'node:https';
+import { Agent, get, type RequestOptions } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { randomBytes } from 'node:crypto';
@@ -239,6 +239,29 @@ test('authorities that ask for a proof get it, over HTTP and over TLS, and visit
   expect((await ask(made, 'a.test')).body).toBe('app');
   made.challenges.replace({ http: [], tls: [] });
   expect(await file('new.test', 'abc')).toMatch(/^HTTP\/1.1 404/);
+});
+
+test('whoever asks to renegotiate is refused, and nobody beside them notices', async () => {
+  const upstream = await openRawUpstream(hello);
+  await using made = await openSecureTestEdge([environmentOf([upstream.instance], { routes: [secureRoute('a.test')] })]);
+  made.present('a', ['a.test'], authority.issue(['a.test']));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const before = await ask(made, 'a.test', { agent });
+  const renegotiated = async () => {
+    const socket = await handshake(made, 'a.test', { maxVersion: 'TLSv1.2' });
+    const error = await new Promise<Error | null>((resolve) => {
+      socket.once('error', resolve);
+      socket.renegotiate({}, resolve);
+    });
+    socket.destroy();
+    return error?.message;
+  };
+  const said = await Promise.all(Array.from({ length: 5 }, renegotiated));
+  expect(new Set(said.map((message) => /no.renegotiation/i.test(message ?? '')))).toEqual(new Set([true]));
+  const after = await ask(made, 'a.test', { agent });
+  expect([after.status, after.socket === before.socket]).toEqual([200, true]);
+  agent.destroy();
+  await upstream.close();
 });
 
 test('who does not finish the handshake is let go, and what is no handshake ends at once', async () => {

@@ -9,6 +9,7 @@ import type { EdgeHeaders } from '../edge-headers.ts';
 import { Attempts } from './choose-instance.ts';
 import type { RunningInstance } from './instances.ts';
 import type { EdgeLimits } from '../limits.ts';
+import { platformCluster } from '../routing/table.ts';
 import { dropNamed, type ReplyHead } from './reply-head.ts';
 import { stickyLine } from './sticky-cookie.ts';
 import type { ReplySink } from './reply-reader.ts';
@@ -259,7 +260,9 @@ export class Delivery implements Attendant, BodySink, ReplySink, UpstreamUser {
   }
 
   #progress() {
-    this.#deadline = performance.now() + this.#order.limits.idleSeconds * 1000;
+    const { idleSeconds, platformIdleSeconds } = this.#order.limits;
+    const isPlatform = this.#visit.environment?.cluster === platformCluster;
+    this.#deadline = performance.now() + (isPlatform ? platformIdleSeconds : idleSeconds) * 1000;
   }
 
   #fail(failure: Failure, note: string) {

@@ -1,13 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { encodeRequest, FastcgiReplyReader } from './fastcgi.ts';
-import { answerTo, environmentOf, locationWith, openTestEdge, statuses, upstreamOf } from '../testing/edge.ts';
+import { answerTo, environmentOf, openTestEdge, statuses } from '../testing/edge.ts';
+import { openPhp } from '../testing/php.ts';
 
 function record(type: number, content: string, padding = 0): Buffer {
   const head = Buffer.from([1, type, 0, 1, content.length >> 8, content.length & 255, padding, 0]);
@@ -104,48 +98,14 @@ test('long names and values are told with long lengths', () => {
   expect(encoded.subarray(16 + 8, 16 + 8 + 7)).toEqual(Buffer.from([1, 0x80, 0, 0, 200, 65, 98]));
 });
 
-/** A socket is there before anybody listens at it. */
-const listensAt = (path: string) =>
-  new Promise<boolean>((settle) => {
-    const socket = connect(path, () => settle(true)).once('error', () => settle(false));
-    socket.once('connect', () => socket.destroy());
-  });
-
-async function openPhp() {
-  const folder = await mkdtemp(join(tmpdir(), 'offshoot-php-'));
-  await mkdir(join(folder, 'public'));
-  await chmod(folder, 0o755);
-  const script = `<?php if (isset($_GET['warn'])) error_log('a warning');
-    header('X-Php: yes'); if (isset($_GET['status'])) http_response_code((int) $_GET['status']);
-    if (isset($_GET['large'])) { echo str_repeat('x', (int) $_GET['large']); exit; }
-    ksort($_SERVER); echo json_encode(['server' => $_SERVER, 'input' => strlen(file_get_contents('php://input')), 'get' => $_GET]);`;
-  await writeFile(join(folder, 'public', 'index.php'), script);
-  await writeFile(join(folder, 'public', 'plain.txt'), 'a file');
-  const socket = join(folder, 'php.sock');
-  const child = spawn('php-cgi', ['-d', 'log_errors=1', '-b', socket], {
-    stdio: 'ignore',
-    env: { ...process.env, PHP_FCGI_CHILDREN: '2' },
-  });
-  await once(child, 'spawn');
-  while (!(await listensAt(socket))) await sleep(20);
-  const close = async () => {
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    await exited;
-    await rm(folder, { recursive: true });
-  };
-  return { folder, socket, close };
-}
+const script = `<?php if (isset($_GET['warn'])) error_log('a warning');
+  header('X-Php: yes'); if (isset($_GET['status'])) http_response_code((int) $_GET['status']);
+  if (isset($_GET['large'])) { echo str_repeat('x', (int) $_GET['large']); exit; }
+  ksort($_SERVER); echo json_encode(['server' => $_SERVER, 'input' => strlen(file_get_contents('php://input')), 'get' => $_GET]);`;
 
 test('PHP is told what other servers tell it', async () => {
-  const php = await openPhp();
-  const upstream = upstreamOf([{ id: 'php', address: { socket: php.socket } }], {
-    protocol: 'fastcgi',
-    app_root: php.folder,
-    files: [{ at: php.folder, folder: php.folder, is_immutable: false }],
-    locations: { '/': locationWith({ root: 'public', index: ['index.php'], passthru: '/index.php' }) },
-  });
-  await using made = await openTestEdge([environmentOf([], { upstreams: { 'app:http': upstream } })]);
+  await using php = await openPhp({ 'index.php': script, 'plain.txt': 'a file' }, 2);
+  await using made = await openTestEdge([environmentOf([], { upstreams: { 'app:http': php.upstream } })]);
   const ask = async (head: string, body = '') => {
     const answer = await answerTo(made.port, `${head}\r\nHost: app.test:8080\r\nConnection: close\r\n${body}`, 300);
     return { answer, status: statuses(answer)[0], json: /\{"server"[^]*\}/.exec(answer)?.[0] };
@@ -183,5 +143,4 @@ test('PHP is told what other servers tell it', async () => {
   expect(JSON.parse(chunks.json ?? '{}')).toMatchObject({ input: 11, server: { CONTENT_LENGTH: '11' } });
   expect((await ask('GET /?large=3000000 HTTP/1.1', '\r\n')).answer.match(/x{1000}/g)?.length).toBeGreaterThan(2000);
   expect(statuses((await ask('HEAD / HTTP/1.1', '\r\n')).answer)).toEqual([200]);
-  await php.close();
 });

@@ -19,6 +19,7 @@ import {
   upstreamRoute,
 } from '../testing/edge.ts';
 import { freePort } from '../testing/ports.ts';
+import { platformCluster } from '../routing/table.ts';
 import { always, openHttpUpstream, openRawUpstream, standingStill, until } from '../testing/upstream.ts';
 
 const hello = always('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-App: yes\r\n\r\nhello');
@@ -476,6 +477,33 @@ test('each time limit ends what takes too long: connecting is 502, waiting for t
   expect(answers.map(statuses)).toEqual([[504], [200], [502]]);
   expect(made.records.find(({ cluster }) => cluster === 'stalling')).toMatchObject({ aborted: true });
   await Promise.all([silent.close(), stalling.close()]);
+});
+
+test('whoever follows a log of the platform hears of it after a silence that ends replies of apps', async () => {
+  using _clock = clockOfTurns();
+  const waiting: ServerResponse[] = [];
+  const upstream = await openHttpUpstream((_request, response) => {
+    response.write('silence, ');
+    waiting.push(response);
+  });
+  await using made = await openTestEdge(
+    [
+      environmentOf([upstream.instance]),
+      environmentOf([upstream.instance], { cluster: platformCluster, routes: [upstreamRoute('platform.test')] }),
+    ],
+    { idleSeconds: 0.3, platformIdleSeconds: 60 },
+  );
+  const follower = await openClient(made.port);
+  follower.say(asking('/', 'Connection: close\r\n').replace('app.test', 'platform.test'));
+  await until(() => waiting.length === 1);
+  expect(await answerTo(made.port, asking('/', 'Connection: close\r\n'))).toContain('silence, ');
+  waiting[0]?.end('and a line');
+  expect(await follower.closed()).toMatch(/silence, [^]*and a line/);
+  expect(made.records.map(({ cluster, aborted }) => [cluster, aborted])).toEqual([
+    ['project-main', true],
+    [platformCluster, false],
+  ]);
+  await upstream.close();
 });
 
 test('what a proxy says about the client is believed only of configured ones', async () => {

@@ -39,11 +39,11 @@ export class Http2Connection implements StreamCarrier, Occupant, ProtocolUser {
   /** The last words are said: 0 until then. */
   #overSince = 0;
 
-  constructor(acceptor: Acceptor, socket: TLSSocket, security: ConnectionSecurity) {
+  constructor(acceptor: Acceptor, socket: TLSSocket, peer: string, security: ConnectionSecurity) {
     this.acceptor = acceptor;
     this.socket = socket;
     this.security = security;
-    this.peer = socket.remoteAddress ?? '';
+    this.peer = peer;
     this.isTrusted = acceptor.proxies.has(this.peer);
     const { headerBytesMax, headerLinesMax } = acceptor.limits;
     this.sending = new Http2Sending(socket, () => this.#onSent());

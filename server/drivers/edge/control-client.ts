@@ -12,6 +12,8 @@ export interface ControlClient {
   tryOnce(method: string, path: string, secondsMax: number): Promise<unknown>;
   /** Lines of JSON until the other side ends them, or `signal` does. */
   lines(path: string, signal: AbortSignal): AsyncGenerator;
+  /** The same of bytes. */
+  bytes(path: string, signal: AbortSignal): AsyncGenerator<Buffer>;
   close(): void;
 }
 
@@ -67,6 +69,17 @@ export function openControlClient(socket: string): ControlClient {
         const response = await connect(socket, undefined, 'GET', path, undefined, signal);
         response.on('error', () => {});
         for await (const line of createInterface({ input: response, crlfDelay: Infinity })) yield JSON.parse(line);
+      } catch (error) {
+        if (!signal.aborted && !isAbsence(error)) throw error;
+      }
+    },
+    async *bytes(path, signal) {
+      try {
+        const response = await connect(socket, undefined, 'GET', path, undefined, signal);
+        response.on('error', () => {});
+        // One of an earlier version has something else to say, and will be gone in a moment.
+        if (response.headers['content-type'] !== 'application/octet-stream') return void response.destroy();
+        for await (const piece of response) yield piece as Buffer;
       } catch (error) {
         if (!signal.aborted && !isAbsence(error)) throw error;
       }

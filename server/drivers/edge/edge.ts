@@ -4,12 +4,19 @@
  */
 import type { EdgeStatus } from '../../../edge/process/control.ts';
 import type { LastVisits } from '../../../edge/routing/last-visits.ts';
-import type { RecordLine } from '../../../edge/logs/records.ts';
+import type { RecordedRequest } from '../../../edge/logs/request-batch.ts';
 import type { EdgeEnvironment } from '../../../edge/routing/table.ts';
 import type { EdgeCertificate } from '../../../edge/tls/certificate.ts';
 import type { Challenges } from '../../../edge/tls/challenges.ts';
 
-export type { Challenges, EdgeCertificate, EdgeEnvironment, EdgeStatus, LastVisits, RecordLine };
+export type { Challenges, EdgeCertificate, EdgeEnvironment, EdgeStatus, LastVisits, RecordedRequest };
+
+/** Requests that have ended. */
+export interface RecordedRequests {
+  requests: RecordedRequest[];
+  /** How many are missing before these, because nobody took them in time. */
+  dropped: number;
+}
 
 export interface Edge {
   /**
@@ -40,8 +47,8 @@ export interface Edge {
   onWake(listener: (cluster: string) => void): () => void;
   /** How long ago environments were last asked for something. */
   visits(): Promise<LastVisits>;
-  /** Requests as they end, until aborted. What is not read in time is dropped, and the number of the dropped told. */
-  records(signal: AbortSignal): AsyncIterable<RecordLine>;
+  /** Requests of environments within half a second of their end, until aborted. What is not read in time is dropped, and the number of the dropped told. */
+  records(signal: AbortSignal): AsyncIterable<RecordedRequests>;
   status(): Promise<EdgeStatus>;
   /** Lets it see volumes whose place was made, or mounted, since it was opened. */
   showVolumes(): Promise<void>;

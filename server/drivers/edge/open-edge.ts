@@ -2,9 +2,11 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
+import { batchesIn } from '../../../edge/logs/batch-frames.ts';
+import { requestsIn } from '../../../edge/logs/request-batch.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ControlClient, openControlClient } from './control-client.ts';
-import type { Edge, EdgeStatus, LastVisits, RecordLine } from './edge.ts';
+import type { Edge, EdgeStatus, LastVisits, RecordedRequests } from './edge.ts';
 import { endEdge, type EdgeOptions, openLaunch } from './launch-edge.ts';
 
 export type { EdgeOptions } from './launch-edge.ts';
@@ -132,9 +134,9 @@ async function watch(control: ControlClient, ensure: () => Promise<void>, wake: 
 }
 
 /** Goes on with the next edge when one has gone. */
-async function* recordsOf(control: ControlClient, signal: AbortSignal): AsyncGenerator<RecordLine> {
+async function* recordsOf(control: ControlClient, signal: AbortSignal): AsyncGenerator<RecordedRequests> {
   while (!signal.aborted) {
-    for await (const line of control.lines('/records', signal)) yield line as RecordLine;
+    for await (const batch of batchesIn(control.bytes('/records', signal))) yield { requests: requestsIn(batch), dropped: batch.dropped };
     await sleep(againMilliseconds, undefined, { signal }).catch(() => {});
   }
 }
