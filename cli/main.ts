@@ -17,10 +17,18 @@ const commands: Record<string, Command> = {
 
   'cli-config': async ({ words }) => (await import('./client-config.ts')).writeClientConfiguration(words),
   ca: async () => (await import('./authority.ts')).showAuthority(),
+  'acme rollover': async () => (await import('./acme.ts')).rollAccountsOver(),
 
   'organization limit': async ({ words }) => (await import('./organization.ts')).limitUsers(words),
+  'ticket list': async () => (await import('./ticket.ts')).listTickets(),
+  'ticket show': async ({ words }) => (await import('./ticket.ts')).showTicket(words),
+  'ticket answer': async ({ words }) => (await import('./ticket.ts')).answerTicket(words, standardInput),
+  'ticket close': async ({ words }) => (await import('./ticket.ts')).closeTicketAt(words),
   'quota set': async ({ words }) => (await import('./quota.ts')).showChangedQuota(words),
   'quota list': async () => (await import('./quota.ts')).listQuotas(),
+
+  'prices show': async () => (await import('./prices.ts')).showPrices(),
+  'prices set': async ({ words }) => (await import('./prices.ts')).setPrices(words),
 
   'deployment list': async ({ words }) => (await import('./deployments.ts')).listDeployments(words),
   rollback: async ({ words }) => (await import('./deployments.ts')).rollBack(words),

@@ -16,7 +16,8 @@ export async function shutDown(config: Config) {
   const data = openDataFolder(config.data);
   try {
     await stopEdgeIn(join(config.data, 'edge'), edgeSecondsMax);
-    if (!existsSync(join(config.data, 'runtime'))) return;
+    // A start that was cut off has mounted its volumes, and nothing runs on them.
+    if (!['volumes', 'runtime'].some((name) => existsSync(join(config.data, name)))) return;
     const volumes = await openVolumes(config, () => {});
     const runtime = await openRuncRuntime({ folder: join(config.data, 'runtime'), volumes });
     const running = await runtime.list();

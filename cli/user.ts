@@ -42,7 +42,8 @@ export const changePassword = ({ words: [email = ''], flags }: Arguments) =>
 
 export const turnSecondFactorOff = ([email = '']: string[]) =>
   operate(async (db) => {
-    const removed = await removeSecondFactor(db, (await known(db, email)).id);
+    const { id } = await known(db, email);
+    const removed = await db.transaction().execute((tx) => removeSecondFactor(tx, id));
     console.log(removed ? `${email} signs in with the password alone now.` : `${email} has no two-factor authentication.`);
   });
 

@@ -87,7 +87,7 @@ async function refuseBusy({ manager }: Service, config: Config): Promise<void> {
 }
 
 /** The ports that have to be free. An edge that already serves this data folder is taken over, so its ports may be in use. */
-async function portsOf({ host, apiHost, port, sshPort, tls, edge, data }: Config) {
+async function portsOf({ host, apiHost, port, sshPort, tracesPort, relay, tls, edge, data }: Config) {
   const ofEdge = [
     { setting: 'OFFSHOOT_HTTP_PORT', host, port: edge.port },
     ...(tls ? [{ setting: 'OFFSHOOT_HTTPS_PORT', host, port: edge.httpsPort }] : []),
@@ -95,6 +95,8 @@ async function portsOf({ host, apiHost, port, sshPort, tls, edge, data }: Config
   return [
     { setting: 'OFFSHOOT_PORT', host: apiHost, port },
     { setting: 'OFFSHOOT_SSH_PORT', host, port: sshPort },
+    { setting: 'OFFSHOOT_TRACES_PORT', host: '0.0.0.0', port: tracesPort },
+    { setting: 'OFFSHOOT_RELAY_PORT', host: '0.0.0.0', port: relay.port },
     ...((await isEdgeIn(join(data, 'edge'))) ? [] : ofEdge),
   ];
 }

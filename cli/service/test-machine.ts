@@ -58,6 +58,8 @@ export async function openTestMachine(): Promise<TestMachine> {
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
     OFFSHOOT_HTTPS_PORT: String(httpsPort),
+    OFFSHOOT_TRACES_PORT: String(await freePort()),
+    OFFSHOOT_RELAY_PORT: String(await freePort()),
   };
   const { manager, ...managed } = testManager(paths, pool, port);
   const said: string[] = [];
