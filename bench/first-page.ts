@@ -61,12 +61,12 @@ async function untilPage(address: string) {
 }
 
 /** From the project that somebody creates to its page. */
-async function measurePage(person: Person, example: string, edgePort: number): Promise<number> {
+async function measurePage(person: Person, example: string, httpsPort: number): Promise<number> {
   return timed(async () => {
     const project = await openProject(person);
     await project.copyFrom(join(repository, 'examples', example), 'First');
     const { edge_hostname } = await project.environment('main');
-    await Promise.all([project.push('main'), untilPage(`http://${edge_hostname}:${edgePort}/`)]);
+    await Promise.all([project.push('main'), untilPage(`https://${edge_hostname}:${httpsPort}/`)]);
   });
 }
 
@@ -82,11 +82,11 @@ try {
   const start = await timed(async () => (person = await firstPerson(installation.url, await installation.start())));
   note({ what: 'start, until it answers', measured: seconds(start) });
   if (!person) throw new Error('Nobody is there');
-  const page = await measurePage(person, 'guestbook', installation.edgePort);
+  const page = await measurePage(person, 'guestbook', installation.httpsPort);
   note({ what: 'guestbook, from its project to its page', measured: seconds(page) });
   const all = packages + start + page;
   note({ what: 'all of it', measured: seconds(all), target: `< ${targets.firstSeconds} s`, isMet: all < targets.firstSeconds });
-  const second = await measurePage(person, 'counter', installation.edgePort);
+  const second = await measurePage(person, 'counter', installation.httpsPort);
   note({
     what: 'counter right after it, of other types',
     measured: seconds(second),

@@ -4,7 +4,7 @@
  * METRICS_BENCH_MILLIONS says how many millions each are made (20). ClickHouse is brought by npm into a folder that is removed afterwards; METRICS_BENCH_CHDB names a
  * folder that has it already.
  */
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,94 +14,14 @@ import type { BreakdownQuestion } from '../server/drivers/metrics/breakdown.ts';
 import { seriesColumns } from '../server/drivers/metrics/duckdb/tables.ts';
 import { fileOfDay } from '../server/drivers/metrics/duckdb/partition.ts';
 import { openStore, storeDefaults, type StoreOptions } from '../server/drivers/metrics/duckdb/store.ts';
-import { isTooMuch, type TransactionRecord } from '../server/drivers/metrics/metrics.ts';
-
+import { isTooMuch } from '../server/drivers/metrics/metrics.ts';
+import { day, makeDay, names, scope } from './harness/day-of-transactions.ts';
 import { median } from './harness/platform.ts';
 import { note, printTable, timed } from './harness/verdicts.ts';
 
 const millions = Number(process.env['METRICS_BENCH_MILLIONS'] ?? 20);
 const rounds = 3;
-const day = Math.floor(Date.now() / 86_400_000) - 2;
-const names = 200;
-const series = names * 5;
-const otherEnvironments = 50;
 const folder = mkdtempSync(join(tmpdir(), 'offshoot-bench-metrics-'));
-const scope = { project: 'bench', environment: 'main' };
-
-/** Five kinds of each transaction, as they come: most quick, some slow, some failed, some from another instance. */
-function recordOf(nth: number): TransactionRecord {
-  const [name, kind] = [nth % names, Math.floor(nth / names)];
-  return {
-    ...scope,
-    time: day * 86_400_000,
-    context: 'web',
-    transaction: `/page/${name}`,
-    application: 'app',
-    instance: `app.${kind % 2}`,
-    status: kind === 4 ? 500 : 200,
-    httpHost: 'example.org',
-    host: `app.${kind % 2}`,
-    framework: 'symfony',
-    language: 'php',
-    method: 'get',
-    runtime: 'PHP 8.4',
-    os: 'Linux',
-    wallTime: [10_000, 70_000, 150_000, 20_000, 300_000][kind] ?? 0,
-    peakMemory: 4 * 2 ** 20,
-    output: 1000,
-  };
-}
-
-/** A time that fits the slot of its series, so that what is generated is what would have been appended. */
-const wallTime = `case series // ${names} when 0 then 2000 + hash(i) % 48000 when 1 then 50000 + hash(i) % 50000 when 2 then 100000 + hash(i) % 100000
-  when 3 then 2000 + hash(i) % 48000 else 200000 + hash(i) % 200000 end`;
-
-/** The file of a day as the store would have written it, made inside DuckDB, and the same as one plain table. */
-async function generate(connection: DuckDBConnection) {
-  const rows = millions * 1e6;
-  await connection.run(`attach '${fileOfDay(folder, 'transactions', day)}' as store`);
-  await connection.run(
-    `create temp table made as select case when i % 2 = 0 then 1 else 2 + (i // 2) % ${otherEnvironments} end::integer as environment,
-       ((i * 86400000) // ${2 * rows})::integer as time, series::integer + 1 as series, (${wallTime})::bigint as wt,
-       (1000000 + hash(i + 1) % 7000000)::bigint as pmu, (hash(i + 2) % 100000)::bigint as stdout
-     from (select i, hash(i // 2) % ${series} as series from range(${2 * rows}) each(i))`,
-  );
-  // In runs, as they come.
-  for (let hour = 0; hour < 24; hour += 1)
-    await connection.run(
-      `insert into store.records select environment, time, series, wt, pmu, stdout from made
-         where time >= ${hour * 3_600_000} and time < ${(hour + 1) * 3_600_000} order by environment, time`,
-    );
-  await connection.run(`insert into store.hours select environment, time // 3600000, count(*)::integer from made group by all`);
-  await connection.run('drop table made');
-  await connection.run('detach store');
-}
-
-/** What one record of each series leaves behind is what the generated ones refer to. */
-async function prepare(options: StoreOptions) {
-  const store = await openStore({ ...options, keptDays: { ...options.keptDays, transactions: 1000 } });
-  await store.append({
-    writer: 'bench',
-    sequence: 1,
-    kind: 'transactions',
-    records: Array.from({ length: series }, (_, nth) => recordOf(nth)),
-  });
-  for (let other = 0; other < otherEnvironments; other += 1)
-    await store.append({
-      writer: 'bench',
-      sequence: 2 + other,
-      kind: 'transactions',
-      records: [{ ...recordOf(0), environment: `other-${other}` }],
-    });
-  await store.close();
-  const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
-  const connection = await instance.connect();
-  await connection.run(`attach '${fileOfDay(folder, 'transactions', day)}' as store`);
-  for (const table of ['recent', 'hours']) await connection.run(`delete from store.${table}`);
-  await connection.run('detach store');
-  await generate(connection);
-  return { instance, connection };
-}
 
 const from = day * 86_400;
 const question: BreakdownQuestion = {
@@ -208,7 +128,7 @@ try {
   // Only the one environment is summed up: the others are there to be in the way.
   const bounds = { freeBytesMin: 0, memoryBytes: 4e9, recordsMax: 1e9, blockRecordsMin: (millions * 1e6) / 48 };
   const options: StoreOptions = { ...storeDefaults, folder, ...bounds };
-  const { instance, connection } = await prepare(options);
+  const { instance, connection } = await makeDay(options, millions);
   note({ what: 'records on the disk', measured: perMillion(bytesOf('transactions-*.duckdb'), 2 * millions) });
 
   const store = await openStore(options);

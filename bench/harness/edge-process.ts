@@ -1,20 +1,26 @@
 /**
  * The edge as one process, for benches: the table of one installation with two environments, and its access log; no control socket. With `BENCH_TLS`, a port
- * and the files of a certificate and of its key, it listens for TLS there too.
+ * and the files of a certificate and of its key, it listens for TLS there too. With a `records=` and a Unix socket after the upstreams, each request is told there,
+ * as the edge tells the platform.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { randomBytes } from 'node:crypto';
 
 import { openEdge } from '../../edge/edge.ts';
+import { frameOfBatch } from '../../edge/logs/batch-frames.ts';
 import { openEnvironmentLogs } from '../../edge/logs/environment-logs.ts';
+import { openRecords, type ToldBatch } from '../../edge/logs/records.ts';
 import { openTable } from '../../edge/routing/routing.ts';
 import { openAppsByCluster } from '../../edge/routing/served-apps.ts';
 import type { EdgeEnvironment, Route } from '../../edge/routing/table.ts';
 import { openCertificates } from '../../edge/tls/certificates.ts';
 import { ChallengeAnswers } from '../../edge/tls/challenges.ts';
 
-const [port = '', logs = '', ...upstreams] = process.argv.slice(2);
+const [port = '', logs = '', ...others] = process.argv.slice(2);
+const upstreams = others.filter((word) => /^\d+$/.test(word));
+const recordsAt = others.find((word) => word.startsWith('records='))?.slice('records='.length);
 
 const route = (host: string, scheme: Route['scheme']): Route => ({
   type: 'upstream',
@@ -63,12 +69,27 @@ const environment = (host: string, upstreamPort: number): EdgeEnvironment => ({
 const table = openTable();
 upstreams.forEach((upstream, index) => table.put(environment(`app-${index}.test`, Number(upstream))));
 mkdirSync(logs, { recursive: true });
-const environmentLogs = openEnvironmentLogs(logs, openAppsByCluster(table), () => {});
+const apps = openAppsByCluster(table);
+const environmentLogs = openEnvironmentLogs(logs, apps, () => {});
+const records = recordsAt === undefined ? undefined : openRecords(apps, tellAt(recordsAt));
+records?.want(true);
+
+function tellAt(address: string) {
+  const reader = connect(address);
+  return async (batch: ToldBatch) => {
+    if (!reader.write(frameOfBatch(batch))) await once(reader, 'drain');
+    return true;
+  };
+}
+
 const [securePort = '', certificateFile = '', keyFile = ''] = (process.env.BENCH_TLS ?? '').split(',');
 const certificates = openCertificates();
 const edge = openEdge({
   table,
-  onRecord: (record) => environmentLogs.write(record),
+  onRecord(record) {
+    records?.push(record);
+    environmentLogs.write(record);
+  },
   onWake: () => {},
   trustedProxies: [],
   routerName: 'bench',

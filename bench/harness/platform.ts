@@ -7,7 +7,7 @@ import { readConfig } from '../../server/config.ts';
 import { blobsFolder, openBlobs } from '../../server/drivers/blobs/open-blobs.ts';
 import { openGit } from '../../server/drivers/git/open-git.ts';
 import { openMail } from '../../server/drivers/mail/mail.ts';
-import { openDuckdbMetrics } from '../../server/drivers/metrics/duckdb/open-duckdb-metrics.ts';
+import { openDuckdbMetrics, type DuckdbMetricsOptions } from '../../server/drivers/metrics/duckdb/open-duckdb-metrics.ts';
 import { openPhone } from '../../server/drivers/phone/phone.ts';
 import { openEmbeddedPostgres } from '../../server/drivers/postgres/embedded.ts';
 import { serveApi } from '../../server/kernel/http.ts';
@@ -21,7 +21,8 @@ import { rooms } from '../../server/rooms.ts';
 import { createKeys } from '../../server/rooms/sign-in/public.ts';
 import { createApiToken, insertUser } from '../../server/rooms/users/public.ts';
 
-export async function openMeasuredPlatform() {
+/** `measurements`: where they are kept and how, if not in an empty folder. */
+export async function openMeasuredPlatform(measurements: Partial<DuckdbMetricsOptions> = {}, settings: Record<string, string> = {}) {
   const scratch = await mkdtemp(join(tmpdir(), 'offshoot-bench-'));
   const postgres = await openEmbeddedPostgres(join(scratch, 'postgres'));
   const pool = openPool(postgres.url);
@@ -29,14 +30,14 @@ export async function openMeasuredPlatform() {
   const db = openDatabase(pool);
   const secrets = openSecrets([randomBytes(32)]);
   await db.transaction().execute((tx) => createKeys(tx, secrets));
-  const [config, log] = [readConfig({ OFFSHOOT_DATA: scratch, OFFSHOOT_TLS: 'off' }), openLog('info', { write: () => {} })];
+  const [config, log] = [readConfig({ OFFSHOOT_DATA: scratch, OFFSHOOT_TLS: 'off', ...settings }), openLog('info', { write: () => {} })];
   const mail = openMail(config.mail, join(scratch, 'mail'), log);
   const phone = openPhone(config.phone.webhookUrl, join(scratch, 'phone'), log);
   const notices = await openNotices(postgres.url, log);
   const git = await openGit(join(scratch, 'repositories'), config);
   const machine = () => Promise.reject(new Error('Nothing runs in this measurement'));
   const blobs = openBlobs({ folder: blobsFolder(scratch), places: config.backups, secrets });
-  const metrics = openDuckdbMetrics({ folder: join(scratch, 'metrics') });
+  const metrics = openDuckdbMetrics({ folder: join(scratch, 'metrics'), ...measurements });
   const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, metrics, machine });
   const api = await serveApi(rooms, platform);
 
@@ -49,6 +50,7 @@ export async function openMeasuredPlatform() {
   const close = async () => {
     await api.close();
     platform.logs.close();
+    platform.changes.close();
     await metrics.close();
     await git.close();
     await notices.close();
