@@ -112,6 +112,9 @@ test('inside the edge and the operator commands, no file leads back to itself by
 /** The edge's rules for connections and addresses hold at the platform's own doors too. */
 const rulesOfEdge = ['../edge/client/addresses.ts', '../edge/client/open-connections.ts', '../edge/upstream/public-address.ts'];
 
+/** Both ends read and write the same bytes. */
+const toldByEdge = ['../edge/logs/batch-frames.ts', '../edge/logs/request-batch.ts'];
+
 test('the kernel knows no room, no driver, and of the product only types', () => {
   const inside = imports.filter(({ file }) => file.startsWith('kernel/') && !isTest(file));
   expect(inside.length).toBeGreaterThan(10);
@@ -123,11 +126,11 @@ test('the kernel knows no room, no driver, and of the product only types', () =>
   ).toEqual([]);
 });
 
-test('a driver knows neither rooms nor the platform; of the edge it knows types, its rules for connections and addresses, how to connect to a socket, and how logs are rotated', () => {
+test('a driver knows neither rooms nor the platform; of the edge it knows types, its rules for connections and addresses, how to connect to a socket, how logs are rotated, and how requests are told', () => {
   const inside = imports.filter(({ file }) => file.startsWith('drivers/') && !isTest(file));
   const isOfEdge = (to: string, typesOnly: boolean) =>
     (typesOnly && to.startsWith('../edge/')) ||
-    [...rulesOfEdge, '../edge/logs/rotate-log.ts', '../edge/upstream/unix-socket.ts'].includes(to);
+    [...rulesOfEdge, ...toldByEdge, '../edge/logs/rotate-log.ts', '../edge/upstream/unix-socket.ts'].includes(to);
   expect(inside.filter(({ to, typesOnly }) => !/^(drivers|kernel)\//.test(to) && !isOfEdge(to, typesOnly))).toEqual([]);
 });
 
@@ -231,6 +234,38 @@ test('the environment is handed to config.ts once, by main.ts', () => {
     (file) => !isTest(file) && /process\.env\b/.test(readFileSync(join(root, 'server', file), 'utf8')),
   );
   expect(readers.filter((file) => !toldBySystemd.has(file))).toEqual(['main.ts']);
+});
+
+/** Files that connect by themselves, and to what. */
+const connectsItself: Readonly<Record<string, string>> = {
+  'rooms/ssh/gateway.ts': 'ports of instances, from their own machine',
+  'rooms/ssh/serve-terminals.ts': 'nothing: browsers connect to it, by a package that brings their protocol',
+  'drivers/runtime/runc/ready.ts': 'ports of containers, from their own machine',
+  'drivers/edge/control-client.ts': 'the Unix socket of the edge',
+  'drivers/metrics/duckdb/store-connection.ts': 'the Unix socket of the store of measurements',
+  'drivers/mail/mail.ts': 'the mail server of the operator, by a package that brings its protocol',
+  'drivers/blobs/s3.ts': 'buckets of the operator, to which restic connects by itself, too; files pass that have no bound',
+  'drivers/certificates/dns/dns-view.ts': 'name servers, whose addresses are held to the same rules',
+  'rooms/deployments/stack/outbound.ts': 'name servers of this machine, for rules of what containers may reach',
+};
+/** Files with a function of their own that is called `fetch`. */
+const ownFetch = new Set(['kernel/batched.ts', 'rooms/deployments/deploy/restoring.ts', 'rooms/deployments/deploy/stack-volumes.ts']);
+
+/** What Node connects to others with, by what it is imported from. */
+const connecting =
+  /^import (?!type\b)[^;]*?\b(?<!type )(?:connect|createConnection|request|get)\b[^;]*? from 'node:(?:net|tls|http|https|http2)'/m;
+const resolvingOrSending =
+  /^import (?!type\b)[^;]*? from '(?:node:(?:dns(?:\/promises)?|dgram)|undici|nodemailer|ws)'|\bnew (?:WebSocket|EventSource)\(/m;
+
+test('what goes out passes drivers/outbound, and nothing else connects to other machines', () => {
+  const going = new Set([
+    ...filesWith(connecting),
+    ...filesWith(resolvingOrSending),
+    ...filesWith(/(?<![\w.])fetch\(|globalThis\.fetch/).filter((file) => !ownFetch.has(file)),
+  ]);
+  const guards = [...going].filter((file) => file.startsWith('drivers/outbound/'));
+  expect(guards.toSorted()).toEqual(['connect', 'datagrams', 'exchange', 'look-up-host'].map((name) => `drivers/outbound/${name}.ts`));
+  expect([...going].filter((file) => !guards.includes(file)).toSorted()).toEqual(Object.keys(connectsItself).toSorted());
 });
 
 test('a reconciler that needs the machine says so: of several runners, only the one that has it looks', () => {

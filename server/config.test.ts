@@ -13,6 +13,7 @@ test('nothing needs to be set', () => {
     domain: 'offshoot.localhost',
     databaseUrl: undefined,
     mail: { smtpUrl: undefined, from: 'offshoot@offshoot.localhost' },
+    relay: { port: 4325, limits: { hour: 1000, day: 5000, recipients: 100, megabytes: 10 } },
     phone: { webhookUrl: undefined },
   });
 });
@@ -48,6 +49,26 @@ test('images are brought ahead for the examples, for the types that are named, o
   expect(ahead('none')).toEqual([]);
   expect(ahead('mariadb:10.11, static:1')).toEqual(['mariadb:10.11', 'static:1']);
   for (const wrong of ['mariadb', 'static:1,', 'all']) expect(() => ahead(wrong)).toThrow('OFFSHOOT_IMAGES_AHEAD should be none, examples');
+});
+
+test('identity providers are named by their address, with the credentials that they gave', () => {
+  const read = (value: string) => readConfig({ OFFSHOOT_IDENTITY_PROVIDERS: value }).identityProviders;
+  expect(readConfig({}).identityProviders).toEqual([]);
+  expect(
+    read('https://an%20id:a%2Fsecret@login.example.org/realms/staff?name=Fern%20%26%20Hill, http://id:secret@localhost:9/?name=Two'),
+  ).toEqual([
+    { id: 'fern-hill', name: 'Fern & Hill', issuer: 'https://login.example.org/realms/staff', clientId: 'an id', clientSecret: 'a/secret' },
+    { id: 'two', name: 'Two', issuer: 'http://localhost:9/', clientId: 'id', clientSecret: 'secret' },
+  ]);
+  for (const wrong of [
+    'https://login.example.org',
+    'https://id:secret@a.example',
+    'http://id:secret@a.example?name=A',
+    'https://id@a.example?name=A',
+    'no',
+  ])
+    expect(() => read(wrong)).toThrow('OFFSHOOT_IDENTITY_PROVIDERS should be https://CLIENT_ID:SECRET@');
+  expect(() => read('https://a:b@a.example?name=A,https://a:b@b.example?name=a')).toThrow('no two have the same name');
 });
 
 test('what is given out beyond what there is can be said in part', () => {
@@ -104,6 +125,7 @@ test('every mistake is named in one refusal', () => {
     OFFSHOOT_SMTP_URL: 'https://mail.example.org',
     OFFSHOOT_MAIL_FROM: 'Eve <eve@example.org>',
     OFFSHOOT_PHONE_WEBHOOK_URL: 'file:///etc/passwd',
+    OFFSHOOT_RELAY_LIMITS: 'hour=1000,megabytes=51',
     OFFSHOOT_OVERCOMMIT: 'memory=0',
     OFFSHOOT_DEVELOPMENT_SIZES: 'tiny',
     OFFSHOOT_PREVIEW_PAUSE_DAYS: '-1',
@@ -120,11 +142,25 @@ test('every mistake is named in one refusal', () => {
   for (const name of Object.keys(mistakes)) expect(message).toContain(name);
 });
 
+test('limits of mail that are not named stay as they are', () => {
+  const limits = (value: string) => readConfig({ OFFSHOOT_RELAY_LIMITS: value }).relay.limits;
+  expect(limits('hour=0, megabytes=25')).toEqual({ hour: 0, day: 5000, recipients: 100, megabytes: 25 });
+  for (const mistake of ['hour', 'hour=-1', 'recipients=0', 'minute=1', 'hour=1;day=2'])
+    expect(() => limits(mistake)).toThrow(/OFFSHOOT_RELAY_LIMITS/);
+});
+
 test('an authority that certificates come from is named by its directory, along with how it knows us and how DNS is changed', () => {
   const directory = { OFFSHOOT_ACME_DIRECTORY: 'https://acme.example.org/directory' };
   const acme = (env: Record<string, string> = {}) => readConfig({ ...directory, ...env }).acme;
   expect(readConfig({}).acme).toBeUndefined();
-  expect(acme()).toEqual({ directoryUrl: directory.OFFSHOOT_ACME_DIRECTORY, email: undefined, externalAccount: undefined, dns: undefined });
+  expect(acme()).toEqual({
+    directoryUrl: directory.OFFSHOOT_ACME_DIRECTORY,
+    email: undefined,
+    externalAccount: undefined,
+    profile: undefined,
+    dns: undefined,
+  });
+  expect(acme({ OFFSHOOT_ACME_PROFILE: 'shortlived' })?.profile).toBe('shortlived');
   expect(acme({ OFFSHOOT_ACME_EMAIL: 'Ada@Example.org', OFFSHOOT_ACME_EAB: 'id-1:c2VjcmV0_-=' })).toMatchObject({
     email: 'ada@example.org',
     externalAccount: { keyId: 'id-1', hmacKey: 'c2VjcmV0_-' },
@@ -157,6 +193,7 @@ test.for([
   ['OFFSHOOT_ACME_DIRECTORY', 'https://me@acme.example.org/'],
   ['OFFSHOOT_ACME_EMAIL', 'nobody'],
   ['OFFSHOOT_ACME_EAB', 'only-an-id'],
+  ['OFFSHOOT_ACME_PROFILE', 'short lived'],
   ['OFFSHOOT_ACME_EAB', 'id:not base64'],
   ['OFFSHOOT_ACME_DNS', 'rfc2136://ns.example.org/?domains=example.org'],
   ['OFFSHOOT_ACME_DNS', 'rfc2136://k:c2Vj@ns.example.org/'],

@@ -11,8 +11,11 @@ import {
   type DevelopmentSizes,
   type DnsSettings,
   type DomainVerification,
+  type Energy,
+  type IdentityProviderSettings,
   type LogLevel,
   type Overcommit,
+  type RelayLimits,
 } from './setting-values.ts';
 
 export interface Config {
@@ -25,6 +28,10 @@ export interface Config {
   port: number;
   /** The port for SSH: Git, and sessions in apps. */
   sshPort: number;
+  /** The port at which containers, and nobody else, report traces. */
+  tracesPort: number;
+  /** Where mail of apps is taken: containers, and nobody else, reach the port, as 25; and how much of it is taken from an environment. */
+  relay: { port: number; limits: RelayLimits };
   /** Where containers that are new in a development environment get their sizes from, unless somebody says otherwise. */
   developmentSizes: DevelopmentSizes;
   /** How many times what the machine has may be given to environments. */
@@ -60,6 +67,10 @@ export interface Config {
   mail: { smtpUrl: string | undefined; from: string };
   /** Without a webhook, messages to phones are written to the data folder. */
   phone: { webhookUrl: string | undefined };
+  /** Other identity providers that people may sign in with. */
+  identityProviders: readonly IdentityProviderSettings[];
+  /** Where new tickets and replies are mailed, in place of to the operators; and a help desk that is told of all that happens to tickets. */
+  support: { email: string | undefined; webhook: { url: string; shared_key: string | null } | undefined };
   /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
   /** Whether whoever adds a domain has to prove that it is theirs; `released`: only of one that another organization had. */
@@ -70,6 +81,10 @@ export interface Config {
   previews: { pauseAfterDays: number; sleepAfterSeconds: number };
   /** Where this installation stands, as its users see it. The carbon intensity (g/kWh) is undefined where the operator did not set it. */
   region: { id: string; label: string; zone: string; timezone: string; carbonIntensity: number | undefined };
+  /** What the machine draws, for the account of carbon. */
+  energy: Energy;
+  /** Lets a program read `/metrics`, as an operator may. */
+  metricsToken: string | undefined;
 }
 
 export interface AcmeSettings {
@@ -78,6 +93,8 @@ export interface AcmeSettings {
   email: string | undefined;
   /** By which an authority knows that the installation is a customer of its own. */
   externalAccount: { keyId: string; hmacKey: string } | undefined;
+  /** Which of the authority's profiles certificates are asked for with, such as one of six days. Undefined: the authority chooses. */
+  profile: string | undefined;
   /** How TXT records are set, for wildcards. Undefined: no wildcards. */
   dns: DnsSettings | undefined;
 }
@@ -86,6 +103,8 @@ const variables = {
   OFFSHOOT_HOST: read.host,
   OFFSHOOT_PORT: read.port,
   OFFSHOOT_SSH_PORT: read.port,
+  OFFSHOOT_TRACES_PORT: read.port,
+  OFFSHOOT_RELAY_PORT: read.port,
   OFFSHOOT_TLS: read.onOrOff,
   OFFSHOOT_HTTP_PORT: read.port,
   OFFSHOOT_HTTPS_PORT: read.port,
@@ -106,23 +125,31 @@ const variables = {
   OFFSHOOT_ADMIN_EMAIL: read.email,
   OFFSHOOT_ADMIN_PASSWORD: read.atLeast(read.passwordCharactersMin),
   OFFSHOOT_ADMIN_API_TOKEN: read.atLeast(read.apiTokenCharactersMin),
+  OFFSHOOT_IDENTITY_PROVIDERS: read.identityProviders,
   OFFSHOOT_TRUSTED_PROXIES: read.addresses,
   OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: read.privateAddresses,
   OFFSHOOT_ACME_DIRECTORY: read.directoryUrl,
   OFFSHOOT_ACME_EMAIL: read.email,
   OFFSHOOT_ACME_EAB: read.externalAccount,
+  OFFSHOOT_ACME_PROFILE: read.acmeProfile,
   OFFSHOOT_ACME_DNS: read.dnsSettings,
   OFFSHOOT_PREVIEW_PAUSE_DAYS: read.numberUpTo(read.pauseDaysMax, 'days'),
   OFFSHOOT_PREVIEW_SLEEP_SECONDS: read.numberUpTo(read.sleepSecondsMax, 'seconds'),
   OFFSHOOT_LOG_LEVEL: read.logLevel,
   OFFSHOOT_SMTP_URL: read.smtpUrl,
   OFFSHOOT_MAIL_FROM: read.email,
+  OFFSHOOT_RELAY_LIMITS: read.relayLimits,
   OFFSHOOT_PHONE_WEBHOOK_URL: read.webhookUrl,
+  OFFSHOOT_SUPPORT_EMAIL: read.email,
+  OFFSHOOT_SUPPORT_WEBHOOK_URL: read.webhookUrl,
+  OFFSHOOT_SUPPORT_WEBHOOK_KEY: read.atLeast(read.webhookKeyCharactersMin),
   OFFSHOOT_REGION: read.regionId,
   OFFSHOOT_REGION_LABEL: read.line,
   OFFSHOOT_REGION_ZONE: read.line,
   OFFSHOOT_REGION_TIMEZONE: read.timezone,
   OFFSHOOT_REGION_CARBON_INTENSITY: read.carbonIntensity,
+  OFFSHOOT_ENERGY: read.energy,
+  OFFSHOOT_METRICS_TOKEN: read.atLeast(read.metricsTokenCharactersMin),
   DATABASE_URL: read.databaseUrl,
 };
 
@@ -147,6 +174,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     apiHost,
     port,
     sshPort: values.OFFSHOOT_SSH_PORT ?? 2222,
+    tracesPort: values.OFFSHOOT_TRACES_PORT ?? 4319,
+    relay: { port: values.OFFSHOOT_RELAY_PORT ?? 4325, limits: values.OFFSHOOT_RELAY_LIMITS ?? read.relayLimitsUsual },
     edge: { port: values.OFFSHOOT_HTTP_PORT ?? 8000, httpsPort, processes: values.OFFSHOOT_EDGE_PROCESSES ?? 1 },
     developmentSizes: values.OFFSHOOT_DEVELOPMENT_SIZES ?? 'parent',
     overcommit: { ...read.overcommitUsual, ...values.OFFSHOOT_OVERCOMMIT },
@@ -167,12 +196,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       password: values.OFFSHOOT_ADMIN_PASSWORD,
       apiToken: values.OFFSHOOT_ADMIN_API_TOKEN,
     },
+    identityProviders: values.OFFSHOOT_IDENTITY_PROVIDERS ?? [],
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
     allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? [],
     acme: acmeSettings(values),
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },
+    support: supportSettings(values),
     previews: { pauseAfterDays: values.OFFSHOOT_PREVIEW_PAUSE_DAYS ?? 14, sleepAfterSeconds: values.OFFSHOOT_PREVIEW_SLEEP_SECONDS ?? 0 },
     region: {
       id: values.OFFSHOOT_REGION ?? (domain.split('.', 1)[0] as string),
@@ -181,7 +212,16 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       timezone: values.OFFSHOOT_REGION_TIMEZONE ?? 'UTC',
       carbonIntensity: values.OFFSHOOT_REGION_CARBON_INTENSITY,
     },
+    energy: values.OFFSHOOT_ENERGY ?? read.energyUsual,
+    metricsToken: values.OFFSHOOT_METRICS_TOKEN,
   };
+}
+
+function supportSettings(values: Values): Config['support'] {
+  const { OFFSHOOT_SUPPORT_EMAIL: email, OFFSHOOT_SUPPORT_WEBHOOK_URL: url, OFFSHOOT_SUPPORT_WEBHOOK_KEY: key } = values;
+  if (url !== undefined) return { email, webhook: { url, shared_key: key ?? null } };
+  if (key !== undefined) throw new ConfigError('OFFSHOOT_SUPPORT_WEBHOOK_URL should be set along with OFFSHOOT_SUPPORT_WEBHOOK_KEY.');
+  return { email, webhook: undefined };
 }
 
 function acmeSettings(values: Values): AcmeSettings | undefined {
@@ -189,10 +229,11 @@ function acmeSettings(values: Values): AcmeSettings | undefined {
     OFFSHOOT_ACME_DIRECTORY: directoryUrl,
     OFFSHOOT_ACME_EMAIL: email,
     OFFSHOOT_ACME_EAB: externalAccount,
+    OFFSHOOT_ACME_PROFILE: profile,
     OFFSHOOT_ACME_DNS: dns,
   } = values;
-  if (directoryUrl !== undefined) return { directoryUrl, email, externalAccount, dns };
-  if (email !== undefined || externalAccount !== undefined || dns !== undefined)
+  if (directoryUrl !== undefined) return { directoryUrl, email, externalAccount, profile, dns };
+  if ([email, externalAccount, profile, dns].some((each) => each !== undefined))
     throw new ConfigError('OFFSHOOT_ACME_DIRECTORY should be set along with the other settings of the authority.');
   return undefined;
 }

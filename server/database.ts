@@ -49,6 +49,15 @@ export interface Database {
     attempts: Generated<number>;
     staged_in: string | null;
   };
+  activity_events: {
+    id: GeneratedAlways<string>;
+    project_id: string;
+    activity_id: string;
+    state: string;
+    result: string | null;
+    completion_percent: number;
+    created_at: Generated<Time>;
+  };
   activity_lanes: {
     activity_id: string;
     project_id: string;
@@ -85,6 +94,17 @@ export interface Database {
     dependent_locality: Generated<string>;
     postal_code: Generated<string>;
   };
+  allocations: {
+    id: GeneratedAlways<string>;
+    organization_id: string;
+    project_id: string;
+    environment: string;
+    subject: string;
+    version: string;
+    amounts: unknown;
+    since: Time;
+    until: Time | null;
+  };
   api_processes: {
     host: string;
     port: number;
@@ -99,6 +119,33 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     last_used_at: Time | null;
+  };
+  app_mail_hours: {
+    project_id: string;
+    environment_id: string;
+    hour: Time;
+    recipients: number;
+  };
+  app_mail_notes: {
+    id: string;
+    project_id: string;
+    machine_name: string;
+    app: string;
+    text_sealed: string;
+    created_at: Generated<Time>;
+  };
+  app_mails: {
+    id: string;
+    project_id: string;
+    environment_id: string;
+    machine_name: string;
+    app: string;
+    bytes: number;
+    envelope_sealed: string;
+    message_sealed: string;
+    is_deferred: Generated<boolean>;
+    is_given_up: Generated<boolean>;
+    created_at: Generated<Time>;
   };
   applied_retention: {
     project_id: string;
@@ -118,6 +165,13 @@ export interface Database {
     addresses: string[];
     expires_at: Time;
     created_at: Generated<Time>;
+  };
+  autoscaling_settings: {
+    project_id: string;
+    environment_id: string;
+    service: string;
+    settings: unknown;
+    is_on: boolean;
   };
   backup_slots: {
     project_id: string;
@@ -157,6 +211,32 @@ export interface Database {
     updated_at: Generated<Time>;
     damaged_at: Time | null;
   };
+  billing: {
+    is_only: Generated<boolean>;
+    billed_until: string;
+  };
+  carbon_closings: {
+    day: string;
+    method_since: Time;
+    own_energy: string;
+    own_emissions: string;
+    closed_at: Generated<Time>;
+  };
+  carbon_days: {
+    project_id: string;
+    day: string;
+    environment: string;
+    processors: string;
+    idle: string;
+    memory: string;
+    disk: string;
+    network: string;
+    emissions: string;
+  };
+  carbon_methods: {
+    since: Time;
+    method: unknown;
+  };
   certificate_provisioners: {
     project_id: string;
     directory_url: string;
@@ -191,6 +271,28 @@ export interface Database {
     revoked_at: Time | null;
     status_trouble: string | null;
   };
+  code_host_news: {
+    integration_id: string;
+    about: string;
+    pull_request: number | null;
+    version: Generated<string>;
+    noted_at: Generated<Time>;
+  };
+  code_host_reports: {
+    integration_id: string;
+    environment: string;
+    statuses: Generated<unknown>;
+    comment_key: string;
+    comment_id: string | null;
+    comment_text: string | null;
+  };
+  code_mirrors: {
+    integration_id: string;
+    repository_id: string | null;
+    repository_url: string | null;
+    default_branch: string | null;
+    sync_at: Generated<Time>;
+  };
   connections: {
     user_id: string;
     provider: string;
@@ -200,6 +302,7 @@ export interface Database {
     email_address: string;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    issuer: string;
   };
   crons: {
     project_id: string;
@@ -212,6 +315,41 @@ export interface Database {
     last_at: Time | null;
     activity_id: string | null;
     left_out: Generated<number>;
+  };
+  deliveries: {
+    id: string;
+    kind: string;
+    order_key: string;
+    position: string;
+    organization_id: string | null;
+    project_id: string | null;
+    integration_id: string | null;
+    payload_sealed: string | null;
+    state: Generated<string>;
+    repeats: string | null;
+    created_at: Generated<Time>;
+    finished_at: Time | null;
+    about: Generated<unknown>;
+  };
+  delivery_attempts: {
+    delivery_id: string;
+    number: number;
+    begun_at: Time;
+    milliseconds: number;
+    outcome: string;
+    request: unknown;
+    response: unknown;
+    trouble: string | null;
+  };
+  delivery_lanes: {
+    order_key: string;
+    party: string;
+    head: Generated<string>;
+    tail: Generated<string>;
+    due_at: Generated<Time>;
+    failures: Generated<number>;
+    holder: string | null;
+    leased_until: Time | null;
   };
   deployments: {
     id: string;
@@ -236,6 +374,8 @@ export interface Database {
     disk: Generated<number>;
     has_crons_scheduled: Generated<boolean>;
     told_routes: unknown;
+    is_scaling: Generated<boolean>;
+    domain_names: unknown;
   };
   domain_claims: {
     name: string;
@@ -315,6 +455,49 @@ export interface Database {
     is_waking: Generated<boolean>;
     woken_at: Time | null;
     start_failure: string | null;
+    autoscale_decided_at: Time | null;
+    last_autoscale_up_at: Time | null;
+    last_autoscale_down_at: Time | null;
+    is_mirrored: Generated<boolean>;
+    is_from_fork: Generated<boolean>;
+  };
+  health_alerts: {
+    id: string;
+    project_id: string;
+    environment_id: string;
+    check_name: string;
+    subject: string;
+    severity: string;
+    text: string;
+    value: number;
+    opened_at: Time;
+    away_since: Time | null;
+    ended_at: Time | null;
+    is_unwatched: Generated<boolean>;
+    returns: Generated<number>;
+  };
+  health_alerts_told: {
+    alert_id: string;
+    integration_id: string;
+    severity: string;
+  };
+  health_counts: {
+    container: string;
+    started_at: Time | null;
+    restarts: number;
+    out_of_memory_kills: number;
+  };
+  health_greetings: {
+    integration_id: string;
+  };
+  health_incidents: {
+    id: GeneratedAlways<string>;
+    project_id: string;
+    machine_name: string;
+    kind: string;
+    service: string;
+    count: number;
+    at: Time;
   };
   hosts: {
     host: string;
@@ -333,6 +516,33 @@ export interface Database {
     name: string;
     sealed: string;
     created_at: Generated<Time>;
+  };
+  integration_storage: {
+    integration_id: string;
+    key: string;
+    value: unknown;
+  };
+  integration_variables: {
+    integration_id: string;
+    name: string;
+    value: string | null;
+    value_sealed: string | null;
+    is_json: Generated<boolean>;
+    is_sensitive: Generated<boolean>;
+    attributes: Generated<unknown>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  integrations: {
+    id: string;
+    project_id: string;
+    type: string;
+    settings: unknown;
+    secrets_sealed: string;
+    hears_activities: boolean;
+    hooked_at: Time | null;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
   };
   invitations: {
     id: Generated<string>;
@@ -376,6 +586,20 @@ export interface Database {
     email: string | null;
     expires_at: Time;
   };
+  metered: {
+    id: GeneratedAlways<number>;
+    organization_id: string;
+    project_id: string;
+    environment: string;
+    service: string;
+    kind: string;
+  };
+  metering: {
+    is_only: Generated<boolean>;
+    closed_until: Time;
+    seen_at: Time;
+    boot_id: string;
+  };
   migrations: {
     name: string;
     hash: string;
@@ -391,11 +615,35 @@ export interface Database {
     consumed_at: Time | null;
     expires_at: Time | null;
   };
+  organization_addresses: {
+    organization_id: string;
+    country: Generated<string>;
+    name_line: Generated<string>;
+    premise: Generated<string>;
+    sub_premise: Generated<string>;
+    thoroughfare: Generated<string>;
+    administrative_area: Generated<string>;
+    sub_administrative_area: Generated<string>;
+    locality: Generated<string>;
+    dependent_locality: Generated<string>;
+    postal_code: Generated<string>;
+  };
   organization_members: {
     organization_id: string;
     user_id: string;
     permissions: Generated<string[]>;
     created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
+  organization_profiles: {
+    organization_id: string;
+    company_name: Generated<string>;
+    legal_entity_name: Generated<string>;
+    customer_type: Generated<string>;
+    vat_number: Generated<string>;
+    billing_contact: Generated<string>;
+    default_catalog: Generated<string>;
+    project_options_url: Generated<string>;
     updated_at: Generated<Time>;
   };
   organizations: {
@@ -417,6 +665,12 @@ export interface Database {
     updated_at: Generated<Time>;
     users_max: number | null;
   };
+  own_reports: {
+    project_id: string;
+    environment_id: string;
+    application: string;
+    reported_at: Time;
+  };
   passcodes: {
     user_id: string;
     sealed: string;
@@ -436,6 +690,13 @@ export interface Database {
     version: string;
     content_type: string;
     content: Buffer;
+  };
+  price_lists: {
+    version: GeneratedAlways<number>;
+    currency: string;
+    effective_from: string;
+    content: unknown;
+    created_at: Generated<Time>;
   };
   profiles: {
     user_id: string;
@@ -494,6 +755,17 @@ export interface Database {
     restarted_at: Generated<Time>;
     entropy_sealed: string | null;
     name_salt: Generated<string>;
+    has_first_receiver: Generated<boolean>;
+    contract_options: Generated<unknown>;
+  };
+  pull_requests: {
+    integration_id: string;
+    number: number;
+    details: unknown;
+    approved_commit: string | null;
+    approved_by: string | null;
+    approved_at: Time | null;
+    revision: string | null;
   };
   pushes: {
     id: GeneratedAlways<string>;
@@ -523,12 +795,29 @@ export interface Database {
     organization_id: string;
     released_at: Generated<Time>;
   };
+  report_news: {
+    id: GeneratedAlways<string>;
+    project_id: string;
+    environment: string;
+  };
   running_tasks: {
     activity_id: string;
     project_id: string;
     environment_id: string;
     cpu: number;
     memory: number;
+  };
+  sign_ins: {
+    id: Generated<string>;
+    user_id: string;
+    grant_model: Generated<string>;
+    grant_hash: string;
+    session_hash: string | null;
+    client_id: string;
+    user_agent: string;
+    address: string;
+    created_at: Generated<Time>;
+    last_used_at: Generated<Time>;
   };
   slugs: {
     id: string;
@@ -582,6 +871,85 @@ export interface Database {
     project_permissions: Generated<string[]>;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+  };
+  terminal_tickets: {
+    fingerprint: string;
+    proof: unknown;
+    destination: string;
+    expires_at: Time;
+  };
+  ticket_attachments: {
+    id: GeneratedAlways<number>;
+    ticket_id: number;
+    comment_id: number | null;
+    filename: string;
+    content: Buffer;
+    created_at: Generated<Time>;
+  };
+  ticket_collaborators: {
+    ticket_id: number;
+    user_id: string;
+  };
+  ticket_comments: {
+    id: GeneratedAlways<number>;
+    ticket_id: number;
+    author_id: string | null;
+    is_answer: boolean;
+    text: string;
+    created_at: Generated<Time>;
+  };
+  tickets: {
+    id: GeneratedAlways<number>;
+    type: string;
+    category: string;
+    priority: string;
+    status: Generated<string>;
+    subject: string;
+    description: string;
+    requester_id: string;
+    submitter_id: string | null;
+    assignee_id: string | null;
+    organization_id: string | null;
+    project_id: string | null;
+    followup_id: number | null;
+    affected_url: Generated<string>;
+    has_incidents: Generated<boolean>;
+    due: Time | null;
+    help_desk_url: Generated<string>;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+    responded_at: Time | null;
+    resolved_at: Time | null;
+  };
+  token_rotations: {
+    integration_id: string;
+    token_fingerprint: string;
+    begun_at: Generated<Time>;
+  };
+  usage_alerts: {
+    project_id: string;
+    id: string;
+    active: Generated<boolean>;
+    threshold: string;
+    alerts_sent: Generated<number>;
+    last_alert_at: Time | null;
+    updated_at: Generated<Time>;
+  };
+  usage_hours: {
+    metered_id: number;
+    hour: Time;
+    allocated_time: string | null;
+    cpu_allocated: string | null;
+    memory_allocated: string | null;
+    storage_allocated: string | null;
+    cpu_used: string | null;
+    memory_used: string | null;
+    storage_used: string | null;
+    received: string | null;
+    sent: string | null;
+    requests: string | null;
+    request_bytes: string | null;
+    response_bytes: string | null;
   };
   user_access: {
     project_id: string;

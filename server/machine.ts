@@ -14,6 +14,7 @@ import { catalogue } from './catalogue/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
 import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
 import { openRuncInside, openRuncRuntime } from './drivers/runtime/runc/runc.ts';
+import type { TracesEndpoint } from './drivers/otlp/reporter.ts';
 import type { Runtime } from './drivers/runtime/runtime.ts';
 import { openVolumes, volumesFolder } from './drivers/volumes/open-volumes.ts';
 import type { Volumes } from './drivers/volumes/volumes.ts';
@@ -29,6 +30,8 @@ export interface Machine {
   tls: boolean;
   /** The folder of the logs of all environments. */
   logs: string;
+  /** Where containers report traces. Undefined: nowhere. */
+  traces?: TracesEndpoint | undefined;
 }
 
 /** What a process can use without having claimed the machine: containers are found by name. */
@@ -48,7 +51,7 @@ export interface LazyMachine {
   close(): Promise<void>;
 }
 
-export function lazyMachine(config: Config, log: Log): LazyMachine {
+export function lazyMachine(config: Config, log: Log, traces?: TracesEndpoint): LazyMachine {
   let opening: Promise<Machine> | undefined;
   let openingEdge: Promise<Edge> | undefined;
   const opened = Promise.withResolvers<Machine>();
@@ -72,7 +75,7 @@ export function lazyMachine(config: Config, log: Log): LazyMachine {
   const open = async () => {
     requireOurs();
     requireRoot();
-    const machine = await openMachine(config, log, edge);
+    const machine = { ...(await openMachine(config, log, edge)), traces };
     opened.resolve(machine);
     return machine;
   };

@@ -17,7 +17,7 @@ import { openLog } from './kernel/log.ts';
 import { migrate } from './kernel/migrate.ts';
 import { openNotices } from './kernel/notices.ts';
 import { startReconcilers } from './kernel/reconciler.ts';
-import { activitiesOf, listenersOf, reconcilersOf } from './kernel/room.ts';
+import { activitiesOf, deliveryKindsOf, listenersOf, reconcilersOf } from './kernel/room.ts';
 import { startRunner } from './kernel/runner.ts';
 import { openSecrets } from './kernel/secrets.ts';
 import { openDatabase, openPool } from './kernel/sql.ts';
@@ -26,8 +26,10 @@ import { openPlatform } from './open-platform.ts';
 import { endWithSentence, stopOnSignal } from './process.ts';
 import { allRoles, readRoles } from './roles.ts';
 import { rooms } from './rooms.ts';
+import { startDeliveries } from './rooms/deliveries/work.ts';
 import { adoptHosts, adoptRoutes } from './rooms/deployments/work.ts';
 import { announceApi, openEntrance } from './rooms/entrance/work.ts';
+import { tracesEndpoint } from './rooms/measuring/public.ts';
 import { serveSsh } from './rooms/ssh/public.ts';
 import { tellReady } from './service-manager.ts';
 
@@ -70,7 +72,7 @@ closings.push(() => git.close());
 const blobs = openBlobs({ folder: blobsFolder(data.path), places: config.backups, secrets });
 const metrics = openDuckdbMetrics({ folder: join(data.path, 'metrics'), say: (line) => log.warn(line) });
 closings.push(() => metrics.close());
-const machine = lazyMachine(config, log);
+const machine = lazyMachine(config, log, tracesEndpoint(config, secrets));
 closings.push(() => machine.close());
 const platform = await openPlatform({
   config,
@@ -88,6 +90,7 @@ const platform = await openPlatform({
   inside: machine.inside,
 });
 closings.push(() => platform.logs.close());
+closings.push(() => platform.changes.close());
 
 const adopted = isWhole ? await adoptRoutes(platform) : 0;
 if (adopted > 0) log.info({ environments: adopted }, 'routes were resolved anew for changed settings');
@@ -99,6 +102,8 @@ if (roles.has('runner')) {
   const reconcilers = startReconcilers(reconcilersOf(rooms), platform, machine.isOurs);
   closings.push(() => reconcilers.close());
   void claimed.then(() => reconcilers.onMachineOurs());
+  const deliveries = startDeliveries(deliveryKindsOf(rooms), platform);
+  closings.push(() => deliveries.close());
   const listeners = startListeners(listenersOf(rooms), platform, machine.opened);
   closings.push(() => listeners.close());
 }

@@ -1,13 +1,15 @@
 /** Puts the platform together from the parts that main.ts opened. */
 import { openDomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import { openLogFollowers } from './drivers/logs/follow-logs.ts';
+import { openOutbound } from './drivers/outbound/outbound.ts';
 import { openLogHub } from './kernel/activity-log.ts';
+import { openChangeHub } from './kernel/changes.ts';
 import type { Platform } from './platform.ts';
 import { openOwnAuthority } from './rooms/certificates/public.ts';
 import { createCallerOf, openKeys } from './rooms/sign-in/public.ts';
 
-type Optional = 'inside' | 'edge' | 'domainProofs';
-type Parts = Omit<Platform, 'keys' | 'authority' | 'callerOf' | 'callerBy' | 'logs' | 'logFollowers' | Optional> &
+type Optional = 'inside' | 'edge' | 'domainProofs' | 'outbound';
+type Parts = Omit<Platform, 'keys' | 'authority' | 'callerOf' | 'callerBy' | 'logs' | 'changes' | 'logFollowers' | Optional> &
   Partial<Pick<Platform, Optional>>;
 
 export async function openPlatform(parts: Parts): Promise<Platform> {
@@ -21,10 +23,12 @@ export async function openPlatform(parts: Parts): Promise<Platform> {
     inside,
     edge,
     domainProofs,
+    outbound: openOutbound(parts.config),
     ...parts,
     keys,
     authority,
     logs,
+    changes: openChangeHub(parts.notices),
     logFollowers: openLogFollowers(),
     ...createCallerOf({ ...parts, keys }),
   };

@@ -68,14 +68,25 @@ const table = {
   'api-token:view': ['self', 'operator'],
   'api-token:create': ['self'],
   'api-token:delete': ['self', 'operator'],
+  'sign-in:view': ['self', 'operator'],
+  'sign-in:end': ['self', 'operator'],
+  /** What is elsewhere is known only to whoever asks for themselves. */
+  'sign-in:end-elsewhere': ['self'],
   'ssh-key:view': ['self', 'operator'],
   'ssh-key:delete': ['self', 'operator'],
+
+  /** `self` is everybody who is on the ticket. */
+  'ticket:view': ['self', 'operator'],
+  'ticket:change': ['self', 'operator'],
 
   'organization:view': ['organization:member', 'operator'],
   'organization:edit': ['organization:admin', 'operator'],
   'organization:delete': ['organization:owner', 'operator'],
   'organization:list-projects': ['organization:projects:list', 'operator'],
   'organization:create-project': ['organization:projects:create', 'operator'],
+  /** To whom invoices go and what they are about. */
+  'billing:view': ['organization:billing', 'operator'],
+  'billing:manage': ['organization:billing', 'operator'],
   'member:view': ['self', 'organization:members', 'operator'],
   'member:manage': ['organization:members', 'operator'],
   /** Everybody may leave, so `self` is among the roles. */
@@ -89,6 +100,8 @@ const table = {
   'project:admin': ['project:admin', 'operator'],
   /** What serves the project belongs to the installation, so only operators restart it. */
   'system:restart': ['operator'],
+  'deployment-target:view': ['operator'],
+  'deployment-target:manage': ['operator'],
   /** For a project as its organization sees it. */
   'contract:view': ['organization:projects:list', 'organization:plans', 'project:viewer', 'operator'],
   'contract:edit': ['organization:plans', 'project:admin', 'operator'],
@@ -110,6 +123,9 @@ const table = {
   'domain:manage': ['environment:admin', 'whole-project:admin', 'operator'],
   'certificate:view': ['whole-project:viewer', 'operator'],
   'certificate:manage': ['whole-project:admin', 'operator'],
+  /** Also for those who only push: clients tell them where the code comes from. Secrets are for those who manage integrations. */
+  'integration:view': ['project:viewer', 'operator'],
+  'integration:manage': ['whole-project:admin', 'operator'],
   'activity:view': ['environment:viewer', 'whole-project:viewer', 'operator'],
   'activity:cancel': ['environment:contributor', 'whole-project:admin', 'operator'],
 } as const satisfies Record<string, readonly Role[]>;

@@ -12,9 +12,11 @@ import type { Credential, Keys, User } from './identity.ts';
 import type { Inside, Machine } from './machine.ts';
 import type { Metrics } from './drivers/metrics/metrics.ts';
 import type { Mail } from './drivers/mail/mail.ts';
+import type { Outbound } from './drivers/outbound/outbound.ts';
 import type { PhoneSender } from './drivers/phone/phone.ts';
 import type { Secrets } from './kernel/secrets.ts';
 import type { LogHub } from './kernel/activity-log.ts';
+import type { ChangeHub } from './kernel/changes.ts';
 import type { Log } from './kernel/log.ts';
 import type { Notices } from './kernel/notices.ts';
 import type { Db } from './kernel/sql.ts';
@@ -33,6 +35,8 @@ export interface Platform {
   mail: Mail;
   phone: PhoneSender;
   git: Git;
+  /** The way to addresses that users chose. */
+  outbound: Outbound;
   /** What owners of domains put up to show that they have them. */
   domainProofs: DomainProofs;
   /** Signs certificates for the installation's own names. */
@@ -51,6 +55,8 @@ export interface Platform {
   notices: Notices;
   /** The logs of activities, as they grow. */
   logs: LogHub;
+  /** What changes, for those who watch. */
+  changes: ChangeHub;
   /** The logs of apps, as they grow. */
   logFollowers: LogFollowers;
   /**
@@ -68,6 +74,8 @@ export interface Caller {
   readonly user: User;
   /** The credential that the access token came from, as the token names it. */
   readonly via: string;
+  /** When the access token expires, in milliseconds since 1970; undefined for credentials that are asked for with every use. */
+  readonly expiresAt: number | undefined;
   /** How the caller proved who they are, in the words of the token. */
   readonly amr: readonly string[] | undefined;
   readonly grants: Grants;

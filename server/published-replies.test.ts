@@ -4,11 +4,14 @@ import type { Operation } from './kernel/operation.ts';
 import { operationsOf } from './kernel/room.ts';
 import { rooms } from './rooms.ts';
 import { deploySample } from './testing/deployment.ts';
+import { measureSample } from './testing/measurements.ts';
 import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
 import { isPublished, mismatchesWithPublished } from './testing/published-replies.ts';
-import { fill, sampleAddress, sampleEntity, sampleProject, sampleTeam } from './testing/samples.ts';
+import { fill, sampleAddress, sampleEntity, sampleProject, sampleTeam, thereIsNone } from './testing/samples.ts';
 
-const published = operationsOf(rooms).filter(({ method, path }) => method === 'GET' && isPublished(path));
+const published = operationsOf(rooms).filter(
+  (operation) => operation.method === 'GET' && isPublished(operation.path) && !thereIsNone(operation),
+);
 
 let home: TestPlatform;
 
@@ -18,11 +21,15 @@ beforeAll(async () => {
 
 test.for(published)('$endpoint is answered as published', async (operation) => {
   const owner = await home.person({ strong: true });
-  const { json, status } = await owner.send('GET', fill(operation.path, await furnished(operation, owner)));
+  const address = await furnished(operation, owner);
+  const asker = isForOperators(operation) ? await home.person({ is_operator: true }) : owner;
+  const { json, status } = await asker.send('GET', fill(operation.path, address));
   expect(status).toBe(200);
   expect(mismatchesWithPublished(operation.path, json)).toEqual([]);
   expect(isList(operation) && listIn(json)?.length === 0).toBe(false);
 });
+
+const isForOperators = ({ permission }: Operation) => permission === 'deployment-target:view';
 
 const isList = ({ returns: { kind } }: Operation) => kind === 'array' || kind === 'page';
 
@@ -37,6 +44,7 @@ async function furnished(operation: Operation, owner: Person): Promise<Record<st
   const address = { ...(await sampleAddress(operation, owner)), ...(told && isList(operation) && (await sampleEntity(told, owner))) };
   const { projectId = '', environmentId = '' } = address;
   if (told?.name === 'environment') await deploySample(home.platform, { projectId, environmentId });
+  if (operation.path.includes('/observability')) await measureSample(home.platform, projectId, environmentId);
   return address;
 }
 

@@ -2,29 +2,43 @@
 import type { Rooms } from './kernel/room.ts';
 import { access } from './rooms/access/room.ts';
 import { activities } from './rooms/activities/room.ts';
+import { autoscaling } from './rooms/autoscaling/room.ts';
 import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
+import { carbon } from './rooms/carbon/room.ts';
 import { certificates } from './rooms/certificates/room.ts';
+import { consoleRoom } from './rooms/console/room.ts';
 import { crons } from './rooms/crons/room.ts';
+import { deliveries } from './rooms/deliveries/room.ts';
 import { deployments } from './rooms/deployments/room.ts';
 import { entrance } from './rooms/entrance/room.ts';
 import { domainNames } from './rooms/domain-names/room.ts';
 import { domains } from './rooms/domains/room.ts';
 import { environmentVariables } from './rooms/environment-variables/room.ts';
 import { environments } from './rooms/environments/room.ts';
+import { events } from './rooms/events/room.ts';
+import { health } from './rooms/health/room.ts';
+import { integrations } from './rooms/integrations/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { logs } from './rooms/logs/room.ts';
+import { measuring } from './rooms/measuring/room.ts';
+import { metering } from './rooms/metering/room.ts';
+import { observability } from './rooms/observability/room.ts';
 import { definedOperations } from './rooms/operations/room.ts';
+import { monitoring } from './rooms/monitoring/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
 import { profiles } from './rooms/profiles/room.ts';
+import { prices } from './rooms/prices/room.ts';
 import { projects } from './rooms/projects/room.ts';
 import { recovery } from './rooms/recovery/room.ts';
 import { references } from './rooms/references/room.ts';
 import { regions } from './rooms/regions/room.ts';
+import { relay } from './rooms/relay/room.ts';
 import { security } from './rooms/security/room.ts';
 import { signIn } from './rooms/sign-in/room.ts';
 import { source } from './rooms/source/room.ts';
 import { ssh } from './rooms/ssh/room.ts';
+import { support } from './rooms/support/room.ts';
 import { subscriptions } from './rooms/subscriptions/room.ts';
 import { tasks } from './rooms/tasks/room.ts';
 import { teams } from './rooms/teams/room.ts';
@@ -33,6 +47,7 @@ import { variables } from './rooms/variables/room.ts';
 
 /** In the order in which they stand on each other: a room may use those above it in this list, by what their public.ts and work.ts offer, and none below. */
 export const rooms: Rooms = [
+  deliveries,
   users,
   signIn,
   security,
@@ -43,6 +58,8 @@ export const rooms: Rooms = [
   teams,
   access,
   invitations,
+  metering,
+  prices,
   regions,
   references,
   variables,
@@ -52,6 +69,7 @@ export const rooms: Rooms = [
   deployments,
   environments,
   environmentVariables,
+  autoscaling,
   domains,
   subscriptions,
   source,
@@ -61,6 +79,16 @@ export const rooms: Rooms = [
   backups,
   recovery,
   logs,
+  measuring,
+  relay,
+  carbon,
+  observability,
+  integrations,
+  support,
+  health,
   ssh,
   entrance,
+  events,
+  consoleRoom,
+  monitoring,
 ];

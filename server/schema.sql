@@ -13,6 +13,14 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.tell_change(kind text, segments text[], organization text, project text, environment_type text, person text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_notify('offshoot', 'change ' || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'segments', segments, 'scope', jsonb_build_object(
+    'organization', organization, 'project', project, 'environmentType', environment_type, 'user', person)))::text)
+$function$;
+
 create table acme_accounts (
   owner text not null,
   directory_url text not null,
@@ -66,12 +74,27 @@ create table activities (
   constraint activities_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'in_progress'::text, 'complete'::text, 'cancelled'::text, 'staged'::text, 'scheduled'::text])))
 );
 CREATE INDEX activities_expiry ON public.activities USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX activities_integration ON public.activities USING btree (project_id, integration, created_at DESC, id) WHERE (integration IS NOT NULL);
 CREATE INDEX activities_open ON public.activities USING btree (project_id, created_at DESC, id) WHERE (state = ANY (ARRAY['pending'::text, 'in_progress'::text, 'scheduled'::text, 'staged'::text]));
 CREATE INDEX activities_project ON public.activities USING btree (project_id, created_at DESC, id);
 CREATE INDEX activities_running ON public.activities USING btree (project_id, queue) WHERE (state = 'in_progress'::text);
 CREATE INDEX activities_staged ON public.activities USING btree (project_id, staged_in) WHERE (state = 'staged'::text);
 CREATE INDEX activities_type ON public.activities USING btree (project_id, type, created_at DESC, id);
 CREATE INDEX activities_waiting ON public.activities USING btree (is_urgent DESC, "position") WHERE (state = ANY (ARRAY['pending'::text, 'scheduled'::text]));
+
+create table activity_events (
+  id bigint not null generated always as identity,
+  project_id text not null,
+  activity_id text not null,
+  state text not null,
+  result text,
+  completion_percent integer not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint activity_events_pkey PRIMARY KEY (id),
+  constraint activity_events_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE,
+  constraint activity_events_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX activity_events_activity ON public.activity_events USING btree (activity_id);
 
 create table activity_lanes (
   activity_id text not null,
@@ -125,6 +148,22 @@ create table addresses (
   constraint addresses_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text))
 );
 
+create table allocations (
+  id bigint not null generated always as identity,
+  organization_id text not null,
+  project_id text not null,
+  environment text not null,
+  subject text not null,
+  version text not null,
+  amounts jsonb not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone,
+  constraint allocations_pkey PRIMARY KEY (id),
+  constraint allocations_check CHECK ((until >= since))
+);
+CREATE INDEX allocations_ended ON public.allocations USING btree (until);
+CREATE UNIQUE INDEX allocations_open ON public.allocations USING btree (project_id, environment, subject) WHERE (until IS NULL);
+
 create table api_processes (
   host text not null,
   port integer not null,
@@ -146,6 +185,44 @@ create table api_tokens (
   constraint api_tokens_pkey PRIMARY KEY (id),
   constraint api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+create table app_mail_hours (
+  project_id text not null,
+  environment_id text not null,
+  hour timestamp with time zone not null,
+  recipients integer not null,
+  constraint app_mail_hours_pkey PRIMARY KEY (project_id, environment_id, hour),
+  constraint app_mail_hours_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+create table app_mail_notes (
+  id text not null,
+  project_id text not null,
+  machine_name text not null,
+  app text not null,
+  text_sealed text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint app_mail_notes_pkey PRIMARY KEY (id),
+  constraint app_mail_notes_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+
+create table app_mails (
+  id text not null,
+  project_id text not null,
+  environment_id text not null,
+  machine_name text not null,
+  app text not null,
+  bytes integer not null,
+  envelope_sealed text not null,
+  message_sealed text not null,
+  is_deferred boolean not null default false,
+  is_given_up boolean not null default false,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint app_mails_pkey PRIMARY KEY (id),
+  constraint app_mails_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX app_mails_environment ON public.app_mails USING btree (project_id, environment_id) INCLUDE (bytes);
+CREATE INDEX app_mails_given_up ON public.app_mails USING btree (id) WHERE is_given_up;
 
 create table applied_retention (
   project_id text not null,
@@ -172,6 +249,17 @@ create table authorities (
   created_at timestamp with time zone not null default clock_timestamp(),
   constraint authorities_pkey PRIMARY KEY (id)
 );
+
+create table autoscaling_settings (
+  project_id text not null,
+  environment_id text not null,
+  service text not null,
+  settings jsonb not null,
+  is_on boolean not null,
+  constraint autoscaling_settings_pkey PRIMARY KEY (project_id, environment_id, service),
+  constraint autoscaling_settings_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
+);
+CREATE INDEX autoscaling_settings_on ON public.autoscaling_settings USING btree (project_id, environment_id) WHERE is_on;
 
 create table backup_slots (
   project_id text not null,
@@ -229,6 +317,43 @@ CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (sta
 CREATE INDEX backups_kept ON public.backups USING btree (project_id, environment_id, updated_at) WHERE ((status = 'CREATED'::text) AND restorable);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
 
+create table billing (
+  is_only boolean not null default true,
+  billed_until date not null,
+  constraint billing_pkey PRIMARY KEY (is_only),
+  constraint billing_is_only_check CHECK (is_only)
+);
+
+create table carbon_closings (
+  day date not null,
+  method_since timestamp with time zone not null,
+  own_energy bigint not null,
+  own_emissions bigint not null,
+  closed_at timestamp with time zone not null default now(),
+  constraint carbon_closings_pkey PRIMARY KEY (day),
+  constraint carbon_closings_method_since_fkey FOREIGN KEY (method_since) REFERENCES carbon_methods(since)
+);
+
+create table carbon_days (
+  project_id text not null,
+  day date not null,
+  environment text not null,
+  processors bigint not null,
+  idle bigint not null,
+  memory bigint not null,
+  disk bigint not null,
+  network bigint not null,
+  emissions bigint not null,
+  constraint carbon_days_pkey PRIMARY KEY (project_id, day, environment),
+  constraint carbon_days_day_fkey FOREIGN KEY (day) REFERENCES carbon_closings(day)
+);
+
+create table carbon_methods (
+  since timestamp with time zone not null,
+  method jsonb not null,
+  constraint carbon_methods_pkey PRIMARY KEY (since)
+);
+
 create table certificate_provisioners (
   project_id text not null,
   directory_url text not null,
@@ -271,6 +396,38 @@ create table certificates (
 CREATE INDEX certificates_ask_status_at ON public.certificates USING btree (ask_status_at);
 CREATE INDEX certificates_project ON public.certificates USING btree (project_id);
 
+create table code_host_news (
+  integration_id text not null,
+  about text not null,
+  pull_request integer,
+  version bigint not null default 1,
+  noted_at timestamp with time zone not null default clock_timestamp(),
+  constraint code_host_news_pkey PRIMARY KEY (integration_id, about),
+  constraint code_host_news_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
+create table code_host_reports (
+  integration_id text not null,
+  environment text not null,
+  statuses jsonb not null default '{}'::jsonb,
+  comment_key text not null,
+  comment_id text,
+  comment_text text,
+  constraint code_host_reports_pkey PRIMARY KEY (integration_id, environment),
+  constraint code_host_reports_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
+create table code_mirrors (
+  integration_id text not null,
+  repository_id text,
+  repository_url text,
+  default_branch text,
+  sync_at timestamp with time zone not null default clock_timestamp(),
+  constraint code_mirrors_pkey PRIMARY KEY (integration_id),
+  constraint code_mirrors_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+CREATE INDEX code_mirrors_due ON public.code_mirrors USING btree (sync_at);
+
 create table connections (
   user_id uuid not null,
   provider text not null,
@@ -280,7 +437,8 @@ create table connections (
   email_address text not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
-  constraint connections_provider_subject_key UNIQUE (provider, subject),
+  issuer text not null,
+  constraint connections_issuer_subject_key UNIQUE (issuer, subject),
   constraint connections_pkey PRIMARY KEY (user_id, provider),
   constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -300,6 +458,61 @@ create table crons (
   constraint crons_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
 );
 CREATE INDEX crons_next ON public.crons USING btree (next_at);
+
+create table deliveries (
+  id text not null,
+  kind text not null,
+  order_key text not null,
+  position bigint not null,
+  organization_id text,
+  project_id text,
+  integration_id text,
+  payload_sealed text,
+  state text not null default 'waiting'::text,
+  repeats text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  finished_at timestamp with time zone,
+  about jsonb not null default '{}'::jsonb,
+  constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE,
+  constraint deliveries_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint deliveries_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint deliveries_check CHECK (((state = 'waiting'::text) = (finished_at IS NULL))),
+  constraint deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
+);
+CREATE INDEX deliveries_finished ON public.deliveries USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX deliveries_integration ON public.deliveries USING btree (integration_id, id) WHERE (integration_id IS NOT NULL);
+CREATE INDEX deliveries_organization ON public.deliveries USING btree (organization_id) WHERE (organization_id IS NOT NULL);
+CREATE INDEX deliveries_project ON public.deliveries USING btree (project_id) WHERE (project_id IS NOT NULL);
+CREATE INDEX deliveries_waiting ON public.deliveries USING btree (order_key, "position") WHERE (state = 'waiting'::text);
+
+create table delivery_attempts (
+  delivery_id text not null,
+  number integer not null,
+  begun_at timestamp with time zone not null,
+  milliseconds integer not null,
+  outcome text not null,
+  request json,
+  response json,
+  trouble text,
+  constraint delivery_attempts_pkey PRIMARY KEY (delivery_id, number),
+  constraint delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE,
+  constraint delivery_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'refused'::text, 'failed'::text])))
+);
+
+create table delivery_lanes (
+  order_key text not null,
+  party text not null,
+  head bigint not null default 1,
+  tail bigint not null default 1,
+  due_at timestamp with time zone not null default clock_timestamp(),
+  failures integer not null default 0,
+  holder text,
+  leased_until timestamp with time zone,
+  constraint delivery_lanes_pkey PRIMARY KEY (order_key)
+);
+CREATE INDEX delivery_lanes_due ON public.delivery_lanes USING btree (due_at) WHERE (head <= tail);
+CREATE INDEX delivery_lanes_held ON public.delivery_lanes USING btree (holder) WHERE (holder IS NOT NULL);
 
 create table deployments (
   id text not null,
@@ -324,6 +537,8 @@ create table deployments (
   disk integer not null default 0,
   has_crons_scheduled boolean not null default false,
   told_routes json,
+  is_scaling boolean not null default false,
+  domain_names json,
   constraint deployments_project_id_environment_id_stack_id_number_key UNIQUE (project_id, environment_id, stack_id, number),
   constraint deployments_pkey PRIMARY KEY (id),
   constraint deployments_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
@@ -332,6 +547,7 @@ create table deployments (
 );
 CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (project_id, environment_id) WHERE (status = 'current'::text);
 CREATE INDEX deployments_environment ON public.deployments USING btree (project_id, environment_id, number DESC);
+CREATE INDEX deployments_occupying ON public.deployments USING btree (stack_id) WHERE (status = ANY (ARRAY['preparing'::text, 'current'::text]));
 CREATE INDEX deployments_without_crons ON public.deployments USING btree (id) WHERE ((status = 'current'::text) AND (NOT has_crons_scheduled));
 
 create table domain_claims (
@@ -436,6 +652,11 @@ create table environments (
   is_waking boolean not null default false,
   woken_at timestamp with time zone,
   start_failure text,
+  autoscale_decided_at timestamp with time zone,
+  last_autoscale_up_at timestamp with time zone,
+  last_autoscale_down_at timestamp with time zone,
+  is_mirrored boolean not null default false,
+  is_from_fork boolean not null default false,
   constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
   constraint environments_stack_id_key UNIQUE (stack_id),
   constraint environments_pkey PRIMARY KEY (project_id, id),
@@ -451,6 +672,68 @@ create table environments (
   constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
 );
 CREATE INDEX environments_parent ON public.environments USING btree (project_id, parent);
+
+create table health_alerts (
+  id text not null,
+  project_id text not null,
+  environment_id text not null,
+  check_name text not null,
+  subject text not null,
+  severity text not null,
+  text text not null,
+  value double precision not null,
+  opened_at timestamp with time zone not null,
+  away_since timestamp with time zone,
+  ended_at timestamp with time zone,
+  is_unwatched boolean not null default false,
+  returns integer not null default 0,
+  constraint health_alerts_id_key UNIQUE (id),
+  constraint health_alerts_pkey PRIMARY KEY (project_id, environment_id, check_name, subject),
+  constraint health_alerts_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint health_alerts_severity_check CHECK ((severity = ANY (ARRAY['warning'::text, 'critical'::text])))
+);
+CREATE INDEX health_alerts_ended ON public.health_alerts USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX health_alerts_open ON public.health_alerts USING btree (project_id) WHERE (ended_at IS NULL);
+
+create table health_alerts_told (
+  alert_id text not null,
+  integration_id text not null,
+  severity text not null,
+  constraint health_alerts_told_pkey PRIMARY KEY (alert_id, integration_id),
+  constraint health_alerts_told_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES health_alerts(id) ON DELETE CASCADE,
+  constraint health_alerts_told_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE,
+  constraint health_alerts_told_severity_check CHECK ((severity = ANY (ARRAY['warning'::text, 'critical'::text])))
+);
+CREATE INDEX health_alerts_told_integration ON public.health_alerts_told USING btree (integration_id);
+
+create table health_counts (
+  container text not null,
+  started_at timestamp with time zone,
+  restarts integer not null,
+  out_of_memory_kills integer not null,
+  constraint health_counts_pkey PRIMARY KEY (container)
+);
+
+create table health_greetings (
+  integration_id text not null,
+  constraint health_greetings_pkey PRIMARY KEY (integration_id),
+  constraint health_greetings_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
+create table health_incidents (
+  id bigint not null generated always as identity,
+  project_id text not null,
+  machine_name text not null,
+  kind text not null,
+  service text not null,
+  count integer not null,
+  at timestamp with time zone not null,
+  constraint health_incidents_pkey PRIMARY KEY (id),
+  constraint health_incidents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint health_incidents_kind_check CHECK ((kind = ANY (ARRAY['restart'::text, 'out of memory'::text])))
+);
+CREATE INDEX health_incidents_at ON public.health_incidents USING btree (at);
+CREATE INDEX health_incidents_environment ON public.health_incidents USING btree (project_id, machine_name, at);
 
 create table hosts (
   host text not null,
@@ -480,6 +763,46 @@ create table installation_keys (
   created_at timestamp with time zone not null default now(),
   constraint installation_keys_pkey PRIMARY KEY (name)
 );
+
+create table integration_storage (
+  integration_id text not null,
+  key text not null,
+  value jsonb not null,
+  constraint integration_storage_pkey PRIMARY KEY (integration_id, key),
+  constraint integration_storage_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
+create table integration_variables (
+  integration_id text not null,
+  name text not null,
+  value text,
+  value_sealed text,
+  is_json boolean not null default false,
+  is_sensitive boolean not null default false,
+  attributes jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint integration_variables_pkey PRIMARY KEY (integration_id, name),
+  constraint integration_variables_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE,
+  constraint integration_variables_check CHECK (((is_sensitive = (value IS NULL)) AND (is_sensitive = (value_sealed IS NOT NULL))))
+);
+
+create table integrations (
+  id text not null,
+  project_id text not null,
+  type text not null,
+  settings jsonb not null,
+  secrets_sealed text not null,
+  hears_activities boolean not null,
+  hooked_at timestamp with time zone,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint integrations_pkey PRIMARY KEY (id),
+  constraint integrations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX integrations_health ON public.integrations USING btree (project_id) WHERE (type ~~ 'health.%'::text);
+CREATE INDEX integrations_hearing ON public.integrations USING btree (project_id) WHERE hears_activities;
+CREATE INDEX integrations_project ON public.integrations USING btree (project_id, created_at, id);
 
 create table invitations (
   id uuid not null default gen_random_uuid(),
@@ -547,6 +870,27 @@ create table mailed_links (
   constraint mailed_links_purpose_check CHECK ((purpose = ANY (ARRAY['change-email'::text, 'reset-password'::text])))
 );
 
+create table metered (
+  id integer not null generated always as identity,
+  organization_id text not null,
+  project_id text not null,
+  environment text not null,
+  service text not null,
+  kind text not null,
+  constraint metered_project_id_environment_service_kind_organization_id_key UNIQUE (project_id, environment, service, kind, organization_id),
+  constraint metered_pkey PRIMARY KEY (id)
+);
+CREATE INDEX metered_organizations ON public.metered USING btree (organization_id);
+
+create table metering (
+  is_only boolean not null default true,
+  closed_until timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  boot_id text not null,
+  constraint metering_pkey PRIMARY KEY (is_only),
+  constraint metering_is_only_check CHECK (is_only)
+);
+
 create table migrations (
   name text not null,
   hash text not null,
@@ -571,6 +915,23 @@ CREATE INDEX oauth_records_grant ON public.oauth_records USING btree (grant_id) 
 CREATE INDEX oauth_records_uid ON public.oauth_records USING btree (uid) WHERE (uid IS NOT NULL);
 CREATE INDEX oauth_records_user ON public.oauth_records USING btree (user_id) WHERE (user_id IS NOT NULL);
 
+create table organization_addresses (
+  organization_id text not null,
+  country text not null default ''::text,
+  name_line text not null default ''::text,
+  premise text not null default ''::text,
+  sub_premise text not null default ''::text,
+  thoroughfare text not null default ''::text,
+  administrative_area text not null default ''::text,
+  sub_administrative_area text not null default ''::text,
+  locality text not null default ''::text,
+  dependent_locality text not null default ''::text,
+  postal_code text not null default ''::text,
+  constraint organization_addresses_pkey PRIMARY KEY (organization_id),
+  constraint organization_addresses_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint organization_addresses_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text))
+);
+
 create table organization_members (
   organization_id text not null,
   user_id uuid not null,
@@ -585,6 +946,21 @@ create table organization_members (
 CREATE INDEX organization_members_created ON public.organization_members USING btree (organization_id, created_at, user_id);
 CREATE INDEX organization_members_updated ON public.organization_members USING btree (organization_id, updated_at, user_id);
 CREATE INDEX organization_members_user ON public.organization_members USING btree (user_id);
+
+create table organization_profiles (
+  organization_id text not null,
+  company_name text not null default ''::text,
+  legal_entity_name text not null default ''::text,
+  customer_type text not null default 'corporation'::text,
+  vat_number text not null default ''::text,
+  billing_contact text not null default ''::text,
+  default_catalog text not null default ''::text,
+  project_options_url text not null default ''::text,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint organization_profiles_pkey PRIMARY KEY (organization_id),
+  constraint organization_profiles_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint organization_profiles_customer_type_check CHECK ((customer_type = ANY (ARRAY['individual'::text, 'corporation'::text, 'government'::text])))
+);
 
 create table organizations (
   id text not null,
@@ -620,6 +996,15 @@ CREATE UNIQUE INDEX organizations_name ON public.organizations USING btree (name
 CREATE INDEX organizations_owner ON public.organizations USING btree (owner_id);
 CREATE INDEX organizations_updated ON public.organizations USING btree (updated_at, id);
 
+create table own_reports (
+  project_id text not null,
+  environment_id text not null,
+  application text not null,
+  reported_at timestamp with time zone not null,
+  constraint own_reports_pkey PRIMARY KEY (project_id, environment_id, application),
+  constraint own_reports_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE
+);
+
 create table passcodes (
   user_id uuid not null,
   sealed text not null,
@@ -650,6 +1035,17 @@ create table pictures (
   constraint pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX pictures_version ON public.pictures USING btree (version);
+
+create table price_lists (
+  version integer not null generated always as identity,
+  currency text not null,
+  effective_from date not null,
+  content jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint price_lists_pkey PRIMARY KEY (version),
+  constraint price_lists_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text))
+);
+CREATE INDEX price_lists_effective ON public.price_lists USING btree (currency, effective_from, version);
 
 create table profiles (
   user_id uuid not null,
@@ -718,6 +1114,8 @@ create table projects (
   restarted_at timestamp with time zone not null default now(),
   entropy_sealed text,
   name_salt text not null default replace((gen_random_uuid())::text, '-'::text, ''::text),
+  has_first_receiver boolean not null default false,
+  contract_options jsonb not null default '{}'::jsonb,
   constraint projects_id_organization_id_key UNIQUE (id, organization_id),
   constraint projects_subscription_id_key UNIQUE (subscription_id),
   constraint projects_pkey PRIMARY KEY (id),
@@ -729,6 +1127,21 @@ create table projects (
 );
 CREATE INDEX projects_listed ON public.projects USING btree (organization_id, created_at, id) WHERE (status <> 'deleted'::text);
 CREATE INDEX projects_organization ON public.projects USING btree (organization_id);
+CREATE INDEX projects_without_receiver ON public.projects USING btree (id) WHERE (NOT has_first_receiver);
+
+create table pull_requests (
+  integration_id text not null,
+  number integer not null,
+  details jsonb not null,
+  approved_commit text,
+  approved_by uuid,
+  approved_at timestamp with time zone,
+  revision text,
+  constraint pull_requests_pkey PRIMARY KEY (integration_id, number),
+  constraint pull_requests_approved_by_fkey FOREIGN KEY (approved_by) REFERENCES users(id) ON DELETE SET NULL,
+  constraint pull_requests_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE,
+  constraint pull_requests_check CHECK (((approved_commit IS NULL) = (approved_at IS NULL)))
+);
 
 create table pushes (
   id bigint not null generated always as identity,
@@ -783,6 +1196,15 @@ create table released_names (
   constraint released_names_pkey PRIMARY KEY (name)
 );
 
+create table report_news (
+  id bigint not null generated always as identity,
+  project_id text not null,
+  environment text not null,
+  constraint report_news_pkey PRIMARY KEY (id),
+  constraint report_news_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+);
+CREATE INDEX report_news_project ON public.report_news USING btree (project_id, environment);
+
 create table running_tasks (
   activity_id text not null,
   project_id text not null,
@@ -793,6 +1215,25 @@ create table running_tasks (
   constraint running_tasks_activity_id_fkey FOREIGN KEY (activity_id) REFERENCES activities(id) ON DELETE CASCADE
 );
 CREATE INDEX running_tasks_environment ON public.running_tasks USING btree (project_id, environment_id);
+
+create table sign_ins (
+  id uuid not null default gen_random_uuid(),
+  user_id uuid not null,
+  grant_model text not null default 'Grant'::text,
+  grant_hash text not null,
+  session_hash text,
+  client_id text not null,
+  user_agent text not null,
+  address text not null,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone not null default now(),
+  constraint sign_ins_grant_model_grant_hash_key UNIQUE (grant_model, grant_hash),
+  constraint sign_ins_pkey PRIMARY KEY (id),
+  constraint sign_ins_grant_model_grant_hash_fkey FOREIGN KEY (grant_model, grant_hash) REFERENCES oauth_records(model, id_hash) ON DELETE CASCADE,
+  constraint sign_ins_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint sign_ins_grant_model_check CHECK ((grant_model = 'Grant'::text))
+);
+CREATE INDEX sign_ins_user ON public.sign_ins USING btree (user_id);
 
 create table slugs (
   id text not null,
@@ -891,6 +1332,125 @@ CREATE INDEX teams_created_all ON public.teams USING btree (created_at, id);
 CREATE UNIQUE INDEX teams_label ON public.teams USING btree (organization_id, lower(label));
 CREATE INDEX teams_label_all ON public.teams USING btree (label, id);
 CREATE INDEX teams_updated_all ON public.teams USING btree (updated_at, id);
+
+create table terminal_tickets (
+  fingerprint text not null,
+  proof jsonb not null,
+  destination text not null,
+  expires_at timestamp with time zone not null,
+  constraint terminal_tickets_pkey PRIMARY KEY (fingerprint)
+);
+CREATE INDEX terminal_tickets_expires_at ON public.terminal_tickets USING btree (expires_at);
+
+create table ticket_attachments (
+  id integer not null generated always as identity,
+  ticket_id integer not null,
+  comment_id integer,
+  filename text not null,
+  content bytea not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint ticket_attachments_pkey PRIMARY KEY (id),
+  constraint ticket_attachments_comment_id_fkey FOREIGN KEY (comment_id) REFERENCES ticket_comments(id) ON DELETE CASCADE,
+  constraint ticket_attachments_ticket_id_fkey FOREIGN KEY (ticket_id) REFERENCES tickets(id) ON DELETE CASCADE
+);
+CREATE INDEX ticket_attachments_ticket ON public.ticket_attachments USING btree (ticket_id, id);
+
+create table ticket_collaborators (
+  ticket_id integer not null,
+  user_id uuid not null,
+  constraint ticket_collaborators_pkey PRIMARY KEY (ticket_id, user_id),
+  constraint ticket_collaborators_ticket_id_fkey FOREIGN KEY (ticket_id) REFERENCES tickets(id) ON DELETE CASCADE,
+  constraint ticket_collaborators_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX ticket_collaborators_user ON public.ticket_collaborators USING btree (user_id);
+
+create table ticket_comments (
+  id integer not null generated always as identity,
+  ticket_id integer not null,
+  author_id uuid,
+  is_answer boolean not null,
+  text text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint ticket_comments_pkey PRIMARY KEY (id),
+  constraint ticket_comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint ticket_comments_ticket_id_fkey FOREIGN KEY (ticket_id) REFERENCES tickets(id) ON DELETE CASCADE
+);
+CREATE INDEX ticket_comments_ticket ON public.ticket_comments USING btree (ticket_id, id);
+
+create table tickets (
+  id integer not null generated always as identity,
+  type text not null,
+  category text not null,
+  priority text not null,
+  status text not null default 'new'::text,
+  subject text not null,
+  description text not null,
+  requester_id uuid not null,
+  submitter_id uuid,
+  assignee_id uuid,
+  organization_id text,
+  project_id text,
+  followup_id integer,
+  affected_url text not null default ''::text,
+  has_incidents boolean not null default false,
+  due timestamp with time zone,
+  help_desk_url text not null default ''::text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  responded_at timestamp with time zone,
+  resolved_at timestamp with time zone,
+  constraint tickets_pkey PRIMARY KEY (id),
+  constraint tickets_assignee_id_fkey FOREIGN KEY (assignee_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint tickets_followup_id_fkey FOREIGN KEY (followup_id) REFERENCES tickets(id) ON DELETE SET NULL,
+  constraint tickets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE SET NULL,
+  constraint tickets_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE SET NULL,
+  constraint tickets_requester_id_fkey FOREIGN KEY (requester_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint tickets_submitter_id_fkey FOREIGN KEY (submitter_id) REFERENCES users(id) ON DELETE SET NULL
+);
+CREATE INDEX tickets_created ON public.tickets USING btree (created_at, id);
+CREATE INDEX tickets_requester ON public.tickets USING btree (requester_id, created_at);
+
+create table token_rotations (
+  integration_id text not null,
+  token_fingerprint text not null,
+  begun_at timestamp with time zone not null default clock_timestamp(),
+  constraint token_rotations_pkey PRIMARY KEY (integration_id),
+  constraint token_rotations_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
+create table usage_alerts (
+  project_id text not null,
+  id text not null,
+  active boolean not null default true,
+  threshold bigint not null,
+  alerts_sent integer not null default 0,
+  last_alert_at timestamp with time zone,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint usage_alerts_pkey PRIMARY KEY (project_id, id),
+  constraint usage_alerts_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE,
+  constraint usage_alerts_threshold_check CHECK ((threshold > 0))
+);
+CREATE INDEX usage_alerts_active ON public.usage_alerts USING btree (project_id) WHERE active;
+
+create table usage_hours (
+  metered_id integer not null,
+  hour timestamp with time zone not null,
+  allocated_time bigint,
+  cpu_allocated bigint,
+  memory_allocated bigint,
+  storage_allocated bigint,
+  cpu_used bigint,
+  memory_used bigint,
+  storage_used bigint,
+  received bigint,
+  sent bigint,
+  requests bigint,
+  request_bytes bigint,
+  response_bytes bigint,
+  constraint usage_hours_pkey PRIMARY KEY (metered_id, hour),
+  constraint usage_hours_metered_id_fkey FOREIGN KEY (metered_id) REFERENCES metered(id)
+);
+CREATE INDEX usage_hours_hour ON public.usage_hours USING brin (hour);
 
 create table user_access (
   project_id text not null,

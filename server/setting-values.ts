@@ -21,6 +21,8 @@ export type LogLevel = (typeof logLevels)[number];
 export const passwordCharactersMin = 8;
 export const passwordCharactersMax = 200;
 export const apiTokenCharactersMin = 12;
+export const metricsTokenCharactersMin = 24;
+export const webhookKeyCharactersMin = 16;
 
 export class ConfigError extends Error {}
 
@@ -99,6 +101,35 @@ export const timezone: Parse<string> = (value) =>
   value === 'UTC' || Intl.supportedValuesOf('timeZone').includes(value) ? value : expected('a time zone such as Europe/Amsterdam');
 export const carbonIntensity: Parse<number> = (value) =>
   /^\d{1,4}(\.\d{1,3})?$/.test(value) ? Number(value) : expected('grams of CO2 for a kWh, a number such as 56 or 56.5');
+export const energyUsual = { idle: 0.74, full: 3.5, memory: 0.392, disk: 1.2, network: 1, pue: 1.58 };
+/** What a machine draws: watts of a processor that is idle, and of one in full use, of a GB of memory and a TB of disk; watt-hours for a GB sent; and by how much the building multiplies it. */
+export type Energy = typeof energyUsual;
+const energySyntax = /^ *(idle|full|memory|disk|network|pue)=(\d{1,4}(?:\.\d{1,6})?) *$/;
+export const energy: Parse<Energy> = (value) => {
+  const given = value.split(',').map((part) => {
+    const [, name = '', number] =
+      energySyntax.exec(part) ?? expected('numbers such as idle=0.74,full=3.5,memory=0.392,disk=1.2,network=1,pue=1.58');
+    return [name, Number(number)];
+  });
+  const all: Energy = { ...energyUsual, ...Object.fromEntries(given) };
+  if (all.full < all.idle) expected('numbers of which full is not less than idle');
+  return all.pue < 1 ? expected('numbers of which pue is at least 1') : all;
+};
+export const relayLimitsUsual = { hour: 1000, day: 5000, recipients: 100, megabytes: 10 };
+/** Of mail that an environment sends: to how many recipients in an hour and in a day, to how many with one message, and how large a message is. */
+export type RelayLimits = typeof relayLimitsUsual;
+const relayLimitSyntax = /^ *(?:(hour|day)=(\d{1,8})|(recipients)=([1-9]\d{0,3})|(megabytes)=([1-9]|[1-4]\d|50)) *$/;
+export const relayLimits: Parse<RelayLimits> = (value) => {
+  const given = value.split(',').map((part) => {
+    const [name = '', number] = (
+      relayLimitSyntax.exec(part) ?? expected('numbers such as hour=1000,day=5000,recipients=100,megabytes=10 (up to 50)')
+    )
+      .slice(1)
+      .filter((found) => found !== undefined);
+    return [name, Number(number)];
+  });
+  return { ...relayLimitsUsual, ...Object.fromEntries(given) };
+};
 export const secretKeys: Parse<Buffer[]> = (value) =>
   value.split(',').map((key) => {
     const bytes = Buffer.from(key.trim(), 'base64');
@@ -159,6 +190,8 @@ export const externalAccount: Parse<{ keyId: string; hmacKey: string }> = (value
     /^([^\s:]+):([A-Za-z0-9_-]+)={0,2}$/.exec(value) ?? expected('the id and the key that the authority gave, as id:key');
   return { keyId, hmacKey };
 };
+export const acmeProfile: Parse<string> = (value) =>
+  /^[A-Za-z0-9._-]{1,64}$/.test(value) ? value : expected('the name of a profile that the authority has, such as shortlived');
 const dnsExpected =
   'rfc2136://KEY_NAME:SECRET@ns.example.org/?domains=example.org,example.net&algorithm=hmac-sha256, or command:/absolute/path?domains=example.org';
 const serverAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:]+\])(?::\d{1,5})?$/;
@@ -186,6 +219,39 @@ export const dnsSettings: Parse<DnsSettings> = (value) => {
     key,
   };
 };
+const identityProviderExpected =
+  'https://CLIENT_ID:SECRET@login.example.org/path?name=Example (percent-encoded; several separated by commas)';
+/** Another identity provider that people sign in with. */
+export interface IdentityProviderSettings {
+  /** In addresses of ours, and of the connections of people. */
+  id: string;
+  /** What people know it by. */
+  name: string;
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+export const identityProviders: Parse<IdentityProviderSettings[]> = (value) => {
+  const providers = value.split(',').map((each) => identityProvider(each.trim()));
+  const isUnique = [({ id }: IdentityProviderSettings) => id, ({ issuer }: IdentityProviderSettings) => issuer].every(
+    (of) => new Set(providers.map(of)).size === providers.length,
+  );
+  return isUnique ? providers : expected('identity providers of which no two have the same name or address');
+};
+const thisMachine = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+function identityProvider(value: string): IdentityProviderSettings {
+  const url = URL.parse(value) ?? expected(identityProviderExpected);
+  const name = line(url.searchParams.get('name') ?? '').trim();
+  const id = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && thisMachine.test(url.hostname));
+  if (!isSafe || id === '' || url.username === '' || url.password === '' || url.hash !== '' || [...url.searchParams].length !== 1)
+    return expected(identityProviderExpected);
+  const [clientId = '', clientSecret = ''] = [url.username, url.password].map(decodeURIComponent);
+  return { id, name, issuer: `${url.origin}${url.pathname}`, clientId, clientSecret };
+}
 export const imagesAhead: Parse<readonly string[]> = (value) => namedTypes(value) ?? expected(typesExpected);
 export const logLevel: Parse<LogLevel> = (value) =>
   logLevels.find((level) => level === value) ?? expected(`one of ${logLevels.join(', ')}`);

@@ -1,4 +1,6 @@
 /** Layers that images of several runtimes have in common, so that each is built once. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DebianPackages, Recipe } from '../drivers/images/recipe.ts';
 import { packages } from './debian.ts';
 import type { Clients } from './entry.ts';
@@ -18,11 +20,13 @@ export const appTools: DebianPackages = packages(
   'sqlite3',
 );
 
-/** What people who come over SSH need beside the tools: the topmost layers of every runtime, which all of them share. */
+const sendmail = readFileSync(join(import.meta.dirname, 'sendmail.pl'), 'utf8');
+
+/** What people who come over SSH need beside the tools, and programs that send mail: the topmost layers of every runtime, which all of them share. */
 export const sshTools: readonly Recipe[] = [
   ...clientRecipes,
   { kind: 'debian-packages', packages: ['openssh-sftp-server'], only: ['/usr/lib/openssh/sftp-server'] },
-  { kind: 'files', files: loginFiles },
+  { kind: 'files', files: loginFiles, programs: { '/usr/sbin/sendmail': sendmail } },
 ];
 
 /** What packages with native parts are built with. Python is here because node-gyp is written in it. */

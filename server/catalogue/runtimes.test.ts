@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, testImagesFolder, whyNoContainers } from '../testing/images.ts';
 import { authorityVariables } from '../drivers/authorities.ts';
 import { openImages } from '../drivers/images/cached-images.ts';
-import { catalogue, runtimeOfType, typesOf } from './catalogue.ts';
+import { triedTypes } from '../testing/tried-types.ts';
+import { catalogue, runtimeOfType } from './catalogue.ts';
 import { phpExtensions, phpScanPath } from './runtimes/php-extensions.ts';
 
 const buildMillisecondsMax = 600_000;
@@ -106,7 +107,7 @@ const programs: Record<string, Program> = {
   },
 };
 
-const runtimeTypes = typesOf(catalogue).filter(runtimeOfType);
+const runtimeTypes = triedTypes(catalogue).filter(runtimeOfType);
 
 describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
   let containers: TestContainers;

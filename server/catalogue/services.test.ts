@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
-import { catalogue, entryOf, typesOf } from './catalogue.ts';
+import { triedTypes } from '../testing/tried-types.ts';
+import { catalogue, entryOf } from './catalogue.ts';
 import { type Account, dataFolder, type Service, type ServiceCommand } from './service.ts';
 import { openAmqp } from '../testing/amqp.ts';
 
@@ -112,7 +113,7 @@ async function perform(container: string, { env }: Service, commands: readonly S
   for (const { argv, stdin } of commands) await inside(container, [...argv], stdin, env);
 }
 
-const serviceTypes = typesOf(catalogue).filter((type) => entryOf(catalogue, type).entry.service);
+const serviceTypes = triedTypes(catalogue).filter((type) => entryOf(catalogue, type).entry.service);
 
 describe.runIf(canRunContainers)(`images of services${whyNoContainers}`, () => {
   beforeAll(async () => {

@@ -16,6 +16,7 @@ import {
   type Ending,
   type StoredStep,
 } from './activity-queries.ts';
+import { countEnd } from './own-instruments.ts';
 import { Problem } from './problem.ts';
 
 /** Why a run ends before its activity does: somebody cancelled it, this process stops, or another runner has it now. */
@@ -84,7 +85,7 @@ async function work(run: Run, definition: ActivityDefinition | undefined) {
     if (!definition) throw new Problem('unavailable', 'This version of the platform cannot do this.', { internal: activity.type });
     await definition.run(inHand(run, Value.Parse(definition.input, activity.input)), platform);
     await writer.flush();
-    await finish(platform.db, activity, {
+    await end(run, {
       ...endOf(run),
       result: 'success',
       failure_reason: null,
@@ -189,7 +190,12 @@ async function undoAll(run: Run, failure: Failure, definition: ActivityDefinitio
     failure_reason: failure.failure_reason,
     kept_days: definition?.keptDays,
   };
+  await end(run, ending);
+}
+
+async function end({ platform, activity }: Run, ending: Ending): Promise<void> {
   await finish(platform.db, activity, ending);
+  countEnd(platform, activity, ending.event === 'stop' ? 'cancelled' : ending.result);
 }
 
 /** To clients, 100 means that the activity is over. */

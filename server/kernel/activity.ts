@@ -95,6 +95,8 @@ export interface Start<Input> {
    * environments to itself: waits for those before it, and those after it wait.
    */
   beside?: string;
+  /** In place of environments and the project: the line in which it waits, whose name has a space. Whatever else goes on in the project is not its concern. */
+  lane?: string;
   integration?: string;
   input: Input;
   parameters?: Record<string, unknown>;
@@ -115,6 +117,7 @@ export async function startActivity<Input extends TSchema>(
     project_id,
     environments = [],
     beside,
+    lane,
     integration,
     input,
     parameters = {},
@@ -125,8 +128,8 @@ export async function startActivity<Input extends TSchema>(
   }: Start<Static<Input>>,
 ): Promise<Activity> {
   if (!isOwed) await refuseFurtherActivities(tx, project_id);
-  const shared = lanesOf(environments.map(({ id }) => id));
-  const lanes = beside === undefined ? shared : [...shared, ...shared.map((lane) => `${lane} ${beside}`)].sort();
+  const shared = lane === undefined ? lanesOf(environments.map(({ id }) => id)) : [lane];
+  const lanes = beside === undefined ? shared : [...shared, ...shared.map((each) => `${each} ${beside}`)].sort();
   await takeLanes(tx, project_id, lanes);
   const isLater = at !== undefined && at.getTime() > Date.now();
   const { rows } = await sql<Activity>`

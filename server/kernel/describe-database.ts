@@ -90,6 +90,7 @@ const typeNames: Record<string, string> = {
   text: 'string',
   uuid: 'string',
   'timestamp with time zone': 'Time',
+  date: 'string',
   boolean: 'boolean',
   integer: 'number',
   bigint: 'string',

@@ -24,9 +24,11 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (!problem) request.log.error({ err: error }, 'bug');
   const status = problem?.status ?? 500;
   const message = problem?.message ?? `Something went wrong on our side. Quote the request id ${request.id} when you report it.`;
-  const isProject = familyOf(request) === 'project';
-  const body = isProject ? projectBody(status, message, problem) : accountBody(status, message, problem);
   reply.code(status).headers(problem?.headers ?? {});
+  const told = problem && request.routeOptions?.config?.operation?.failureBodies?.[problem.kind];
+  const isProject = familyOf(request) === 'project';
+  const body = told ? told.of(problem) : isProject ? projectBody(status, message, problem) : accountBody(status, message, problem);
+  if (body === undefined) return reply.send();
   return sendJson(reply, JSON.stringify(body), isProblemDocument(request) ? 'application/problem+json' : undefined);
 }
 
@@ -48,6 +50,7 @@ const titles: Record<number, string> = {
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
   429: 'Too Many Requests',
+  499: 'Too Much Data',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };

@@ -11,7 +11,7 @@ import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { limitArrival } from './arrival-limit.ts';
 import { inflateBody } from './compressed-body.ts';
-import { admitOtherOrigins, answerPreflight } from './cross-origin.ts';
+import { admitsOtherOrigins, answerPreflight, headersForOtherOrigins } from './cross-origin.ts';
 import { drainOnClose } from './drain-on-close.ts';
 import { answerError, bearerChallenge, notFound, nothingAt, sendJson } from './errors.ts';
 import { openHal, type Hal } from './hal.ts';
@@ -19,6 +19,7 @@ import { ulid } from './id.ts';
 import { limitConnections } from './limit-connections.ts';
 import { openapi, pathParameters, statusOf } from './openapi.ts';
 import type { Method, Operation } from './operation.ts';
+import { countRequests } from './own-instruments.ts';
 import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
 import { Problem } from './problem.ts';
@@ -58,7 +59,8 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   return http;
 }
 
-function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => string): FastifyInstance {
+function openHttp(platform: Platform, encodeSlashes: (url: string) => string): FastifyInstance {
+  const { config, log } = platform;
   const loggerInstance: FastifyBaseLogger = log;
   const proxies = believedProxies(config);
   const http = fastify({
@@ -79,8 +81,8 @@ function openHttp({ config, log }: Platform, encodeSlashes: (url: string) => str
   limitConnections(http, proxies);
   limitArrival(http, requestSecondsMax);
   http.addHook('onRequest', setHeaders(config.url));
-  admitOtherOrigins(http);
   http.addHook('onResponse', logRequests(log));
+  http.addHook('onResponse', countRequests(platform));
   http.setErrorHandler(answerError);
   http.setNotFoundHandler(notFound);
   /** Bodies stay text until the caller is known: a stranger learns nothing from sending rubbish. */
@@ -118,8 +120,9 @@ function setHeaders(url: string) {
     'cache-control': 'no-store',
     ...(isRemembered(new URL(url)) && { 'strict-transport-security': 'max-age=31536000' }),
   };
+  const withOtherOrigins = { ...headers, ...headersForOtherOrigins };
   return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    reply.headers(headers).header('x-request-id', request.id);
+    reply.headers(admitsOtherOrigins(request) ? withOtherOrigins : headers).header('x-request-id', request.id);
     done();
   };
 }
@@ -153,7 +156,10 @@ function answer(operation: Operation, hal: Hal, platform: Platform, limit: Reque
       const { query, list } = parse.query(request);
       // An upload may take as long as the caller likes, so it takes no place meanwhile.
       const body = isUpload(operation.body) ? await outside(async () => parse.body(request)) : parse.body(request);
-      const result: unknown = await operation.handle({ caller, params, target, query, list, body }, platform);
+      const result: unknown = await operation.handle(
+        { caller, params, target, query, list, body, outside, ...(operation.takesArrival && { arrival: arrivalOf(request) }) },
+        platform,
+      );
       return { target, result };
     });
     reply.code(status);
@@ -162,6 +168,8 @@ function answer(operation: Operation, hal: Hal, platform: Platform, limit: Reque
     return text === '' ? reply.send() : sendJson(reply, text);
   };
 }
+
+const arrivalOf = ({ headers, body }: FastifyRequest) => ({ headers, body: typeof body === 'string' ? body : '' });
 
 type Tell = (gone: AbortSignal) => AsyncIterable<string>;
 
@@ -183,6 +191,9 @@ function sendStream(type: string, tell: Tell, reply: FastifyReply, ended: () => 
   raw.flushHeaders();
   pipeline(Readable.from(tell(gone.signal)), raw, (error) => {
     if (error && !gone.signal.aborted) reply.log.warn({ error }, 'a stream broke off');
+    // A client that left before this function was called closes nothing any more.
+    end();
+    ended();
   });
   return reply;
 }
@@ -201,11 +212,11 @@ async function authenticate({ permission }: Operation, request: FastifyRequest, 
 
 /** Absent and invisible are answered alike. */
 async function load(operation: Operation, params: Record<string, string> | undefined, caller: Caller | undefined, platform: Platform) {
-  const { on, find } = operation;
+  const { on, find, absent } = operation;
   if (!on) return undefined;
   const target: unknown = params && (await (find ? find(params, caller as Caller, platform) : on.load(params, platform)));
   if (target !== undefined && isPermitted(on.view, caller, on.scope(target))) return target;
-  throw (await beyondTarget(operation, params, caller, platform)) ?? new Problem('not-found', `No such ${on.name}.`);
+  throw absent ?? (await beyondTarget(operation, params, caller, platform)) ?? new Problem('not-found', `No such ${on.name}.`);
 }
 
 /** `/environments/main/rubbish`, where `main` exists: what is missing is not an environment of that long name. */
@@ -243,17 +254,24 @@ function allow({ allowedWhen, otherwise, on }: Operation, target: unknown, calle
 function compileParse({ on, path, query, body, returns }: Operation) {
   const known = Object.entries(on?.params ?? {}).filter(([name]) => pathParameters(path).includes(name));
   const fits = compileParams(Type.Object(Object.fromEntries(known)));
-  const parseQuery = query && compileQuery(query);
+  const parseQuery = query && compileQueryParse(query);
   const parseBody = compileBodyParse(body);
   return {
     params: (params: Record<string, string>) => (fits(params) ? params : undefined),
     query: ({ url }: FastifyRequest) => {
       if (!parseQuery && returns.kind !== 'page') return nothingAsked;
-      const given = parseQueryString(url.split('?', 2)[1] ?? '');
-      return { query: parseQuery?.(given), list: returns.kind === 'page' ? parseListRequest(returns.listing, given) : nothingAsked.list };
+      const given = url.split('?', 2)[1] ?? '';
+      const list = returns.kind === 'page' ? parseListRequest(returns.listing, parseQueryString(given)) : nothingAsked.list;
+      return { query: parseQuery?.(given), list };
     },
     body: parseBody,
   };
+}
+
+function compileQueryParse(query: NonNullable<Operation['query']>): (given: string) => unknown {
+  if ('read' in query) return query.read;
+  const parse = compileQuery(query);
+  return (given) => parse(parseQueryString(given));
 }
 
 function compileBodyParse(body: TSchema | undefined): (request: FastifyRequest) => unknown {

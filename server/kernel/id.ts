@@ -15,6 +15,15 @@ const ulidText = Buffer.alloc(ulidCharacters.time + ulidCharacters.random);
 const drawn = Buffer.alloc(ulidCharacters.random * 256);
 let drawnUsed = drawn.length;
 
+/** The same 128 bits as a UUID, where the published API has one of something that is known by a ULID. */
+export function uuidOfUlid(text: string): string {
+  const bits = Array.from(text).reduce((sum, character) => sum * 32n + BigInt(crockford.indexOf(character)), 0n);
+  return bits
+    .toString(16)
+    .padStart(32, '0')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 /** For organizations, teams, backups and requests: 48 bits of milliseconds, then 80 random bits, so that ids sort by age. */
 export function ulid(now = Date.now()): string {
   if (drawnUsed === drawn.length) {

@@ -1,7 +1,8 @@
 /** The OpenAPI 3.1 document of the API, produced from the declarations. */
-import type { TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import { filterOperators, pageSizeMax, type Listing } from './paging.ts';
-import type { Entity, Operation, Returns } from './operation.ts';
+import type { Entity, JudgedQuery, Operation, Returns } from './operation.ts';
+import { statusOfProblem, type ProblemKind } from './problem.ts';
 import type { Rooms } from './room.ts';
 import { isUpload } from './upload.ts';
 
@@ -96,7 +97,7 @@ const errorReply = (description: string) => ({ description, ...json({ $ref: '#/c
 
 /** One operation object. Link `meta` shows it too, where the names of operation and room add nothing. */
 export function describeOperation(operation: Operation, named: { operationId?: string; tag?: string } = {}): Json {
-  const { summary, permission, on, query, body, example, returns, path, method, deprecated } = operation;
+  const { summary, permission, on, query, body, example, returns, path, method, deprecated, absent, failureBodies } = operation;
   return {
     ...(named.operationId && { operationId: named.operationId }),
     ...(named.tag && { tags: [named.tag] }),
@@ -105,7 +106,7 @@ export function describeOperation(operation: Operation, named: { operationId?: s
     ...(permission === 'public' ? { security: [] } : { 'x-permission': permission }),
     parameters: [
       ...pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: on?.params[name] ?? { type: 'string' } })),
-      ...queryParameters(query),
+      ...queryParameters(query && documentedQuery(query)),
       ...(returns.kind === 'page' ? listParameters(returns.listing) : []),
     ],
     ...(body && {
@@ -121,11 +122,29 @@ export function describeOperation(operation: Operation, named: { operationId?: s
       ...((body || query || returns.kind === 'page') && { '400': errorReply('What is wrong, by field') }),
       ...(permission !== 'public' && { '401': errorReply('No valid access token') }),
       ...(permission !== 'public' && permission !== 'signed-in' && { '403': errorReply(`Needs the permission ${permission}`) }),
-      ...(on && { '404': errorReply(`No such ${on.name}, or not visible to the caller`) }),
+      ...(on && { [absent?.status ?? 404]: errorReply(`No such ${on.name}, or not visible to the caller`) }),
       ...((operation.allowedWhen || (body && method === 'POST')) && { '409': errorReply('In conflict with the present state') }),
+      ...describeFailures(failureBodies),
     },
   };
 }
+
+const failureDescriptions: Partial<Record<ProblemKind, string>> = {
+  'invalid-request': 'What is wrong, by parameter',
+  forbidden: 'Absent, or not for the caller',
+  'too-much-data': 'More would have to be read than is allowed',
+};
+
+const describeFailures = (bodies: Operation['failureBodies'] = {}) =>
+  Object.fromEntries(
+    Object.entries(bodies).map(([kind, { schema }]) => [
+      statusOfProblem[kind as ProblemKind],
+      { description: failureDescriptions[kind as ProblemKind] ?? kind, ...(schema && json(schema)) },
+    ]),
+  );
+
+/** The schema of a query, whoever judges what is sent. */
+export const documentedQuery = (query: TObject | JudgedQuery): TObject => ('read' in query ? query.documented : query);
 
 /** No body is read as an empty object. */
 const needsBody = (body: TSchema) =>

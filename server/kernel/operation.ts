@@ -6,7 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Caller, Platform, Scope } from '../platform.ts';
 import type { Requirement } from './access.ts';
 import type { ListRequest, Listing, Page } from './paging.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, ProblemKind } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 export type Endpoint = `${Method} /${string}`;
@@ -80,6 +80,30 @@ export const stream = (type: string) => ({ kind: 'stream' as const, type });
 /** A value that is no entity: it has a shape but no address. */
 export const plain = <S extends TSchema>(schema: S, status: 200 | 201 = 200) => ({ kind: 'plain' as const, schema, status });
 
+/** A query with rules that no schema can tell, such as one between two parameters. The schema documents it; what was sent is judged by `read`, which throws a Problem. */
+export interface JudgedQuery<T = any> {
+  documented: TObject;
+  /** Takes what follows the question mark. */
+  read(text: string): T;
+}
+
+/** How a failure is told where clients expect another body than the rest of the family has; undefined: none at all. */
+export interface FailureBody {
+  schema?: TSchema;
+  of(problem: Problem): object | undefined;
+}
+
+export type FailureBodies = Partial<Record<ProblemKind, FailureBody>>;
+
+/** Does without the caller's place among the requests that are handled (request-limit.ts) while something else than the database is waited for. */
+export type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
+
+/** A request as it came: names of headers in lower case, the body as text. */
+export interface Arrival {
+  headers: NodeJS.Dict<string | string[]>;
+  body: string;
+}
+
 /** A change in a project: the thing as it is now, and the activities that make the rest of it so. */
 export class Changed<Row> {
   readonly row: Row;
@@ -110,7 +134,7 @@ export interface Declaration<
   E extends Endpoint,
   On extends Entity | undefined,
   Needs extends Requirement,
-  Query extends TObject | undefined,
+  Query extends TObject | JudgedQuery | undefined,
   Body extends TSchema | undefined,
   R extends Returns,
 > {
@@ -131,18 +155,26 @@ export interface Declaration<
   otherwise?: string | Problem | ((target: RowOf<On>) => string);
   query?: Query;
   body?: Body;
+  /** Whether the request is handed over as it came, for what is signed as a whole. */
+  takesArrival?: true;
   /** A body that works, for the docs and for the test that tries every operation. */
   example?: Body extends TSchema ? Static<Body> : never;
   returns: R;
   deprecated?: true;
+  /** What is answered where the target is absent or invisible, where clients expect something else than 404. */
+  absent?: Problem;
+  failureBodies?: FailureBodies;
   handle(
     request: {
       caller: Needs extends 'public' ? undefined : Caller;
       params: Params<E>;
       target: RowOf<On>;
-      query: Query extends TObject ? Static<Query> : undefined;
+      query: Query extends TObject ? Static<Query> : Query extends JudgedQuery<infer Asked> ? Asked : undefined;
       body: Body extends TSchema ? Static<Body> : undefined;
       list: ListRequest;
+      /** Only where it is asked for. */
+      arrival?: Arrival;
+      outside: Outside;
     },
     platform: Platform,
   ): Promise<Result<R>>;
@@ -158,11 +190,14 @@ export interface Operation {
   permission: Requirement;
   allowedWhen?: (target: any, caller: any) => boolean;
   otherwise?: string | Problem | ((target: any) => string);
-  query?: TObject;
+  query?: TObject | JudgedQuery;
   body?: TSchema;
+  takesArrival?: true;
   example?: unknown;
   returns: Returns;
   deprecated?: true;
+  absent?: Problem;
+  failureBodies?: FailureBodies;
   handle(request: any, platform: Platform): Promise<unknown>;
   method: Method;
   path: string;
@@ -174,7 +209,7 @@ export function operation<
   const Needs extends Requirement,
   R extends Returns,
   On extends Entity | undefined = undefined,
-  Query extends TObject | undefined = undefined,
+  Query extends TObject | JudgedQuery | undefined = undefined,
   Body extends TSchema | undefined = undefined,
 >(declared: Declaration<E, On, Needs, Query, Body, R>): Operation {
   const [method, path] = declared.endpoint.split(' ') as [Method, string];

@@ -17,7 +17,7 @@ const withFormats = (ajv: Ajv) => {
 
 /** A schema may say in words what its `pattern` or `format` asks for. */
 const messageKeyword = 'x-message';
-const options = { allErrors: true, verbose: true, useDefaults: true, strict: false } as const;
+const options = { allErrors: true, verbose: true, useDefaults: true, strict: false, discriminator: true } as const;
 const bodies = withFormats(new Ajv(options));
 /** Everything in a query string is text until a schema says otherwise. */
 const queries = withFormats(new Ajv({ ...options, coerceTypes: 'array' }));
@@ -41,7 +41,9 @@ const fieldErrorsMax = 20;
 
 function invalid(errors: ErrorObject[], whole: string) {
   const fields: Record<string, string> = {};
-  for (const error of errors.slice(0, fieldErrorsMax)) fields[fieldOf(error) || whole] ??= messageOf(error);
+  // What a condition asks for is told by itself; that a condition asked for it is of no use to anybody.
+  const told = errors.filter(({ keyword }) => keyword !== 'if');
+  for (const error of told.slice(0, fieldErrorsMax)) fields[fieldOf(error) || whole] ??= messageOf(error);
   const sentences = Object.entries(fields).map(([field, message]) => `${field} ${message}.`);
   return new Problem('invalid-request', sentences.join(' '), { fields });
 }
@@ -53,6 +55,7 @@ function fieldOf({ instancePath, keyword, params }: ErrorObject) {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (keyword === 'required') path.push(String(params['missingProperty']));
   if (keyword === 'additionalProperties') path.push(String(params['additionalProperty']));
+  if (keyword === 'discriminator') path.push(String(params['tag']));
   return path.join('.');
 }
 
@@ -95,10 +98,22 @@ function messageOf({ keyword, params, message = 'is not valid', parentSchema }: 
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a known field';
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
+  if (keyword === 'discriminator') return `must be one of ${variantsIn(parentSchema).join(', ')}`;
   const said: unknown = parentSchema?.[messageKeyword];
   if (typeof said === 'string' && (keyword === 'pattern' || keyword === 'format')) return said;
   if (keyword === 'format') return `must be ${formatNames[String(params['format'])] ?? `of the format ${params['format']}`}`;
   return message;
+}
+
+interface Discriminated {
+  discriminator: { propertyName: string };
+  oneOf: { properties: Record<string, { enum?: unknown[] }> }[];
+}
+
+/** The values that choose among the variants of a schema with a discriminator. */
+function variantsIn(schema: unknown): unknown[] {
+  const { oneOf, discriminator } = schema as Discriminated;
+  return oneOf.flatMap(({ properties }) => properties[discriminator.propertyName]?.enum ?? []);
 }
 
 /** The text of a body as JSON; nothing at all is undefined, for clients that send a JSON content type and no body. */

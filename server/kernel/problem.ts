@@ -1,5 +1,5 @@
 /** Every way a request can fail, and the status it is answered with. */
-const statusOf = {
+export const statusOfProblem = {
   'invalid-request': 400,
   unauthenticated: 401,
   'payment-required': 402,
@@ -10,10 +10,11 @@ const statusOf = {
   'too-large': 413,
   'unsupported-media-type': 415,
   'too-many-requests': 429,
+  'too-much-data': 499,
   unavailable: 503,
 } as const;
 
-export type ProblemKind = keyof typeof statusOf;
+export type ProblemKind = keyof typeof statusOfProblem;
 
 interface Details {
   cause?: unknown;
@@ -47,7 +48,7 @@ export class Problem extends Error {
   }
 
   get status() {
-    return statusOf[this.kind];
+    return statusOfProblem[this.kind];
   }
 }
 

@@ -49,3 +49,24 @@ test('what uses the machine is looked at as soon as the machine is ours, and not
   await reconcilers.close();
   expect(usual).toHaveBeenCalledTimes(1);
 });
+
+test('whose turn comes only when the platform stops does not begin any more', { timeout: 2 * looksMilliseconds }, async () => {
+  const { platform } = await openTestPlatform();
+  const answers = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const all = ['one', 'two'].map((name): Reconciler => ({
+    name: `waiting ${name}`,
+    everySeconds: 3600,
+    isSlow: true,
+    run: async () => {
+      begun.push(name);
+      await answers.promise;
+    },
+  }));
+  const reconcilers = startReconcilers(all, platform);
+  await vi.waitFor(() => expect(begun).toEqual(['one']), looksMilliseconds);
+  const closed = reconcilers.close();
+  answers.resolve();
+  await closed;
+  expect(begun).toEqual(['one']);
+});

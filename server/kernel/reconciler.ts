@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import type { Platform } from '../platform.ts';
 import { limit } from './limits.ts';
 import { notify } from './notices.ts';
+import { countRun } from './own-instruments.ts';
 import type { Db, Tx } from './sql.ts';
 
 export interface Reconciler {
@@ -57,7 +58,10 @@ function startReconciler(reconciler: Reconciler, platform: Platform, withinLimit
 
   const once = async () => {
     try {
-      await withinLimit(() => alone(platform.db, reconciler.name, () => reconciler.run(platform, signal)));
+      // Whose turn comes only when the platform stops does not begin any more.
+      await withinLimit(async () => {
+        if (!signal.aborted) await alone(platform.db, reconciler.name, () => countRun(platform, reconciler, signal));
+      });
     } catch (error) {
       if (!signal.aborted) log.error({ error, reconciler: reconciler.name }, 'a reconciler failed; it is tried again at its next turn');
     }
@@ -91,15 +95,27 @@ function startReconciler(reconciler: Reconciler, platform: Platform, withinLimit
   };
 }
 
+/** Does something that must not be done while the reconciler runs in any process: waits for its end, and keeps it from running meanwhile. */
+export const withoutReconciler = (db: Db, { name }: Reconciler, work: () => Promise<void>): Promise<void> =>
+  db.connection().execute(async (connection) => {
+    await sql`select pg_advisory_lock(${lockOf(name)})`.execute(connection);
+    try {
+      await work();
+    } finally {
+      await sql`select pg_advisory_unlock(${lockOf(name)})`.execute(connection);
+    }
+  });
+
+const lockOf = (name: string) => sql`hashtextextended(${`reconciler ${name}`}, 0)`;
+
 /** While one process runs a reconciler, the others leave it to that one: the lock lives on a connection of its own, and ends with it. */
 const alone = (db: Db, name: string, work: () => Promise<void>): Promise<void> =>
   db.connection().execute(async (connection) => {
-    const key = sql`hashtextextended(${`reconciler ${name}`}, 0)`;
-    const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_lock(${key}) as mine`.execute(connection);
+    const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_lock(${lockOf(name)}) as mine`.execute(connection);
     if (!rows[0]?.mine) return;
     try {
       await work();
     } finally {
-      await sql`select pg_advisory_unlock(${key})`.execute(connection);
+      await sql`select pg_advisory_unlock(${lockOf(name)})`.execute(connection);
     }
   });

@@ -5,6 +5,7 @@
 import type { Caller } from '../platform.ts';
 import { fairLimit } from './fair-limit.ts';
 import { tally } from './limits.ts';
+import type { Outside } from './operation.ts';
 import { Problem } from './problem.ts';
 
 /** For one caller fewer than there are connections to the database (sql.ts); for all callers more, as requests do not spend all of their time there. */
@@ -18,9 +19,6 @@ export interface RequestLimit {
   /** For a reply that is sent line by line, perhaps for hours; answers what to call at its end. */
   openStream(caller: Caller | undefined): () => void;
 }
-
-/** Gives the place up until `wait` is over, and then takes one again. */
-type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
 
 export function openRequestLimit(): RequestLimit {
   // Requests are short: a caller who has no place gets the next one soon enough.

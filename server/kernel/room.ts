@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Platform } from '../platform.ts';
 import type { ActivityDefinition } from './activity.ts';
+import type { DeliveryKind } from './delivery.ts';
 import type { Listener } from './listener.ts';
 import type { Operation } from './operation.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -13,6 +14,8 @@ export interface Room {
   operations: Record<string, Operation>;
   /** Its durable work. */
   activities?: Record<string, ActivityDefinition<any>>;
+  /** What it has sent to others. */
+  deliveries?: readonly DeliveryKind[];
   /** What it keeps true. */
   reconcilers?: readonly Reconciler[];
   /** What it hears of the machine. */
@@ -25,5 +28,6 @@ export type Rooms = readonly Room[];
 
 export const operationsOf = (rooms: Rooms): Operation[] => rooms.flatMap(({ operations }) => Object.values(operations));
 export const activitiesOf = (rooms: Rooms): ActivityDefinition[] => rooms.flatMap(({ activities }) => Object.values(activities ?? {}));
+export const deliveryKindsOf = (rooms: Rooms): DeliveryKind[] => rooms.flatMap(({ deliveries }) => deliveries ?? []);
 export const listenersOf = (rooms: Rooms): Listener[] => rooms.flatMap(({ listeners }) => listeners ?? []);
 export const reconcilersOf = (rooms: Rooms): Reconciler[] => rooms.flatMap(({ reconcilers }) => reconcilers ?? []);

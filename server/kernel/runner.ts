@@ -6,6 +6,7 @@ import { ulid } from './id.ts';
 import type { Activity, ActivityDefinition } from './activity.ts';
 import { carryOut, Interrupted, type Faults, type Wait } from './activity-run.ts';
 import { claim, renewLeases, type RunnerCapacity } from './activity-queries.ts';
+import { countWait } from './own-instruments.ts';
 import type { Platform } from '../platform.ts';
 
 export interface Runner {
@@ -61,6 +62,7 @@ export function startRunner(definitions: readonly ActivityDefinition[], platform
   const begin = (activity: Activity) => {
     const mine: Running = { activity, stop: new AbortController(), done: Promise.resolve(), waits: 0 };
     running.set(activity.id, mine);
+    countWait(platform, activity);
     const wait: Wait = async (others) => {
       mine.waits += 1;
       void look();

@@ -19,6 +19,8 @@ export const timeFromText = (text: string) => `${text.slice(0, 10)}T${text.slice
 
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, timeFromText);
+/** A day of the calendar, `2026-01-31`, is no moment. */
+types.setTypeParser(pg.types.builtins.DATE, (day: string) => day);
 
 const statementNamesMax = 1000;
 const statementNames = new Map<string, string>();
@@ -57,7 +59,19 @@ export function openPool(url: string): pg.Pool {
   return pool;
 }
 
-export const openDatabase = (pool: pg.Pool): Db => new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+const pools = new WeakMap<Db, pg.Pool>();
+
+export function openDatabase(pool: pg.Pool): Db {
+  const db: Db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  pools.set(db, pool);
+  return db;
+}
+
+/** How many connections there are, how many of them nobody uses just now, and who waits for one. */
+export function connectionsOf(db: Db): { open: number; idle: number; waiting: number; most: number } | undefined {
+  const pool = pools.get(db);
+  return pool && { open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, most: connectionsMax };
+}
 
 /** Errors that say nothing about the statement, only that PostgreSQL is not there, is starting or stopping, or has no connection left. */
 const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', '57P01', '57P02', '57P03', '53300', '08006']);

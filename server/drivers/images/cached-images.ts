@@ -182,12 +182,14 @@ function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void
   }
 }
 
-async function writeFiles({ files }: Files, { folder, say, signal }: Building) {
-  for (const [path, text] of Object.entries(files)) {
+async function writeFiles({ files, programs = {} }: Files, { folder, say, signal }: Building) {
+  const write = (path: string, text: string, mode: number) => {
     const file = join(folder, 'root', path);
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
-    writeFileSync(file, text, { mode: 0o644 });
-  }
+    writeFileSync(file, text, { mode });
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text, 0o644);
+  for (const [path, text] of Object.entries(programs)) write(path, text, 0o755);
   await runPlain(['chmod', '--recursive', 'u=rwX,go=rX', '--', join(folder, 'root')], folder, say, signal);
 }
 

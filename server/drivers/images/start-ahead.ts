@@ -10,6 +10,7 @@ const program = join(import.meta.dirname, 'ahead-process.ts');
 
 /** Throws the last words of the process where it failed. When it is aborted, all that it started dies. */
 export async function runAhead(task: AheadTask, say: (line: string) => void, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
   const args = ['--pdeathsig', 'KILL', process.execPath, program];
   // `detached` puts it into a process group of its own.
   const child = spawn('setpriv', args, { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });

@@ -80,6 +80,12 @@ export async function linesOf(lines: AsyncIterable<LogLine>): Promise<string[]> 
   return found;
 }
 
+/** Uses a core for half a second, keeps 40 MB of memory, and hears and says a million bytes to whoever posts that much. */
+const useKnownAmounts = `const from = process.cpuUsage();
+  while (process.cpuUsage(from).user + process.cpuUsage(from).system < 500_000);
+  globalThis.kept = Buffer.alloc(40 * 1024 * 1024, 1);
+  require('node:http').createServer((asked, reply) => { asked.resume(); asked.on('end', () => reply.end(Buffer.alloc(1_000_000))); }).listen(8080)`;
+
 const reply = async (address: string | undefined) =>
   (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(answerMillisecondsMax) })).text();
 const replyAt = (path = '') =>
@@ -400,6 +406,35 @@ export function runtimeConformance(driver: string, open: () => Promise<OpenedRun
       expect(after.diskUsedBytes).toBeGreaterThanOrEqual(before.diskUsedBytes + 8 * megabyte);
       expect(after.networkSentBytes).toBeGreaterThan(before.networkSentBytes);
       expect(after.networkReceivedBytes).toBeGreaterThan(before.networkReceivedBytes);
+    });
+
+    test('what all containers use is counted in one go: a known time of a core, memory, traffic', async () => {
+      const [, { address }] = await Promise.all([
+        runtime.ensure(idle('idle')),
+        runtime.ensure(
+          container('busy', { argv: ['/usr/bin/node', '-e', useKnownAmounts], probe: { kind: 'port', port: 8080, secondsMax: 60 } }),
+        ),
+      ]);
+      const found = async (name: string) => (await runtime.statistics()).find((one) => one.name === name)!;
+      const before = await found('busy');
+      expect(before.cpuSeconds).toBeGreaterThanOrEqual(0.5);
+      expect(before.cpuSeconds).toBeLessThan(0.5 + (Date.now() - before.startedAt.getTime()) / 1000);
+      expect(before).toMatchObject({ cpuLimit: 1, memoryLimitBytes: 128 * megabyte, swapLimitBytes: 0, outOfMemoryKills: 0 });
+      expect(before.memoryBytes).toBeGreaterThan(40 * megabyte);
+      expect(before.memoryBytes).toBeLessThanOrEqual(128 * megabyte);
+      const answer = await fetch(`http://${address}:8080/`, { method: 'POST', body: Buffer.alloc(1_000_000) });
+      expect((await answer.arrayBuffer()).byteLength).toBe(1_000_000);
+      const after = await found('busy');
+      for (const bytes of [after.networkReceivedBytes - before.networkReceivedBytes, after.networkSentBytes - before.networkSentBytes]) {
+        expect(bytes).toBeGreaterThan(1_000_000);
+        expect(bytes).toBeLessThan(1_300_000);
+      }
+      expect(after.pressure?.cpuSeconds ?? 0).toBeGreaterThanOrEqual(before.pressure?.cpuSeconds ?? 0);
+      const idling = await found('idle');
+      expect(idling.cpuSeconds).toBeLessThan(0.5);
+      expect(idling.memoryBytes).toBeLessThan(40 * megabyte);
+      await runtime.remove('busy');
+      expect((await runtime.statistics()).map(({ name }) => name)).toEqual(['idle']);
     });
 
     test('one that is paused stands still, and goes on when resumed', async () => {

@@ -6,6 +6,9 @@
  */
 import type { Readable, Writable } from 'node:stream';
 
+/** The name by which each container knows the machine that it runs on. */
+export const machineHost = 'platform.offshoot.internal';
+
 export interface Runtime {
   /**
    * Makes the container run as described and waits until its probe passes. What runs under the name but was described otherwise is replaced,
@@ -21,6 +24,8 @@ export interface Runtime {
   exec(name: string, command: Command): Promise<Execution>;
   logs(name: string, options: LogOptions): AsyncIterable<LogLine>;
   stats(name: string): Promise<ContainerStats>;
+  /** What every running container has used so far, and how much it may use. Starts no process; one whose numbers cannot be had soon is left out. */
+  statistics(): Promise<ContainerStatistics[]>;
   /** Until it is resumed, or this process closes the runtime or ends, also by `kill -9`: nothing stays paused that nobody will resume. */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
@@ -30,6 +35,10 @@ export interface Runtime {
   updateOutbound(name: string, outbound: readonly OutboundRule[] | undefined): Promise<void>;
   /** Changes the contents of its files, without a restart; it has the same files as before. */
   updateFiles(name: string, files: Readonly<Record<string, string>>): Promise<void>;
+  /** From now on containers reach this port of their machine under the name `machineHost`; of all others, those that were admitted for other purposes. */
+  admit(port: AdmittedPort): Promise<void>;
+  /** Which container has an address, as whoever it connects to sees it; undefined where none has. No container can take the address of another. */
+  containerAt(address: string): Promise<{ name: string; network: string } | undefined>;
   /** Removes what should not exist: containers that are not to be kept, and whatever an interrupted ensure or remove left on the machine. */
   removeLeftovers(keep: ReadonlySet<string>): Promise<string[]>;
   /** Lets go of watchers, open files and what is paused; the containers stay. */
@@ -88,6 +97,18 @@ export interface OutboundRule {
   ips: readonly string[];
   /** Empty: all ports. */
   ports: readonly number[];
+}
+
+/** A port of the machine for containers. */
+export interface AdmittedPort {
+  /** A word. The next port for the same purpose takes the place of this one. */
+  purpose: string;
+  /** Where something on the machine listens. */
+  port: number;
+  /** The port that containers connect to. */
+  as: number;
+  /** What a container meets that connects while nothing listens: a refusal, or silence, so that it tries on until something does or it loses patience. */
+  whileNobodyListens: 'refuse' | 'wait';
 }
 
 export interface Limits {
@@ -164,16 +185,44 @@ export interface LogLine {
   text: string;
 }
 
-export interface ContainerStats {
+/** Counters grow from 0 with each start of the container. */
+export interface ContainerStatistics {
+  name: string;
+  startedAt: Date;
+  /** When it was counted. */
+  at: Date;
   cpuSeconds: number;
+  /** In cores. */
+  cpuLimit: number;
+  /** Seconds that its processes were kept from going on, because they had used up what the limit gave them. */
+  throttledSeconds: number;
+  /** As the limit counts it, without file pages that nobody uses at the moment: those would be given back at once. */
   memoryBytes: number;
+  memoryLimitBytes: number;
+  swapBytes: number;
+  swapLimitBytes: number;
+  /** How many of its processes were killed for want of memory. */
+  outOfMemoryKills: number;
   pids: number;
   diskReadBytes: number;
   diskWrittenBytes: number;
-  /** How much of `limits.diskBytes` is used. */
-  diskUsedBytes: number;
   networkReceivedBytes: number;
   networkSentBytes: number;
-  /** Seconds that its processes stood waiting; undefined where the kernel does not tell. */
-  pressure: { cpuSeconds: number; memorySeconds: number; ioSeconds: number } | undefined;
+  /** Undefined where the kernel does not tell. */
+  pressure: Pressure | undefined;
+  /** The name of the volume that has the folders which it can write to and which go with it, where there are any. */
+  temporaryVolume: string;
+}
+
+/** Seconds in which a process of the container stood waiting: for a core, memory or a disk; and in which all stood while the kernel served interrupts. */
+export interface Pressure {
+  cpuSeconds: number;
+  memorySeconds: number;
+  ioSeconds: number;
+  irqSeconds: number;
+}
+
+export interface ContainerStats extends ContainerStatistics {
+  /** How much of `limits.diskBytes` is used. */
+  diskUsedBytes: number;
 }

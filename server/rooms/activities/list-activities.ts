@@ -34,28 +34,37 @@ export interface ActivitiesOf {
   id: string;
   organization_id: string;
   environment?: string;
+  integration?: string;
 }
 
-/** Lists activities of a project or an environment, without those that concern environments which the caller may not see. */
+/** Lists activities of a project, an environment or an integration, without those that concern environments which the caller may not see. */
 export const listActivities = (
   db: Db,
-  { id, organization_id, environment }: ActivitiesOf,
-  { count = countDefault, type, state, result, starts_at }: Static<typeof ActivityQuery>,
+  { id, organization_id, environment, integration }: ActivitiesOf,
+  query: Static<typeof ActivityQuery>,
   caller: Caller,
 ): Promise<ListedActivity[]> => {
+  const { type, state, result } = query;
   const scope = { project: id, organization: organization_id };
   return activitiesWith(db, {
     project_id: id,
     organization_id,
     ...(environment !== undefined && { environment }),
+    ...(integration !== undefined && { integration }),
     visible: environmentTypes.filter((environmentType) => caller.can('environment:view', { ...scope, environmentType })),
     types: type,
     states: state,
     results: result,
-    until: starts_at === undefined ? undefined : momentOf(starts_at),
-    count: Math.min(count, countMax),
+    until: untilOf(query),
+    count: countOf(query),
   });
 };
+
+export const countOf = ({ count = countDefault }: Static<typeof ActivityQuery>): number => Math.min(count, countMax);
+
+/** Throws a Problem where it is no moment. */
+export const untilOf = ({ starts_at }: Static<typeof ActivityQuery>): string | undefined =>
+  starts_at === undefined ? undefined : momentOf(starts_at);
 
 const momentPattern = /^(?<date>\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4]):?[0-5]\d)$/;
 

@@ -18,6 +18,8 @@ export interface ActivityFilters {
   organization_id: string;
   /** When absent, the activities of the whole project are meant. */
   environment?: string;
+  /** When present, only activities of this integration. */
+  integration?: string;
   /** The types of environments that the caller may see; activities that concern others are left out. */
   visible: readonly string[];
   types: readonly string[] | undefined;
@@ -33,8 +35,9 @@ export interface ActivityFilters {
  * activities gets only those that wait in that environment: a merge belongs to the child, too, but waits in the parent.
  */
 export async function activitiesWith(db: Db, filters: ActivityFilters): Promise<ListedActivity[]> {
-  const { project_id, environment, visible, types, states, results, until, count } = filters;
+  const { project_id, environment, integration, visible, types, states, results, until, count } = filters;
   const wanted = sql`activities.environment_types <@ ${visible}::text[]
+    ${integration === undefined ? sql`` : sql`and activities.integration = ${integration}`}
     ${types ? sql`and activities.type = any(${types}::text[])` : sql``}
     ${states ? sql`and activities.state = any(${states}::text[])` : sql``}
     ${results ? sql`and activities.result = any(${results}::text[])` : sql``}`;

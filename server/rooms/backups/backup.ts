@@ -37,6 +37,7 @@ export const BackupEntity = entity({
       description: 'Whether it can be restored: all of it is in the store, was read back from there, and was not found damaged since.',
     }),
     automated: Type.Boolean(),
+    is_damaged: Type.Boolean({ description: 'Whether what is stored of it was found damaged, so that it cannot be restored.' }),
   }),
   address: ({ id, project_id, environment }: Backup) => ({ projectId: project_id, environmentId: environment, backupId: id }),
   scope: (backup) => scopeOf(backup),

@@ -30,6 +30,7 @@ export interface Backup {
   deployment: string | null;
   restorable: boolean;
   automated: boolean;
+  is_damaged: boolean;
 
   /** The project and organization that it belongs to; not part of replies. */
   project_id: string;
@@ -61,7 +62,7 @@ async function backupsWhere(db: Db | Tx, projectId: string, condition: RawBuilde
       where project_id = ${projectId} and ${activitiesThat('beOpen')} and type in ('environment.backup.delete', 'environment.restore'))
     select backups.id, backups.created_at, backups.updated_at, backups.attributes, backups.status, backups.expires_at, backups.index,
       backups.commit_id, backups.environment_id as environment, backups.safe, backups.size_of_volumes, backups.size_used,
-      backups.size_object_storage, backups.deployment, ${backupsThat('restore')} as restorable, backups.automated, backups.project_id,
+      backups.size_object_storage, backups.deployment, ${backupsThat('restore')} as restorable, backups.automated, backups.damaged_at is not null as is_damaged, backups.project_id,
       projects.organization_id, backups.environment_type, environments.type as environment_type_now, ${backupState} as state,
       backups.id in (select id from worked_on where type = 'environment.backup.delete' and id is not null) as is_being_deleted,
       backups.id in (select id from worked_on where type = 'environment.restore' and id is not null) as is_being_restored

@@ -20,6 +20,7 @@ import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
+import { buildSubject, endAllocated, noteAllocated } from '../metering/public.ts';
 import { kindOf, titleOf, type Buildable } from './buildable.ts';
 import { appFolder, buildCommands, cacheFolder, type BuildCommand } from './build-commands.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
@@ -158,10 +159,26 @@ async function runCommands(
       { from: path, at: appFolder, writable: true },
       { from: cache, at: cacheFolder, writable: true },
     ];
-    return inBuildContainer(parts.runtime, { name, layers: image.layers, env, mounts, limits }, signal, (run) =>
-      oneAfterTheOther(commands, run, build, output, ended),
-    );
+    const inContainer = () =>
+      inBuildContainer(parts.runtime, { name, layers: image.layers, env, mounts, limits }, signal, (run) =>
+        oneAfterTheOther(commands, run, build, output, ended),
+      );
+    return metered(parts.db, build, name, inContainer);
   });
+}
+
+const megabyte = 2 ** 20;
+
+/** Notes what the build has while it runs. Builds are the project's: several environments may use what they make. */
+async function metered<T>(db: Db, { projectId, app, limits }: AppBuild, name: string, work: () => Promise<T>): Promise<T> {
+  const holder = { projectId, environment: '', subject: buildSubject(name) };
+  const amount = { service: app.name, kind: 'build', cpu: limits.cpu, memory: limits.memoryBytes / megabyte, disk: 0 } as const;
+  await noteAllocated(db, { ...holder, version: name, amounts: [amount] });
+  try {
+    return await work();
+  } finally {
+    await endAllocated(db, holder);
+  }
 }
 
 /** A link counts as a file, wherever it leads, because it is followed only inside the container. */

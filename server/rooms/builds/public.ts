@@ -8,3 +8,5 @@ export { workersOf } from './config/identity.ts';
 export { buildVolumeKind, slugIn, type Slug } from './slugs.ts';
 /** What a container of a slug needs beside what it is told, so that it finds the tools that its build installed. */
 export { toolVariables } from './build-commands.ts';
+/** Keeps values that are secret out of a log. */
+export { maskOf } from './build-output.ts';

@@ -129,3 +129,22 @@ export async function takeLeftOut(tx: Tx, cron: CronAddress): Promise<number> {
 /** Lists the activity for so many days from its creation. */
 export const keepActivity = (tx: Tx, activityId: string, days: number) =>
   sql`update activities set expires_at = created_at + make_interval(days => ${days}::integer) where id = ${activityId}`.execute(tx);
+
+/** When a cron runs next, when its time came last, and how its last run went, of whoever started it. */
+export interface CronTimes extends Pick<Row, 'app' | 'name' | 'next_at' | 'last_at'> {
+  last_run: { activity: string; state: string; result: string | null; started_at: string | null; completed_at: string | null } | null;
+}
+
+export async function cronTimes(db: Db | Tx, projectId: string, environmentId: string): Promise<CronTimes[]> {
+  const { rows } = await sql<CronTimes>`
+    select crons.app, crons.name, crons.next_at, crons.last_at,
+      case when runs.id is not null then json_build_object('activity', runs.id, 'state', runs.state, 'result', runs.result,
+        'started_at', runs.started_at, 'completed_at', runs.completed_at) end as last_run
+    from crons left join activities as runs on runs.id = crons.activity_id
+    where crons.project_id = ${projectId} and crons.environment_id = ${environmentId}`.execute(db);
+  return rows;
+}
+
+/** Keeps others from starting a run of the cron until the transaction ends. False where no such cron is scheduled. */
+export const takeCron = async (tx: Tx, cron: CronAddress): Promise<boolean> =>
+  (await sql`select from crons where ${at(cron)} for update`.execute(tx)).rows.length > 0;

@@ -2,20 +2,14 @@
  * Starts crons when their time has come: each slot once, whoever else looks, and over kills, because the slot moves on in the transaction that starts the
  * activity. However long nobody looked, it is one run that is made up for. Where nothing runs that a cron could run in, its slots pass.
  */
-import { startActivity } from '../../kernel/activity.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
-import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
-import { actorById, person, sentence, strong } from '../activities/public.ts';
-import type { Cron } from '../builds/public.ts';
-import { environmentById, environmentSummary } from '../environments/public.ts';
-import { cronSettingsOf, projectById } from '../projects/public.ts';
+import { actorById } from '../activities/public.ts';
+import { cronSettingsOf } from '../projects/public.ts';
 import {
   dueCrons,
   heedSlot,
-  noteRun,
   passSlots,
-  keepActivity,
   markScheduled,
   removeCron,
   replaceCrons,
@@ -24,8 +18,8 @@ import {
   type NewCron,
   type Unscheduled,
 } from './queries.ts';
-import { cronActivity } from './run-cron.ts';
 import { nextRun, type Cadence } from './schedule.ts';
+import { startRun } from './start-run.ts';
 
 const atOnceMax = 200;
 /** The next slot of a cron whose times never come. */
@@ -132,33 +126,6 @@ const heed = (platform: Platform, cron: DueCron, now: Date) =>
   platform.db.transaction().execute(async (tx) => {
     if (cron.definition === null) return void (await removeCron(tx, cron));
     const heeding = cron.is_last_waiting ? 'waits' : 'runs';
-    if ((await heedSlot(tx, cron, nextOf(cron, now), heeding)) && heeding === 'runs') await start(tx, platform, cron, cron.definition);
+    if ((await heedSlot(tx, cron, nextOf(cron, now), heeding)) && heeding === 'runs')
+      await startRun(tx, platform, cron, cron.definition, { actor: await actorById(tx, null), isOwed: true });
   });
-
-async function start(tx: Tx, { config }: Platform, cron: DueCron, definition: Cron) {
-  const { project_id, environment_id, app, name } = cron;
-  const [target, project] = [await environmentById(tx, config.domain, project_id, environment_id), await projectById(tx, project_id)];
-  if (!target || !project) return;
-  const actor = await actorById(tx, null);
-  const { spec, commands, shutdown_timeout, timeout } = definition;
-  const { id } = await startActivity(tx, cronActivity, {
-    project_id,
-    environments: [target],
-    beside: `cron ${app}`,
-    isOwed: true,
-    input: { environment: environment_id, app, cron: name },
-    parameters: {
-      user: actor.id,
-      cluster: `${project_id}-${cron.machine_name}`,
-      environment: environment_id,
-      application: app,
-      cron: name,
-      spec: { spec, commands, shutdown_timeout, timeout },
-    },
-    payload: { user: actor, project: { id: project.id, title: project.title }, environment: environmentSummary(target), cron: name },
-    sentence: sentence`${person(actor)} ran cron ${strong(name)}`,
-  });
-  const { productionDays, otherDays } = cronSettingsOf(cron.settings);
-  await keepActivity(tx, id, target.type === 'production' ? productionDays : otherDays);
-  await noteRun(tx, cron, id);
-}

@@ -29,7 +29,7 @@ export interface EarlierDeployment {
   type: EnvironmentType;
 }
 
-/** How many earlier deployments of an environment are kept, counting only those that came to run. The current one is always kept. */
+/** How many earlier deployments of an environment are kept, counting only those that came to run, and leaving out those that only scaled it. The current one is always kept. */
 const keptMax = 50;
 
 async function found(db: Db | Tx, projectId: string, environmentId: string, condition: RawBuilder<unknown>): Promise<EarlierDeployment[]> {
@@ -44,6 +44,7 @@ async function found(db: Db | Tx, projectId: string, environmentId: string, cond
     left join activities on activities.id = deployments.activity_id
     where deployments.project_id = ${projectId} and deployments.environment_id = ${environmentId}
       and ${deploymentLife.sqlPossible('deployments.status', 'show')} and ${condition}
+      and (not is_scaling or ${deploymentLife.sqlPossible('deployments.status', 'run')})
     order by number desc limit ${keptMax + 1}`.execute(db);
   return rows;
 }
@@ -90,15 +91,15 @@ async function codeBefore(tx: Tx, projectId: string, environmentId: string): Pro
 /** After this time, whatever a failed deployment left on the machine has long been collected. */
 const prunedAfterHours = 24;
 
-/** Forgets deployments beyond `keptMax`, and old ones that failed. */
+/** Forgets deployments beyond `keptMax`, and old ones that failed or only scaled. */
 export const pruneDeployments: Reconciler = {
   name: 'prune deployments',
   everySeconds: 3600,
   run: async ({ db }) => {
     await sql`delete from deployments using (
-        select id, row_number() over (partition by project_id, environment_id order by number desc) as position
+        select id, row_number() over (partition by project_id, environment_id, is_scaling order by number desc) as position
         from deployments where ${deploymentLife.sqlPossible('status', 'prune')}) as old
-      where deployments.id = old.id and old.position > ${keptMax}
+      where deployments.id = old.id and (old.position > ${keptMax} or is_scaling)
         and deployments.updated_at < now() - make_interval(hours => ${prunedAfterHours}::integer)`.execute(db);
   },
 };

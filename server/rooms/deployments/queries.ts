@@ -9,7 +9,9 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import { domainNamesOf, type DomainNames } from '../domain-names/public.ts';
 import type { EnvironmentType } from '../../permissions.ts';
 import type { HttpAccess } from '../../../edge/routing/table.ts';
+import { noteAllocatedTo } from './sizes/allocated.ts';
 import { amountsOf } from './sizes/capacity.ts';
+import type { ScaledDirections } from './sizes/autoscaled.ts';
 import { settleSizes } from './sizes/chosen-sizes.ts';
 import { claimsOfEnvironment, settleHosts, type Claims } from './deploy/claim-hosts.ts';
 import { environmentLife, type EnvironmentState } from '../environments/life-cycle.ts';
@@ -82,6 +84,7 @@ type Row = Kept &
     generations: Generations;
     hosts: Claims;
     told_routes: Stack['routes'] | null;
+    domain_names: DomainNames | null;
     secrets_sealed: string;
     entropy_sealed: string;
   };
@@ -92,7 +95,7 @@ const entropyPurpose = (projectId: string) => `entropy of project ${projectId}`;
 async function deployedWhere(db: Db | Tx, secrets: Secrets, condition: RawBuilder<unknown>): Promise<Deployed[]> {
   const { rows } = await sql<Row>`
     select deployments.id, deployments.project_id, deployments.environment_id, deployments.stack_id, number, commit_id, model, slugs, sizes,
-      generations, routes, told_routes, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
+      generations, routes, told_routes, deployments.domain_names, deployments.settings, secrets_sealed, deployments.created_at, projects.title as project_title, projects.organization_id,
       projects.entropy_sealed, environments.machine_name, environments.type, projects.default_branch = environments.id as is_main,
       ${claimsOfEnvironment} as hosts
     from deployments
@@ -122,6 +125,7 @@ function opened(row: Row, secrets: Secrets): Deployed {
       slugs,
       sizes,
       routes,
+      ...(row.domain_names && { domain_names: row.domain_names }),
       ...(row.told_routes && { told_routes: row.told_routes }),
       settings,
       secrets: JSON.parse(secrets.open(secretsPurpose(id), row.secrets_sealed)),
@@ -182,8 +186,9 @@ export async function insertDeployment(
   secrets: Secrets,
   { stack, generations }: Omit<Deployed, 'hosts'>,
   activityId: string,
+  isScaling = false,
 ): Promise<void> {
-  const { model, slugs, sizes, routes, settings } = stack;
+  const { model, slugs, sizes, routes, told_routes, settings } = stack;
   const { cpu, memory, disk } = amountsOf(model, sizes);
   await tx
     .insertInto('deployments')
@@ -199,9 +204,12 @@ export async function insertDeployment(
       sizes: JSON.stringify(sizes),
       generations: JSON.stringify(generations),
       routes: JSON.stringify(routes),
+      domain_names: stack.domain_names ? JSON.stringify(stack.domain_names) : null,
+      ...(told_routes && { told_routes: JSON.stringify(told_routes) }),
       settings: JSON.stringify(settings),
       secrets_sealed: secrets.seal(secretsPurpose(stack.deployment.id), JSON.stringify(stack.secrets)),
       activity_id: activityId,
+      is_scaling: isScaling,
       cpu,
       memory,
       disk,
@@ -228,6 +236,7 @@ export async function makeCurrent(tx: Tx, stack: Stack): Promise<void> {
   if (rows.length === 0) throw new Problem('conflict', `The environment ${environment.id} is being deleted.`);
   await settleSizes(tx, stack);
   await settleHosts(tx, stack);
+  await noteAllocatedTo(tx, project.id, environment.id);
 }
 
 /** Marks the current deployment as replaced. */
@@ -244,6 +253,12 @@ export const pinCommit = (tx: Tx, projectId: string, environmentId: string, comm
 
 export const noteMaintenance = (tx: Tx, projectId: string, environmentId: string) =>
   sql`update environments set last_maintenance_at = clock_timestamp()
+    where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
+
+/** Notes when the platform last scaled the environment, and in which directions. */
+export const noteScaling = (tx: Tx, projectId: string, environmentId: string, { up, down }: ScaledDirections) =>
+  sql`update environments set last_autoscale_up_at = case when ${up}::boolean then clock_timestamp() else last_autoscale_up_at end,
+      last_autoscale_down_at = case when ${down}::boolean then clock_timestamp() else last_autoscale_down_at end
     where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
 
 export const markFailed = (db: Db | Tx, deploymentId: string) =>
@@ -277,10 +292,12 @@ export async function failureOf(db: Db, activityId: string): Promise<Pick<LastDe
 }
 
 /** Pauses or resumes the environment; does nothing where its state does not allow that. */
-export const changeState = (tx: Tx, projectId: string, environmentId: string, event: 'pause' | 'resume') =>
-  sql`update environments set status = ${environmentLife.sqlAfter('status', event)}, sleeping_since = null, is_waking = false,
+export async function changeState(tx: Tx, projectId: string, environmentId: string, event: 'pause' | 'resume'): Promise<void> {
+  await sql`update environments set status = ${environmentLife.sqlAfter('status', event)}, sleeping_since = null, is_waking = false,
       updated_at = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', event)}`.execute(tx);
+  await noteAllocatedTo(tx, projectId, environmentId);
+}
 
 /** From here on nothing on the machine belongs to the environment. Returns the id of the stack that did. */
 export async function forgetStack(tx: Tx, projectId: string, environmentId: string): Promise<string | null> {
@@ -293,6 +310,7 @@ export async function forgetStack(tx: Tx, projectId: string, environmentId: stri
     from before where project_id = ${projectId} and id = ${environmentId} returning before.stack_id`.execute(tx);
   await replaceCurrent(tx, projectId, environmentId);
   await releaseStaged(tx, projectId, environmentId);
+  await noteAllocatedTo(tx, projectId, environmentId);
   return rows[0]?.stack_id ?? null;
 }
 

@@ -4,6 +4,7 @@ import * as operations from './operations.ts';
 import { pruneDeployments } from './earlier-deployments.ts';
 import { bringImages } from './running/bring-images.ts';
 import { collectImages, updateImages } from './running/image-upkeep.ts';
+import { keepAllocationsNoted } from './sizes/allocated.ts';
 import { noteMachineAmounts } from './sizes/machine-amounts.ts';
 import { collectStacks, keepDomainsReached, keepStacksRunning, keepVolumeLimits } from './running/reconcilers.ts';
 import { sendIdleToSleep } from './running/sleep.ts';
@@ -21,6 +22,7 @@ export const deployments: Room = {
     sendIdleToSleep,
     pruneDeployments,
     noteMachineAmounts,
+    keepAllocationsNoted,
     bringImages,
     updateImages,
     collectImages,

@@ -12,15 +12,24 @@ export { adoptHosts } from './deploy/adopt-hosts.ts';
 export { adoptRoutes } from './deploy/adopt-routes.ts';
 export { releaseHosts } from './deploy/claim-hosts.ts';
 export { deployStack, stageDeployment } from './deploy/deploy.ts';
-export type { CodeDeployment, DeployRequest, RepeatedDeployment, Rest, Restart, RollbackDeployment } from './deploy/deploy-request.ts';
+export type {
+  CodeDeployment,
+  DeployRequest,
+  RepeatedDeployment,
+  Rest,
+  Restart,
+  RollbackDeployment,
+  ScaledDeployment,
+} from './deploy/deploy-request.ts';
 export { refreshRoutes } from './deploy/refresh-routes.ts';
+export { areHostsRouted, takeRoutedHosts } from './deploy/routed-hosts.ts';
 export { imageLimits } from './running/image-upkeep.ts';
 export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './sizes/machine-use.ts';
 export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-stack.ts';
 export { NextDeploymentEntity } from './next-deployment.ts';
 export { chooseSizes } from './sizes/chosen-sizes.ts';
 export { changeState, forgetStack, ensureEntropy, insertDeployment, makeCurrent } from './queries.ts';
-export { modelIfReadable, refuseEarly, refuseRestoreEarly, refuseResumeEarly } from './sizes/refuse-early.ts';
+export { modelIfReadable, refuseEarly, refuseRestoreEarly, refuseResumeEarly, refuseScalingEarly } from './sizes/refuse-early.ts';
 export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './deploy/restoring.ts';
 export { runLasting, type LastingRun } from './inside/run-lasting.ts';
 export { releaseTask, reserveForTask, type TaskRun } from './sizes/running-tasks.ts';

@@ -43,7 +43,7 @@ export const addEnvironmentVariable = (
       origin_type: type,
       organization_id,
     };
-    return changed(shown({ ...row, ...about, inherited: false }), organization_id, activity);
+    return changed(shown({ ...row, ...about, inherited: false, inherited_from: null }), organization_id, activity);
   });
 
 export const changeEnvironmentVariable = ({ db, secrets }: Hands, caller: Caller, target: EnvironmentVariable, change: EnvironmentChange) =>
@@ -60,7 +60,8 @@ export const changeEnvironmentVariable = ({ db, secrets }: Hands, caller: Caller
     const row = stored.inherited ? await override(tx, stored, columns) : await updateEnvironmentVariable(tx, name, columns);
     refuseTooMuch('environment', await environmentUsage(tx, project, environment));
     const activity = await tellEnvironment(tx, 'modified', caller, environmentOf(target), row);
-    return changed(shown({ ...stored, ...row, inherited: false, origin_type: stored.environment_type }), organization_id, activity);
+    const own = { inherited: false, inherited_from: null, origin_type: stored.environment_type };
+    return changed(shown({ ...stored, ...row, ...own }), organization_id, activity);
   });
 
 function override(tx: Tx, inherited: StoredEnvironmentVariable, columns: Parameters<typeof insertEnvironmentVariable>[1]) {

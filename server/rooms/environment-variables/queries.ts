@@ -12,6 +12,8 @@ export type StoredEnvironmentVariable = OwnEnvironmentVariable & {
   /** The environment that was asked about; `environment_id` is the one where the variable is kept. */
   environment: string;
   inherited: boolean;
+  /** The ancestor that it comes from; null of its own. */
+  inherited_from: string | null;
   organization_id: string;
   environment_type: EnvironmentType;
   environment_title: string;
@@ -32,7 +34,7 @@ export async function environmentVariables(
   const { rows } = await sql<StoredEnvironmentVariable>`
     with ${lineOf(projectId, environmentId)}
     select distinct on (environment_variables.name) environment_variables.*, asked.project_id as project, asked.id as environment,
-      line.distance > 0 as inherited, projects.organization_id, asked.type as environment_type, asked.title as environment_title,
+      line.distance > 0 as inherited, case when line.distance > 0 then line.id end as inherited_from, projects.organization_id, asked.type as environment_type, asked.title as environment_title,
       line.type as origin_type
     from environments asked
     join projects on projects.id = asked.project_id and projects.status <> 'deleted'

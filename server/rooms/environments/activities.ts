@@ -4,11 +4,13 @@ import { Type, type Static } from 'typebox';
 import { MergeConflict } from '../../drivers/git/git.ts';
 import { activity, type Work } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
+import type { Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { compareWithParents } from './compare-with-parents.ts';
 import { deployBranch, DeployOptions } from './deploy-branch.ts';
 import { headOf, makeBranch, orStale, unlessStale } from './make-branch.ts';
-import { deleteEnvironment, isServing, keepEnvironment, updateEnvironment } from './queries.ts';
+import { environmentLife } from './life-cycle.ts';
+import { deleteEnvironment, isServing, keepEnvironment, lockTree, markDeleting, updateEnvironment } from './queries.ts';
 import { logNewCommits } from './log-new-commits.ts';
 
 const Signature = Type.Object({ name: Type.String(), email: Type.String() });
@@ -21,6 +23,8 @@ export const pushActivity = activity({
     from: Type.Union([Type.String(), Type.Null()]),
     to: Type.String(),
     activate: Type.Boolean(),
+    /** The environment whose data takes the place of its own. */
+    replaceData: Type.Optional(Type.String()),
     deploying: DeployOptions,
   }),
   run: async (work, platform) => {
@@ -30,7 +34,13 @@ export const pushActivity = activity({
     const since = input.from ?? (await step('find parent', () => parentHead(platform, self.project_id, id))) ?? undefined;
     await logNewCommits(work, platform, since, input.to);
     await step('compare', () => compareWithParents(platform, self.project_id, [id]));
-    await deployBranch(work, platform, id, { ...input.deploying, occasion: 'code', activate: input.activate });
+    const { replaceData } = input;
+    await deployBranch(work, platform, id, {
+      ...input.deploying,
+      occasion: 'code',
+      activate: input.activate,
+      ...(replaceData !== undefined && { replaceData }),
+    });
   },
 });
 
@@ -160,9 +170,11 @@ export const deleteEnvironmentActivity = activity({
   type: 'environment.delete',
   queue: 'default',
   cancellable: false,
-  input: Type.Object({ environment: Type.String() }),
-  run: async ({ activity: self, input: { environment }, step, record, log }, { db, git }) => {
+  /** Whether it is still to be found out that nothing runs for the environment any more. */
+  input: Type.Object({ environment: Type.String(), isToBeMarked: Type.Optional(Type.Boolean()) }),
+  run: async ({ activity: self, input: { environment, isToBeMarked }, step, record, log }, { db, git }) => {
     const { project_id } = self;
+    if (isToBeMarked) await record('mark', (tx) => markOrProblem(tx, project_id, environment));
     const head = await step(
       'read branch',
       async () => (await git.branch(project_id, environment)) ?? null,
@@ -185,6 +197,11 @@ export const deleteEnvironmentActivity = activity({
     await record('forget environment', (tx) => deleteEnvironment(tx, project_id, environment));
   },
 });
+
+async function markOrProblem(tx: Tx, projectId: string, environment: string): Promise<void> {
+  await lockTree(tx, projectId);
+  if (!(await markDeleting(tx, projectId, environment))) throw new Problem('conflict', environmentLife.otherwise('active', 'delete'));
+}
 
 export const initializeActivity = activity({
   type: 'environment.initialize',

@@ -5,22 +5,23 @@ import type { Changed } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence } from '../activities/public.ts';
-import { checkedSizes, currentSizes, type Deployment, type ResourcesChange } from '../deployments/public.ts';
+import { autoscaledIn, checkedSizes, currentSizes, type Deployment, type ResourcesChange } from '../deployments/public.ts';
 import { chooseSizes, loadNextDeployment, nextStackOf, refuseEarly } from '../deployments/work.ts';
-import { capabilities } from '../projects/public.ts';
 import { concernedBy, deployBranch } from './deploy-branch.ts';
 import { environmentById, lockTree } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
 import { environmentLife } from './life-cycle.ts';
+import { InstanceCounts, instancesMaxOf, scaleInstances } from './scale-instances.ts';
 
-/** The chosen sizes are already written down; like every change, they are deployed at once or staged. */
+/** Sizes that people chose are already written down, and are deployed at once or staged, like every change. Instances that the load asks for are never staged. */
 export const updateResourcesActivity = activity({
   type: 'environment.resources.update',
   queue: 'default',
   usesMachine: true,
-  input: Type.Object({ environment: Type.String(), activate: Type.Boolean() }),
+  input: Type.Object({ environment: Type.String(), activate: Type.Boolean(), counts: Type.Optional(InstanceCounts) }),
   run: (work, platform) => {
-    const { environment, activate } = work.input;
+    const { environment, activate, counts } = work.input;
+    if (counts) return scaleInstances(work, platform, environment, counts);
     return deployBranch(work, platform, environment, { occasion: 'settings', activate });
   },
 });
@@ -43,8 +44,9 @@ export async function changeResources(
     if (!environmentLife.possible(environment.status, 'resize'))
       throw new Problem('conflict', environmentLife.otherwise(environment.status, 'resize'));
     const disks = environment.is_dirty ? next.stack.sizes : await currentSizes(tx, project_id, environment_id);
-    const instancesMax = Math.min(capabilities.instance_limit, environment.max_instance_count ?? capabilities.instance_limit);
-    await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, disks }));
+    const instancesMax = instancesMaxOf(environment);
+    const autoscaled = await autoscaledIn(tx, project_id, environment_id);
+    await chooseSizes(tx, project_id, environment_id, checkedSizes(next.stack.model, change, { instancesMax, autoscaled, disks }));
     await refuseEarly(tx, platform, environment, next.stack.model);
     return startActivity(tx, updateResourcesActivity, {
       project_id,

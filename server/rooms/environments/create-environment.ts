@@ -14,12 +14,23 @@ export interface NewEnvironment {
   parent: string | null;
   head_commit?: string | undefined;
   clone_parent_on_create?: boolean | undefined;
+  is_pr?: boolean | undefined;
+  is_from_fork?: boolean | undefined;
 }
 
 const environmentsMax = 1000;
 
 export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
-  const { project, id, title, parent, head_commit = null, clone_parent_on_create = true } = environment;
+  const {
+    project,
+    id,
+    title,
+    parent,
+    head_commit = null,
+    clone_parent_on_create = true,
+    is_pr = false,
+    is_from_fork = false,
+  } = environment;
   if (!isBranchName(id)) throw invalidField('name', branchNameRule);
   if (id === parent) throw new Problem('conflict', nameTaken(id));
   await refuseNewNames(tx, project.id, [id]);
@@ -33,6 +44,8 @@ export async function createEnvironment(tx: Tx, environment: NewEnvironment) {
     parent,
     head_commit,
     clone_parent_on_create,
+    is_pr,
+    is_from_fork,
     enable_smtp: type === 'production',
     sleep_after_seconds: parent === null ? null : await sleepAfterOf(tx, project.id, parent),
   });

@@ -7,6 +7,7 @@ import { areSlugsKept } from '../builds/public.ts';
 import { defaultDomainOf, domainNamesOf, hasDomains, type DomainNames } from '../domain-names/public.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
 import { isBeingBackedUp } from './being-backed-up.ts';
+import { codeSourceOfProject, type CodeSource } from './code-source.ts';
 import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 
 type Row = Omit<Selectable<Database['environments']>, 'type' | 'status'> & { type: EnvironmentType; status: EnvironmentState };
@@ -14,6 +15,8 @@ type Row = Omit<Selectable<Database['environments']>, 'type' | 'status'> & { typ
 /** What is known of an environment beside its row. */
 interface Circumstances {
   organization_id: string;
+  /** Where the project's code comes from, if not from those who push. */
+  code_source: CodeSource | null;
   default_branch: string;
   parent_type: EnvironmentType | null;
   parent_head: string | null;
@@ -86,15 +89,23 @@ const lastDeploymentOf = ({ last_deployment }: Pick<Row, 'last_deployment'>) => 
 
 const deploymentState = (
   last: LastDeployment | null,
-  { last_maintenance_at, ...row }: Pick<Row & Circumstances, 'last_maintenance_at' | 'sleeping_since' | 'status' | 'has_crons'>,
+  {
+    last_maintenance_at,
+    last_autoscale_up_at,
+    last_autoscale_down_at,
+    ...row
+  }: Pick<
+    Row & Circumstances,
+    'last_maintenance_at' | 'last_autoscale_up_at' | 'last_autoscale_down_at' | 'sleeping_since' | 'status' | 'has_crons'
+  >,
 ) => ({
   last_state_update_successful: last?.successful ?? false,
   last_deployment_successful: last?.successful ?? false,
   last_deployment_failure_reason: last?.reason ?? null,
   last_deployment_commands: last?.commands ?? [],
   last_deployment_at: last?.at ?? null,
-  last_autoscale_up_at: null,
-  last_autoscale_down_at: null,
+  last_autoscale_up_at,
+  last_autoscale_down_at,
   last_maintenance_at,
   crons: { enabled: row.has_crons, status: cronStatus(row) },
 });
@@ -132,7 +143,7 @@ async function environmentsWhere(db: Db | Tx, domain: string, condition: RawBuil
         and earlier.environment_id = environments.id and ${deploymentLife.sqlPossible('earlier.status', 'rollBackTo')} and ${areSlugsKept('earlier')}) as can_rollback,
       ${isBeingBackedUp} as is_being_backed_up,
       exists (select from crons where crons.project_id = environments.project_id and crons.environment_id = environments.id) as has_crons,
-      ${domainNamesOf} as domain_names, deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
+      ${domainNamesOf} as domain_names, ${codeSourceOfProject} as code_source, deployments.sizes, array(select json_object_keys(deployments.routes)) as urls, ${sshRoles} as ssh_roles
     from environments join projects on projects.id = environments.project_id and projects.status <> 'deleted'
     left join environments as parents on parents.project_id = environments.project_id and parents.id = environments.parent
     left join deployments on deployments.project_id = environments.project_id and deployments.environment_id = environments.id

@@ -160,11 +160,19 @@ export async function recordPush(platform: Platform, pushId: string, moved?: rea
   });
 }
 
+/** What a code host adds to what can be said with a push. */
+export interface MirroredOptions extends PushOptions {
+  is_pr?: boolean;
+  is_from_fork?: boolean;
+  /** Whether the parent's data takes the place of the environment's. */
+  replacesData?: boolean;
+}
+
 interface Recorded {
   project: Project;
   update: RecordedUpdate;
   actor: Actor;
-  options: PushOptions;
+  options: MirroredOptions;
 }
 
 /** Makes the environment what it is after the push, and starts the activity that carries out the rest. */
@@ -190,14 +198,16 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
   const environment = await environmentById(tx, config.domain, project.id, branch);
   if (!environment) throw new Error(`Environment ${branch} is not there after it was made`);
   const activate = options.status === 'active' || environment.is_main;
+  const dataFrom = options.replacesData ? await environmentWithData(tx, config.domain, environment) : undefined;
   const activity = await startActivity(tx, pushActivity, {
     project_id: project.id,
-    environments: concernedBy(environment, activate),
+    environments: dataFrom ? [environment, dataFrom] : concernedBy(environment, activate),
     isOwed: true,
     input: {
       from,
       to,
       activate,
+      ...(dataFrom && { replaceData: dataFrom.id }),
       deploying: Value.Parse(DeployOptions, { strategy: options.strategy, init: options.resources_init }),
     },
     parameters: { user: actor.id, environment: branch, old_commit: from, new_commit: to },
@@ -205,6 +215,12 @@ export async function recordUpdate(tx: Tx, { config }: Platform, { project, upda
     sentence: sentence`${person(actor)} pushed to ${named(environment)}`,
   });
   return [activity];
+}
+
+/** The parent, where both have data to share. */
+async function environmentWithData(tx: Tx, domain: string, { project_id, parent, status }: Environment): Promise<Environment | undefined> {
+  const found = parent === null ? undefined : await environmentById(tx, domain, project_id, parent);
+  return found && [status, found.status].every((each) => environmentLife.possible(each, 'shareData')) ? found : undefined;
 }
 
 /** The parent of a new environment: the one that a push option names, else that of the default branch. */
@@ -225,16 +241,18 @@ export async function startDelete(tx: Tx, project: { id: string }, environment: 
   await lockTree(tx, project.id);
   const marked = await markDeleting(tx, project.id, environment.id);
   if (!marked) throw new Problem('conflict', environmentLife.otherwise(environment.status, 'delete'));
-  return startActivity(tx, deleteEnvironmentActivity, {
-    project_id: project.id,
-    environments: [environment],
-    isOwed: true,
-    input: { environment: environment.id },
-    parameters: { user: actor.id, environment: environment.id },
-    payload: { user: actor, environment: environmentSummary(environment) },
-    sentence: sentence`${person(actor)} deleted environment ${named(environment)}`,
-  });
+  return startActivity(tx, deleteEnvironmentActivity, { ...deletionOf(environment, actor), input: { environment: environment.id } });
 }
+
+/** What an activity that deletes the environment is started with. */
+export const deletionOf = (environment: Environment, actor: Actor) => ({
+  project_id: environment.project_id,
+  environments: [environment],
+  isOwed: true,
+  parameters: { user: actor.id, environment: environment.id },
+  payload: { user: actor, environment: environmentSummary(environment) },
+  sentence: sentence`${person(actor)} deleted environment ${named(environment)}`,
+});
 
 const toldFields = [
   'id',

@@ -52,18 +52,30 @@ export function readSshName(user: string): SshName | undefined {
   return projectId !== undefined && machineName !== undefined && rest !== undefined ? { projectId, machineName, rest } : undefined;
 }
 
+/** The name under which a destination in an environment is come to. */
+export const sshNameOf = (environment: Ssh, destination: string) => `${clusterOf(environment)}--${destination}`;
+
+const scopeOf = ({ project_id: project, organization_id: organization, type: environmentType }: Ssh) => ({
+  project,
+  organization,
+  environmentType,
+});
+
+/** Whether the caller may get into anything of what runs. */
+export const mayEnter = (environment: Ssh, caller: Caller): boolean =>
+  Object.keys(environment.ssh_roles).some((runs) => caller.can(sshPermission(environment, runs), scopeOf(environment)));
+
 type Link = { href: string };
 
 /** The links `pf:ssh:<app>`, and `pf:ssh:<app>:<instance>` for each instance, for callers who may get in and while there is something to get into. */
 export function sshLinks(environment: Ssh, domain: string, caller: Caller | undefined): Record<string, Link> {
   if (!environmentLife.possible(environment.status, 'enter') || !caller) return {};
-  const { project_id: project, organization_id: organization, type: environmentType } = environment;
-  const scope = { project, organization, environmentType };
+  const scope = scopeOf(environment);
   if (caller.hindrance(scope, 'environment:view')) return {};
   const links: Record<string, Link> = {};
   for (const [name, { runs, instance }] of sshDestinations(environment)) {
     if (!caller.can(sshPermission(environment, runs), scope)) continue;
-    links[`pf:ssh:${name === runs ? runs : `${runs}:${instance}`}`] = { href: `ssh://${clusterOf(environment)}--${name}@ssh.${domain}` };
+    links[`pf:ssh:${name === runs ? runs : `${runs}:${instance}`}`] = { href: `ssh://${sshNameOf(environment, name)}@ssh.${domain}` };
   }
   return links;
 }

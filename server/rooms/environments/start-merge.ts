@@ -5,6 +5,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { actorOf, changed, environment as named, person, sentence, strong } from '../activities/public.ts';
 import { displayName } from '../users/public.ts';
 import { mergeActivity, synchronizeActivity } from './activities.ts';
+import { atHost } from './code-source.ts';
 import type { DeployOptions } from './deploy-branch.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { environmentSummary } from './record-push.ts';
@@ -67,6 +68,7 @@ export async function startSynchronize(
         fields: { synchronize_code: 'must be true, or synchronize_data or synchronize_resources' },
       },
     );
+  if (synchronize_code && child.code_source?.fetches_branches) throw new Problem('conflict', atHost(child, 'Merge the parent there.'));
   const parent = await parentOf(platform, child);
   if ((synchronize_data || synchronize_resources) && ![child, parent].every(({ status }) => environmentLife.possible(status, 'shareData')))
     throw new Problem('conflict', environmentLife.otherwise(child.status, 'shareData'));

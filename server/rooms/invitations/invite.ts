@@ -1,11 +1,14 @@
 /**
- * Inviting somebody by mail. The token goes into the mail and nowhere else; what is kept is its hash. A mail that cannot be sent leaves the
- * invitation behind as failed, so that one sees it and simply invites again.
+ * Inviting somebody by mail. The token goes into the mail and nowhere else; what is kept is its hash. The mail is recorded with the invitation, so that there is
+ * none without the other; one that is refused, or cannot be sent for a day, leaves the invitation behind as failed, so that one sees it and simply invites again.
  */
+import type { Message } from '../../drivers/mail/mail.ts';
+import { deliveryKind } from '../../kernel/delivery.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import { mailLane, recordDelivery, sendMail } from '../deliveries/public.ts';
 import { lockOrganization, refuseWithoutRoom } from '../organizations/public.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { isEmail } from '../users/public.ts';
@@ -33,7 +36,7 @@ interface Asked extends Invited {
 const tokenBytes = 16;
 
 export async function invite(platform: Platform, caller: Caller, { to, force, ...asked }: Asked): Promise<Invitation> {
-  const { db, config, mail, log } = platform;
+  const { db, config, secrets } = platform;
   const email = asked.email.toLowerCase();
   if (!isEmail(email)) throw invalidField('email', 'must be an e-mail address');
   await countAttempts(db, [
@@ -41,16 +44,20 @@ export async function invite(platform: Platform, caller: Caller, { to, force, ..
     { limit: 'mail from user', of: caller.id },
   ]);
   const token = randomSecret(tokenBytes);
-  const invitation = await db.transaction().execute((tx) => makeInvitation(tx, caller, { ...asked, email }, { token, force }));
-  try {
-    await mail.send({ to: email, ...invitationLetter({ from: caller.user, to, email, token, url: config.url }) });
-  } catch (error) {
-    await finishInvitation(db, invitation.id, 'fail');
-    log.warn({ err: error, invitation: invitation.id }, 'an invitation could not be mailed');
-    throw error;
-  }
-  return invitation;
+  return db.transaction().execute(async (tx) => {
+    const invitation = await makeInvitation(tx, caller, { ...asked, email }, { token, force });
+    const message = { to: email, ...invitationLetter({ from: caller.user, to, email, token, url: config.url }) };
+    await recordDelivery(tx, secrets, invitationDelivery, { payload: { ...message, invitation: invitation.id }, ...mailLane(message) });
+    return invitation;
+  });
 }
+
+export const invitationDelivery = deliveryKind<Message & { invitation: string }>({
+  kind: 'invitation',
+  forgetsPayload: true,
+  send: sendMail,
+  onFailed: async (tx, { invitation }) => void (await finishInvitation(tx, invitation, 'fail')),
+});
 
 async function makeInvitation(
   tx: Tx,

@@ -1,5 +1,6 @@
 /** Letting people into an organization or a project by mail. */
 import type { Room } from '../../kernel/room.ts';
+import { invitationDelivery } from './invite.ts';
 import { mountPages } from './mount-pages.ts';
 import * as operations from './operations.ts';
 
@@ -7,5 +8,6 @@ export const invitations: Room = {
   name: 'Invitations',
   about: 'Letting people into an organization or a project by mail.',
   operations,
+  deliveries: [invitationDelivery],
   mount: mountPages,
 };

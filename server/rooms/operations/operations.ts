@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { operation, plain, updated } from '../../kernel/operation.ts';
 import { closed } from '../../kernel/schema.ts';
 import { DeploymentEntity } from '../deployments/public.ts';
-import { EnvironmentEntity } from '../environments/public.ts';
+import { atHost, EnvironmentEntity, isOfHost } from '../environments/public.ts';
 import { GivenVariables } from '../variables/public.ts';
 import { SourceOperation, sourceOperations } from './source-operations.ts';
 import { startRuntimeOperation } from './start-runtime-operation.ts';
@@ -28,8 +28,12 @@ export const runSourceOperation = operation({
   on: EnvironmentEntity,
   rel: '#source-operation',
   permission: 'environment:push',
-  allowedWhen: ({ has_code, is_pr, status }) => has_code && !is_pr && environmentLife.possible(status, 'runSourceOperation'),
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'runSourceOperation'),
+  allowedWhen: (target) =>
+    target.has_code && !target.is_pr && !isOfHost(target) && environmentLife.possible(target.status, 'runSourceOperation'),
+  otherwise: (target) =>
+    isOfHost(target) && !target.is_pr
+      ? atHost(target, 'Change it there: commits that are made here would be gone with the next fetch.')
+      : environmentLife.otherwise(target.status, 'runSourceOperation'),
   body: closed({ operation: Name, variables: Type.Optional(GivenVariables) }),
   example: { operation: 'update', variables: { env: { FILE: 'notes.txt' } } },
   returns: updated(EnvironmentEntity),

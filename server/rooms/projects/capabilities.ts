@@ -48,6 +48,34 @@ export const Capabilities = Type.Object({
 
 const off = { enabled: false };
 
+/** The types of integrations that projects can have; what each is stands in rooms/integrations/types. */
+export const offeredIntegrations = [
+  'bitbucket',
+  'bitbucket_server',
+  'blackfire',
+  'cdn.fastly',
+  'gitea',
+  'github',
+  'gitlab',
+  'health.email',
+  'health.pagerduty',
+  'health.slack',
+  'health.webhook',
+  'httplog',
+  'newrelic',
+  'otlplog',
+  'script',
+  'splunk',
+  'sumologic',
+  'syslog',
+  'webhook',
+] as const;
+
+export type OfferedIntegration = (typeof offeredIntegrations)[number];
+
+/** How large the fields may be that are added to every line of forwarded logs, in bytes. */
+const extraBytesMax = 4096;
+
 /** What builds have unless a project says otherwise, as far as the machine has that much: CPUs, and memory in MB. */
 const buildMemoryUsual = 2048;
 export const buildResourcesUsual = { cpu: 1, memory: buildMemoryUsual };
@@ -72,8 +100,8 @@ export const capabilities = {
   tasks: { enabled: true },
   outbound_firewall: off,
   egress_proxy: off,
-  metrics: { max_range: '0h' },
-  logs_forwarding: { max_extra_payload_size: 0 },
+  metrics: { max_range: '336h' },
+  logs_forwarding: { max_extra_payload_size: extraBytesMax },
   guaranteed_resources: { ...off, instance_limit: 0 },
   images,
   instance_limit: 8,
@@ -89,6 +117,10 @@ export const capabilities = {
     max_memory: 0,
   },
   data_retention: { enabled: true },
-  autoscaling: { ...off, supports_horizontal_scaling_services: false },
-  integrations: { ...off, config: {}, allowed_integrations: [] },
+  autoscaling: { enabled: true, supports_horizontal_scaling_services: false },
+  integrations: {
+    enabled: true,
+    config: Object.fromEntries(offeredIntegrations.map((type) => [type, { enabled: true, role: 'admin' }])),
+    allowed_integrations: [...offeredIntegrations],
+  },
 };

@@ -115,11 +115,13 @@ test('what is not built yet is no capability', async () => {
     'tasks',
     'build_resources',
     'data_retention',
+    'autoscaling',
+    'integrations',
   ]);
   expect(json).toMatchObject({ instance_limit: 8, guaranteed_resources: { enabled: false, instance_limit: 0 } });
   expect(json).toMatchObject({
     custom_domains: { enabled: true, environments_with_domains_limit: 5 },
-    integrations: { enabled: false, config: {} },
+    integrations: { enabled: true, config: { webhook: { enabled: true, role: 'admin' } } },
   });
   expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });

@@ -2,6 +2,7 @@
  * The settings of a project: what the installation does, unless an operator decided otherwise for this one. All that the published API names is
  * told; four of them are the administrators' own to change.
  */
+import { sql } from 'kysely';
 import { Type, type Static, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Config } from '../../config.ts';
@@ -10,6 +11,7 @@ import { queueLimits } from '../../kernel/activity.ts';
 import { entity } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { nullable } from '../../kernel/schema.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
 import { buildResourcesUsual, capabilities } from './capabilities.ts';
 import { DataRetention, retentionAfter, shownRetention } from './data-retention.ts';
 import { projectById, type Project } from './queries.ts';
@@ -173,6 +175,18 @@ export function cronSettingsOf(stored: Record<string, unknown>) {
     productionDays: setting('cron_production_expiry_interval'),
     otherDays: setting('cron_non_production_expiry_interval'),
   };
+}
+
+/** Whether names have to be proven before the project gets them: as the installation has it, unless the operator decided otherwise for this project. */
+export async function requiresDomainOwnership(
+  db: Db | Tx,
+  { domainVerification }: Pick<Config, 'domainVerification'>,
+  projectId: string,
+): Promise<boolean> {
+  const { rows } = await sql<{ required: string | null }>`
+    select settings ->> 'requires_domain_ownership' as required from projects where id = ${projectId}`.execute(db);
+  const { required = null } = rows[0] ?? {};
+  return required === null ? domainVerification === 'required' : required === 'true';
 }
 
 const initializeCharactersMax = 64 * 1024;

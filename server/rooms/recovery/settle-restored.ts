@@ -165,7 +165,7 @@ const makeSo: Record<Outcome, (tx: Tx, environment: Environment, given: With) =>
   kept: async () => {},
   unbuilt: async () => {},
   rebuilding: (tx, { project_id, id }, { domain }) => startRebuild(tx, domain, project_id, id),
-  incomplete: async (tx, { project_id, id }) => void (await changeState(tx, project_id, id, 'pause')),
+  incomplete: (tx, { project_id, id }) => changeState(tx, project_id, id, 'pause'),
   // The environment keeps its hosts while it is restored.
   restoring: async (tx, { project_id, id, rest }, { domain, backup }) => {
     await forgetStack(tx, project_id, id);

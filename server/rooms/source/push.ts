@@ -6,7 +6,7 @@ import type { Pushed, PushHooks, RefUpdate } from '../../drivers/git/git.ts';
 import type { Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { isBranchName, type BranchUpdate } from '../environments/public.ts';
+import { isBranchName, refuseMirroredRefs, type BranchUpdate } from '../environments/public.ts';
 import { announcePush, recordPush } from '../environments/work.ts';
 import type { Project } from '../projects/public.ts';
 import { visibilityFor } from './visibility.ts';
@@ -32,6 +32,11 @@ export function pushHooks(platform: Platform, { admitAgain, projectId, isWaiting
   return {
     async before(updates, options, pushed) {
       const { caller, project } = await admitAgain();
+      await refuseMirroredRefs(
+        platform.db,
+        project.id,
+        updates.map(({ ref }) => ref),
+      );
       const branches = updates.filter(({ ref }) => !isTag(ref)).map(branchUpdate);
       for (const tag of updates.filter(({ ref }) => isTag(ref))) refuseTag(tag, caller, project);
       await refuseHidden(platform, caller, project, pushed);

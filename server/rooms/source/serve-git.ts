@@ -46,6 +46,8 @@ export interface GitCaller {
   callerNow(): Promise<Caller | undefined>;
 }
 
+/** Where branches of a code host are put before they are the project's: nobody's to see. */
+const mirrored = 'refs/mirror';
 const conversationMinutesMax = 60;
 
 export async function serveGit(
@@ -74,7 +76,7 @@ export async function serveGit(
     service,
     part,
     protocol: spoken,
-    hiddenRefs: hiddenRefs(visibility, service, project, present),
+    hiddenRefs: [mirrored, ...hiddenRefs(visibility, service, project, present)],
     keepsWhatCame: !visibility.isWhole,
     packBytesMax: pushBytesMax(project, config),
     hooks: isPush ? pushHooks(platform, { admitAgain, projectId: project.id, isWaiting, gone: gone.signal }) : undefined,

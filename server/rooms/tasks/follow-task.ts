@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ContainerState, Runtime } from '../../drivers/runtime/runtime.ts';
 import { Interrupted } from '../../kernel/activity-run.ts';
 import { Problem } from '../../kernel/problem.ts';
+import type { Machine } from '../../machine.ts';
 import { taskContainer } from '../deployments/public.ts';
 import type { TaskRun } from '../deployments/work.ts';
 import { openTaskOutput, type Part, type Speaking } from './task-output.ts';
@@ -19,9 +20,10 @@ const lookMilliseconds = 100;
 /** How long a container that has stopped may be without its exit code, which its monitor writes down right after the end. */
 const endSecondsMax = 10;
 
-export async function followTask(work: Speaking, runtime: Runtime, run: TaskRun, signal: AbortSignal): Promise<Outcome> {
+export async function followTask(work: Speaking, machine: Machine, run: TaskRun, signal: AbortSignal): Promise<Outcome> {
+  const { runtime } = machine;
   const container = taskContainer(run.stack.id, run.id);
-  const output = openTaskOutput(work, run);
+  const output = openTaskOutput(work, run, machine);
   const over = new AbortController();
   const reading = (async () => {
     for await (const line of runtime.logs(container, { follow: over.signal })) output.hear(line);

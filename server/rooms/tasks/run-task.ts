@@ -43,16 +43,16 @@ export const runTaskActivity = activity({
     await work.record(
       'reserve resources',
       async (tx) => reserveForTask(tx, config, run, await amountsThere(machine)),
-      async () => void (await releaseTask(db, run.id)),
+      () => releaseTask(db, run.id),
     );
     await work.step(
       'start container',
       (signal) => start(work, platform, machine, run, signal),
       () => machine.runtime.remove(container),
     );
-    const outcome = await work.step('run', (signal) => followTask(work, machine.runtime, run, signal));
+    const outcome = await work.step('run', (signal) => followTask(work, machine, run, signal));
     await work.step('remove container', () => machine.runtime.remove(container));
-    await work.record('release resources', async (tx) => void (await releaseTask(tx, run.id)));
+    await work.record('release resources', (tx) => releaseTask(tx, run.id));
     refuseFailure(run, outcome);
   },
 });

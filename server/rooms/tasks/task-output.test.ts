@@ -19,7 +19,7 @@ function listener(payload: unknown = {}) {
     command: () => {},
     tell: (said: Record<string, unknown>) => void (told = said),
   } as unknown as Speaking;
-  return { lines, told: () => told, output: openTaskOutput(work, run) };
+  return { lines, told: () => told, output: openTaskOutput(work, run, {}) };
 }
 
 const said = (number: number, text = `line ${number}`): LogLine => ({ at: new Date(number), stream: 'stdout', text });

@@ -7,8 +7,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LogLine } from '../../drivers/runtime/runtime.ts';
 import type { Work } from '../../kernel/activity.ts';
+import type { Machine } from '../../machine.ts';
 import { maskOf, openBounded, shownLine } from '../builds/work.ts';
-import { sensitiveValues } from '../deployments/public.ts';
+import { hiddenValues } from '../deployments/public.ts';
 import type { TaskRun } from '../deployments/work.ts';
 
 export type Speaking = Pick<Work<unknown>, 'activity' | 'log' | 'command' | 'tell'>;
@@ -29,11 +30,11 @@ const Heard = Type.Object({ at: Type.String(), lines: Type.Integer(), said: Type
 const Payload = Type.Object({ heard: Heard });
 const Commands = Type.Array(Type.Object({ type: Type.String(), exit_code: Type.Integer() }));
 
-export function openTaskOutput({ activity, log, command, tell }: Speaking, { id, stack, task }: TaskRun) {
+export function openTaskOutput({ activity, log, command, tell }: Speaking, { id, stack, task }: TaskRun, machine: Pick<Machine, 'traces'>) {
   const heard = Value.Check(Payload, activity.payload) ? { ...activity.payload.heard } : { at: '', lines: 0 };
   const ended = new Map(Value.Parse(Commands, activity.commands).map(({ type, exit_code }) => [type, exit_code]));
   const hasHook = isThere(task.hooks.deploy);
-  const masked = maskOf(sensitiveValues(stack));
+  const masked = maskOf(hiddenValues(stack, machine));
   const mark = `${markOf(id)} `;
   const bounded = openBounded(log, heard.said);
   const count = { at: '', lines: 0 };

@@ -265,7 +265,7 @@ describe.runIf(canRunContainers)(`tasks${whyNoContainers}`, { timeout }, () => {
     expect((await tasks.send('GET', '')).json.sizing.tasks).toMatchObject({ scripted: { resources: { profile_size: '0.25' } } });
 
     const limits = `node -p 'JSON.stringify(require("/run/config.json").info.limits)'`;
-    expect((await tasks.run('scripted', { SCRIPT: limits })).log).toContain('    {"cpu":0.25,"memory":640}');
+    expect((await tasks.run('scripted', { SCRIPT: limits })).log.join('\n')).toContain('\n    {"cpu":0.25,"memory":640}');
     const greedy = await tasks.run('small', { SCRIPT: `exec node -e 'Buffer.alloc(2e8).fill(1)'` });
     expect(greedy.log[0]).toContain('cpu: 0.5, memory: 128)');
     expect(greedy.log.at(-1)).toBe("E: Task 'small' needs more memory than it has with size 0.5; choose a larger one.");

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import type { User } from '../../identity.ts';
-import { entity } from '../../kernel/operation.ts';
+import { entity, type Link } from '../../kernel/operation.ts';
 import { Line, Time, unlessEmpty, Uuid } from '../../kernel/schema.ts';
+import type { Caller } from '../../platform.ts';
 import { Country } from './countries.ts';
 import { userById } from './queries.ts';
 
@@ -59,7 +60,43 @@ export const UserEntity = entity({
   scope: ({ id }) => ({ user: id }),
   view: 'user:view',
   load: ({ user_id }, { db }) => userById(db, user_id),
+  links: (user, caller) =>
+    Object.fromEntries(furtherLinks.filter(({ offered }) => offered(user, caller)).map(({ rel, to }) => [rel, to(user)])),
 });
+
+const mayEdit = ({ id }: User, caller: Caller | undefined) => caller?.can('user:edit', { user: id }) ?? false;
+const maySecure = ({ id }: User, caller: Caller | undefined) =>
+  (caller?.can('user:security', { user: id }) && caller.hindrance({ user: id }, 'user:security') === undefined) ?? false;
+
+interface FurtherLink {
+  rel: string;
+  offered(user: User, caller: Caller | undefined): boolean;
+  to(user: User): Link;
+}
+
+/** What can be done about a person at addresses that are not below their own. */
+const furtherLinks: readonly FurtherLink[] = [
+  // Everybody can make an organization of their own, and pages that offer it look for the link.
+  { rel: 'create-organization', offered: ({ id }, caller) => caller?.id === id, to: () => ({ href: '/organizations' }) },
+  { rel: 'upload-picture', offered: mayEdit, to: ({ id }) => ({ href: `/profile/${id}/picture`, method: 'POST' }) },
+  {
+    rel: 'delete-picture',
+    offered: (user, caller) => user.picture !== '' && mayEdit(user, caller),
+    to: ({ id }) => ({ href: `/profile/${id}/picture`, method: 'DELETE' }),
+  },
+  { rel: 'change-password', offered: maySecure, to: ({ id }) => ({ href: `/profiles/${id}`, method: 'PATCH' }) },
+  { rel: 'add-ssh-key', offered: maySecure, to: () => ({ href: '/ssh_keys', method: 'POST' }) },
+  {
+    rel: 'disable-totp',
+    offered: (user, caller) => user.mfa_enabled && maySecure(user, caller),
+    to: ({ id }) => ({ href: `/users/${id}/totp`, method: 'DELETE' }),
+  },
+  {
+    rel: 'create-recovery-codes',
+    offered: (user, caller) => user.mfa_enabled && maySecure(user, caller),
+    to: ({ id }) => ({ href: `/users/${id}/codes`, method: 'POST' }),
+  },
+];
 
 export const isEmail = (text: string) => text.length <= emailCharactersMax && new RegExp(emailPattern, 'u').test(text);
 export const isUsername = (text: string) => new RegExp(usernamePattern, 'u').test(text);

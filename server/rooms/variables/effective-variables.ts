@@ -1,6 +1,7 @@
 /**
  * What an environment is deployed with. Of each name one variable counts, as a whole: its own, else that of the nearest ancestor that passes it on,
  * else the project's. If that one is disabled, the environment has no variable of the name, whatever else there is further away.
+ * What runs the code of a fork has no sensitive variable of anybody else: its authors would read them.
  * Whether builds, running applications, or only some of them see it, is for whoever deploys: `visible_build`, `visible_runtime`, `application_scope`.
  *
  * One statement: a lookup by primary key for each ancestor, and ranges of primary keys for the variables, never more than those of the project.
@@ -42,7 +43,10 @@ export async function effectiveVariables(
       union all
       select ${columns}, true, null from project_variables where project_id = ${projectId}),
     nearest as (select distinct on (name) * from candidates order by name, distance nulls last)
-    select ${columns} from nearest where is_enabled order by name`.execute(db);
+    select ${columns} from nearest
+    where is_enabled and (not is_sensitive or distance = 0 or not exists (
+      select from line join environments on environments.project_id = ${projectId} and environments.id = line.id and environments.is_from_fork))
+    order by name`.execute(db);
   return rows.map((row) => {
     const { name, is_json, is_sensitive, visible_build, visible_runtime, application_scope } = row;
     return { name, value: openedValue(secrets, row), is_json, is_sensitive, visible_build, visible_runtime, application_scope };

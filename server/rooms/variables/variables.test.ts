@@ -170,9 +170,17 @@ describe('inheritance', () => {
     await add(root.at, 'secluded', 'root', { is_inheritable: false });
     await add(child.at, 'own', 'child');
     const { json } = await ada.send('GET', child.at);
-    expect(json.map(({ name, value, inherited, environment }: never) => ({ name, value, inherited, environment }))).toEqual([
-      { name: 'own', value: 'child', inherited: false, environment: child.id },
-      { name: 'shared', value: 'root', inherited: true, environment: child.id },
+    expect(
+      json.map(({ name, value, inherited, inherited_from, environment }: never) => ({
+        name,
+        value,
+        inherited,
+        inherited_from,
+        environment,
+      })),
+    ).toEqual([
+      { name: 'own', value: 'child', inherited: false, inherited_from: null, environment: child.id },
+      { name: 'shared', value: 'root', inherited: true, inherited_from: root.id, environment: child.id },
     ]);
     expect(json.map(({ _links }: { _links: object }) => Object.keys(_links))).toEqual([
       ['self', '#delete', '#edit'],

@@ -2,10 +2,9 @@
  * Control groups, read and written as files, on machines with version 1, version 2, or both. runc makes and removes those of containers; we
  * read what they count, freeze them, and make a place for the monitors, so that stopping the platform's own service does not stop them.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ContainerStats } from '../runtime.ts';
 import { entriesOf, readText } from './runtime-folders.ts';
 
 interface Hierarchies {
@@ -114,53 +113,10 @@ export function foldersForServices(cgroup: string): string[] {
   );
 }
 
-type Counters = Pick<ContainerStats, 'cpuSeconds' | 'memoryBytes' | 'pids' | 'diskReadBytes' | 'diskWrittenBytes' | 'pressure'>;
-
-export function countersOf(cgroup: string): Counters {
-  const pids = numberIn(fileOf('pids', cgroup, 'pids.current'));
-  return { ...(hierarchies.unified ? unifiedCounters(cgroup) : separateCounters(cgroup)), pids, pressure: pressureOf(cgroup) };
-}
-
-/** Memory without file pages that nobody uses at the moment: those would be given back at once, so the container does not need them. */
-function separateCounters(cgroup: string) {
-  const io =
-    readText(fileOf('blkio', cgroup, 'blkio.throttle.io_service_bytes_recursive')) ??
-    readText(fileOf('blkio', cgroup, 'blkio.throttle.io_service_bytes')) ??
-    '';
-  return {
-    cpuSeconds: numberIn(fileOf('cpuacct', cgroup, 'cpuacct.usage')) / 1e9,
-    memoryBytes: memoryUsed(cgroup) - countIn(fileOf('memory', cgroup, 'memory.stat'), 'total_inactive_file'),
-    diskReadBytes: sumOf(io.matchAll(/ Read (\d+)/g)),
-    diskWrittenBytes: sumOf(io.matchAll(/ Write (\d+)/g)),
-  };
-}
-
-function unifiedCounters(cgroup: string) {
-  const io = readText(fileOf('', cgroup, 'io.stat')) ?? '';
-  return {
-    cpuSeconds: countIn(fileOf('', cgroup, 'cpu.stat'), 'usage_usec') / 1e6,
-    memoryBytes: memoryUsed(cgroup) - countIn(fileOf('', cgroup, 'memory.stat'), 'inactive_file'),
-    diskReadBytes: sumOf(io.matchAll(/rbytes=(\d+)/g)),
-    diskWrittenBytes: sumOf(io.matchAll(/wbytes=(\d+)/g)),
-  };
-}
-
-const sumOf = (matches: Iterable<RegExpExecArray>) => [...matches].reduce((sum, [, bytes]) => sum + Number(bytes), 0);
-
-function pressureOf(cgroup: string): ContainerStats['pressure'] {
-  if (hierarchies.unifiedFolder === undefined) return undefined;
-  const folder = join(hierarchies.unifiedFolder, cgroup);
-  const secondsOf = (kind: string) => /^some .*total=(\d+)/m.exec(pressureText(join(folder, `${kind}.pressure`)) ?? '')?.[1];
-  const [cpu, memory, io] = ['cpu', 'memory', 'io'].map(secondsOf);
-  if (cpu === undefined || memory === undefined || io === undefined) return undefined;
-  return { cpuSeconds: Number(cpu) / 1e6, memorySeconds: Number(memory) / 1e6, ioSeconds: Number(io) / 1e6 };
-}
-
-/** On kernels that were started without pressure information the files are there, but cannot be read. */
-function pressureText(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
+/** Where the files are that statistics are read from. */
+export const statisticsFolders = {
+  isUnified: hierarchies.unified,
+  folderOf: (controller: string, cgroup: string) => join(hierarchies.folderOf(controller), cgroup),
+  /** Undefined: there is no tree of version 2, which alone has pressure. */
+  pressureFolderOf: (cgroup: string) => hierarchies.unifiedFolder && join(hierarchies.unifiedFolder, cgroup),
+};

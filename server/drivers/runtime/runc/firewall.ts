@@ -1,5 +1,5 @@
 /**
- * What containers can reach: each other within their network, and the internet; not other networks, not this machine, not what clouds tell
+ * What containers can reach: each other within their network, and the internet; not other networks, not this machine but for ports that are admitted, not what clouds tell
  * their machines, no private address but those that the operator names, and no mail server directly. This machine reaches them. Some reach less of
  * the internet, by rules of their own, which go by the address: no container can take another. One nftables table for each instance, always written
  * whole; made-up addresses (RFC 5737) count as the internet, which is what they stand for where there is none.
@@ -8,10 +8,10 @@
  */
 import { isIPv4 } from 'node:net';
 import { privateNetworks } from '../../../../edge/upstream/public-address.ts';
-import type { OutboundRule } from '../runtime.ts';
+import type { AdmittedPort, OutboundRule } from '../runtime.ts';
 import { connectionLimits, refusing, removedConnectionLimits } from './connection-limits.ts';
 import { type RuntimeFolders, bridgeOf, bridgePrefix, readText } from './runtime-folders.ts';
-import { addressOf, subnetOf } from './network-slots.ts';
+import { addressOf, gatewayOf, subnetOf } from './network-slots.ts';
 
 export const tableOf = (folders: RuntimeFolders) => `inet offshoot_${folders.instance}`;
 const anyBridge = 'of-*';
@@ -35,11 +35,13 @@ export function firewall(
   slots: readonly number[],
   resolvers: readonly string[],
   restrictions: readonly Restriction[],
+  admitted: readonly AdmittedPort[],
 ): string {
   const ours = `"${bridgePrefix(folders)}*"`;
   const same = slots.map((slot) => `"${bridgeOf(folders, slot)}" . "${bridgeOf(folders, slot)}"`).join(', ');
   const names =
     resolvers.length > 0 ? `iifname ${ours} ip daddr { ${resolvers.join(', ')} } meta l4proto { tcp, udp } th dport 53 accept` : '';
+  const toMachine = `iifname ${ours} ip daddr { ${slots.map(gatewayOf).join(', ')} }`;
   const restricted = restrictions.map(({ slot, host }) => `${addressOf(slot, host)} : goto ${chainOf(slot, host)}`).join(', ');
   return `${removedTable(folders)}table ${tableOf(folders)} {
 ${restrictions.map(restrictionText).join('')}${allowedText(folders)}  chain refused {
@@ -49,7 +51,16 @@ ${refusing('   ')}  }
     iifname != ${ours} accept
     ct state established,related accept
     ${names}
+    ${admitted.length > 0 ? `${toMachine} tcp dport { ${admitted.map(({ port }) => port).join(', ')} } accept` : ''}
     drop
+  }
+  chain prerouting {
+    type nat hook prerouting priority dstnat; policy accept;
+    ${admitted.map(({ port, as }) => (port === as ? '' : `${toMachine} tcp dport ${as} redirect to :${port}\n    `)).join('')}
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    ${admitted.map((port) => waitingText(ours, port)).join('')}
   }
   chain forward {
     type filter hook forward priority -10; policy accept;
@@ -71,6 +82,10 @@ ${refusing('   ')}  }
 }
 ${connectionLimits(folders)}`;
 }
+
+/** Keeps back the reset by which the kernel says that nobody listens (and no other: its sequence is 0), so that whoever connects tries again by itself. */
+const waitingText = (ours: string, { port, whileNobodyListens }: AdmittedPort) =>
+  whileNobodyListens === 'wait' ? `oifname ${ours} tcp sport ${port} tcp flags & rst == rst tcp sequence 0 drop\n    ` : '';
 
 function allowedText({ allowPrivateAddresses }: RuntimeFolders): string {
   const ranges = rangesOf(allowPrivateAddresses);

@@ -64,13 +64,17 @@ export async function* readLogs(folders: RuntimeFolders, name: string, { tail, s
     }
     yield* kept;
     if (!follow) return;
-    while (!follow.aborted) {
+    for (;;) {
       await sleep(followMilliseconds, undefined, { signal: follow }).catch(() => {});
+      // Whatever was said before the end is read after it.
+      const isEnding = follow.aborted;
       for await (const line of reader ? reader.rest() : []) yield* parse(line).filter(wanted);
-      if (reader && !(await reader.movedOn())) continue;
+      const place = reader ? await reader.place() : 'left';
+      if (place === 'here' && isEnding) return;
+      if (place !== 'left') continue;
       await reader?.close();
       reader = await openReader(logOf(folders, name));
-      if (!reader && !entriesOf(folders.containers).includes(name)) return;
+      if (!reader && (isEnding || !entriesOf(folders.containers).includes(name))) return;
     }
   } finally {
     await reader?.close();
@@ -92,8 +96,8 @@ interface Reader {
   inode: number;
   /** Whole lines that were not read yet. */
   rest(): AsyncIterable<string>;
-  /** Whether another file has its name now, so that nothing more will come in this one. */
-  movedOn(): Promise<boolean>;
+  /** `leaving`: another file has its name now, and what came before that may not be read yet; `left`: nothing more comes in this one. */
+  place(): Promise<'here' | 'leaving' | 'left'>;
   close(): Promise<void>;
 }
 
@@ -107,7 +111,7 @@ async function openReader(path: string): Promise<Reader | undefined> {
   }
   const { ino } = await file.stat();
   let pending = Buffer.alloc(0);
-  let last = false;
+  let isLeaving = false;
   async function* rest() {
     for (;;) {
       const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(chunkBytes) });
@@ -122,11 +126,11 @@ async function openReader(path: string): Promise<Reader | undefined> {
   return {
     inode: ino,
     rest,
-    // Answered only the second time, so that what came between the last read and the rotation is read too.
-    movedOn: async () => {
-      const before = last;
-      last = (await stat(path).catch(() => undefined))?.ino !== ino;
-      return before && last;
+    place: async () => {
+      const before = isLeaving;
+      isLeaving = (await stat(path).catch(() => undefined))?.ino !== ino;
+      if (!isLeaving) return 'here';
+      return before ? 'left' : 'leaving';
     },
     close: () => file.close(),
   };

@@ -5,7 +5,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
-import type { OutboundRule } from '../runtime.ts';
+import { type AdmittedPort, machineHost, type OutboundRule } from '../runtime.ts';
+import { admittedPorts, noteAdmittedPort } from './admitted-ports.ts';
 import type { Description } from './description.ts';
 import { type Restriction, firewall, machineResolvers, removedFirewall } from './firewall.ts';
 import { type RuntimeFolders, bridgeOf, bundleOf, entriesOf, makeFolder, readText, vethOf, writeWhole } from './runtime-folders.ts';
@@ -116,6 +117,12 @@ link set ${bridge} up
 `;
 };
 
+/** Lets all containers reach a port of the machine. Only one caller at a time. */
+export async function admitPort(folders: RuntimeFolders, programs: Programs, port: AdmittedPort) {
+  noteAdmittedPort(folders, port);
+  await writeFirewall(folders, programs);
+}
+
 /** Changes the rules of a container that runs. Only one caller at a time. */
 export async function changeRestriction(
   folders: RuntimeFolders,
@@ -155,7 +162,8 @@ export async function leaveNetwork(folders: RuntimeFolders, programs: Programs, 
 export const writeFirewall = (folders: RuntimeFolders, programs: Programs, unrestricted?: string) => {
   const slots = slotsInUse(folders);
   const counting = restrictions(folders).filter(({ name }) => name !== unrestricted);
-  const rules = slots.length > 0 ? firewall(folders, slots, machineResolvers(), counting) : removedFirewall(folders);
+  const rules =
+    slots.length > 0 ? firewall(folders, slots, machineResolvers(), counting, admittedPorts(folders)) : removedFirewall(folders);
   return programs.run('nft', ['-f', '-'], rules);
 };
 
@@ -204,7 +212,8 @@ function writeNames(folders: RuntimeFolders, network: string) {
     const known = peer ? [...names, peer.name] : names;
     return known.length === 0 ? [] : `${address} ${known.join(' ')}`;
   });
-  const hosts = ['127.0.0.1 localhost', ...lines, ''].join('\n');
+  const machine = all.slice(0, 1).map(({ slot }) => `${gatewayOf(slot)} ${machineHost}`);
+  const hosts = ['127.0.0.1 localhost', ...machine, ...lines, ''].join('\n');
   const resolvers = machineResolvers()
     .map((address) => `nameserver ${address}\n`)
     .join('');

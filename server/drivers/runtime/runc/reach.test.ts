@@ -1,10 +1,12 @@
 /** What a container reaches of the networks around its machine, and how much of the machine it takes for that. */
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeContainer, getInside, run, shell } from '../conformance.ts';
-import type { Container, Runtime } from '../runtime.ts';
+import { machineHost, type Container, type Runtime } from '../runtime.ts';
 import { openRuncRuntime } from './runc.ts';
 import { type TestMachine, canRun, makeTestMachine } from './test-machine.ts';
 import { openWorld, type World } from './test-world.ts';
@@ -16,7 +18,8 @@ const silenceMilliseconds = 1500;
 /** Prints how a connection to each address goes: open, or why not. */
 const tryEach = `const [milliseconds, ...all] = process.argv.slice(1);
   const connect = (at) => new Promise((resolve) => {
-    const socket = require('node:net').connect({ host: at, port: 80, timeout: Number(milliseconds) });
+    const [host, port = 80] = at.split('#');
+    const socket = require('node:net').connect({ host, port: Number(port), timeout: Number(milliseconds) });
     const end = (how) => { socket.destroy(); resolve(how); };
     socket.once('connect', () => end('open')); socket.once('timeout', () => end('silence')); socket.once('error', ({ code }) => end(code));
   });
@@ -87,6 +90,49 @@ describe.skipIf(!canRun)('from inside a container (needs root)', () => {
     expect(await tries('inside', world.metadata, silenceMilliseconds)).toEqual(world.metadata.map(() => 'silence'));
     await reopen([]);
     expect(await tries('inside', [ten, shared])).toEqual(['ECONNREFUSED', 'ECONNREFUSED']);
+  });
+
+  test('of the machine one port is reached once it is admitted, by name, also by those who allow themselves less, and after a restart', async () => {
+    const servers = [createServer(), createServer()];
+    for (const server of servers) await once(server.listen(0, '0.0.0.0'), 'listening');
+    const all = servers.map((server) => `${machineHost}#${(server.address() as AddressInfo).port}`);
+    expect(await tries('inside', all, silenceMilliseconds)).toEqual(['silence', 'silence']);
+    const [port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+    await runtime.admit({ purpose: 'test', port, as: port, whileNobodyListens: 'refuse' });
+    expect(await tries('inside', all, silenceMilliseconds)).toEqual(['open', 'silence']);
+    expect(await tries('restricted', all, silenceMilliseconds)).toEqual(['open', 'silence']);
+    await reopen([]);
+    await runtime.ensure(idle('later', { network: 'later' }));
+    expect(await tries('later', all, silenceMilliseconds)).toEqual(['open', 'silence']);
+    await runtime.remove('later');
+    for (const server of servers) server.close();
+  });
+
+  test('a port can be another one to containers; who connects to it is known, and waits while nobody listens', async () => {
+    const server = createServer((socket) => void socket.end(String(socket.remoteAddress)));
+    await once(server.listen(0, '0.0.0.0'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    await runtime.admit({ purpose: 'mail', port, as: 25, whileNobodyListens: 'wait' });
+    const heard = `require('node:net').connect({ host: '${machineHost}', port: 25 }).setEncoding('utf8').once('data', (said) => console.log(said))`;
+    const hear = (name: string) => run(runtime, name, { argv: ['/usr/bin/node', '-e', heard] });
+    for (const name of ['inside', 'restricted']) {
+      const { address } = await runtime.state(name);
+      expect((await hear(name)).out.trim()).toBe(address);
+      expect(await runtime.containerAt(address ?? '')).toEqual({ name, network: expect.any(String) });
+    }
+    expect(await runtime.containerAt('192.0.2.1')).toBeUndefined();
+    server.close();
+    await once(server, 'close');
+    expect(await tries('inside', [`${machineHost}#25`], silenceMilliseconds)).toEqual(['silence']);
+    const hearing = hear('inside');
+    // A connection in the state 02 was asked for and is not there yet.
+    await expect.poll(async () => (await run(runtime, 'inside', { argv: shell('cat /proc/net/tcp') })).out, waiting).toMatch(/:0019 02 /);
+    const next = createServer((socket) => void socket.end('back'));
+    await once(next.listen(port, '0.0.0.0'), 'listening');
+    expect((await hearing).out.trim()).toBe('back');
+    await runtime.admit({ purpose: 'mail', port, as: port, whileNobodyListens: 'refuse' });
+    expect(await tries('inside', [`${machineHost}#25`], silenceMilliseconds)).toEqual(['silence']);
+    next.close();
   });
 
   test('IPv6 leads nowhere, neither to the machine nor through it', async () => {

@@ -8,7 +8,8 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Volumes } from '../../volumes/volumes.ts';
 import type { Container, ContainerState, ContainerStats, Limits, OutboundRule, Runtime } from '../runtime.ts';
 import { resourcesOf } from './bundle.ts';
-import { countersOf, isFrozen, memoryUsed } from './cgroups.ts';
+import { isFrozen, memoryUsed } from './cgroups.ts';
+import { openContainerAt } from './container-at.ts';
 import {
   type Description,
   checkAddresses,
@@ -37,7 +38,7 @@ import {
 } from './lifecycle.ts';
 import { keepLogsShort, readLogs } from './logs.ts';
 import { keepMonitored } from './monitors.ts';
-import { changeRestriction, readAttachment } from './networks.ts';
+import { admitPort, changeRestriction, readAttachment } from './networks.ts';
 import { openOutputs } from './output.ts';
 import {
   type RuntimeFolders,
@@ -57,6 +58,7 @@ import { waitUntilReady } from './ready.ts';
 import { mountRunFolder, unmountRunFolder } from './run-folder.ts';
 import { bootedSince, noteBoot } from './network-slots.ts';
 import { runningOf, stateOf, tokenFile } from './state.ts';
+import { openStatistics, readStatistics } from './statistics.ts';
 import { oneAtATime } from '../../../kernel/limits.ts';
 
 export interface RuncOptions extends RuntimeFoldersOptions {
@@ -91,6 +93,7 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
   if (entriesOf(folders.runContainers).length > 0) preparers.startAhead();
   const monitoring = keepMonitored(machine);
   const stopKeepingNetworks = keepNetworks(machine, tell);
+  const containerAt = openContainerAt(folders);
   const disks = keepDisksTold(machine, tell);
   /** An ensure that waits is called off by a remove. */
   const waiting = new Map<string, AbortController>();
@@ -111,11 +114,14 @@ export async function openRuncRuntime({ folder, volumes, env = {}, tell = () => 
     exec: async (name, command) => startExecution(folders, name, command),
     logs: (name, options) => readLogs(folders, name, options),
     stats: (name) => statsOf(machine, name),
+    statistics: openStatistics(folders),
     pause: (name) => queues.run(name, () => pause(machine, name)),
     resume: (name) => queues.run(name, async () => frozen.thaw(cgroupOf(folders, foundDescription(folders, name).name))),
     update: (name, limits) => queues.run(name, () => changeLimits(machine, foundDescription(folders, name), limits)),
     updateFiles: (name, files) => queues.run(name, async () => changeFiles(folders, foundDescription(folders, name), files)),
     updateOutbound: (name, outbound) => queues.run(name, () => changeOutbound(machine, foundDescription(folders, name), outbound)),
+    admit: (port) => queues.run(networksQueue, () => admitPort(folders, programs, port)),
+    containerAt: async (address) => containerAt(address),
     removeLeftovers: (keep) => removeLeftovers(machine, keep),
     close: async () => {
       stopRotating();
@@ -285,14 +291,7 @@ function refusedLimits(folders: RuntimeFolders, name: string, { memoryBytes }: L
 
 async function statsOf({ folders, volumes }: Machine, name: string): Promise<ContainerStats> {
   const { writable } = foundDescription(folders, name);
-  const running = runningOf(folders, name);
-  if (!running) throw new Problem('conflict', `${name} is not running; start it first.`);
-  const scratch = scratchOf(folders, name);
-  const link = /^\s*eth0:\s*(\d+)(?:\s+\d+){7}\s+(\d+)/m.exec(readText(`/proc/${running.pid}/net/dev`) ?? '');
-  return {
-    ...countersOf(cgroupOf(folders, name)),
-    diskUsedBytes: writable.length > 0 ? (await volumes.usage(scratch)).bytes : 0,
-    networkReceivedBytes: Number(link?.[1] ?? 0),
-    networkSentBytes: Number(link?.[2] ?? 0),
-  };
+  const statistics = await readStatistics(folders, name);
+  if (!statistics) throw new Problem('conflict', `${name} is not running; start it first.`);
+  return { ...statistics, diskUsedBytes: writable.length > 0 ? (await volumes.usage(scratchOf(folders, name))).bytes : 0 };
 }

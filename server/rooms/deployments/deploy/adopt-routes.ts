@@ -47,9 +47,9 @@ async function adoptOne(platform: Platform, projectId: string, environment: stri
 
 /** Where the addresses come out the same, nothing is touched. */
 async function resolveAndSettle(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<boolean> {
-  const now = await routesNow(tx, platform, projectId, environment);
+  const now = await routesNow(tx, platform, projectId, environment, 'left staged');
   if (!now || isDeepStrictEqual(Object.keys(now.routes), Object.keys(now.stack.routes))) return false;
-  const resolved = await resolveAgain(tx, platform, projectId, environment);
+  const resolved = await resolveAgain(tx, platform, projectId, environment, 'left staged');
   const deployed = resolved && (await deployedById(tx, platform.secrets, resolved.deployment));
   if (!deployed) return false;
   await settleHosts(tx, deployed.stack);

@@ -10,6 +10,7 @@ import { nudge } from '../../../kernel/reconciler.ts';
 import { orConflict, type Db, type Tx } from '../../../kernel/sql.ts';
 import { keepCertificates } from '../../certificates/work.ts';
 import { standingsOf, type Standing } from '../../domain-names/public.ts';
+import { requiresDomainOwnership } from '../../projects/public.ts';
 import {
   covers,
   generatedHost,
@@ -55,9 +56,11 @@ export async function refuseForeignHosts(db: Db | Tx, config: ClaimConfig, subje
     subject.project_id,
     hosts.filter((host) => !isIn(own, host)),
   );
+  const mustProve = await requiresDomainOwnership(db, config, subject.project_id);
   const refused = wanted.flatMap(({ host, route }) => {
     const owner = taken.find((claim) => haveNamesInCommon(claim.host, host));
-    const reason = refusalOf({ host, own, config }) ?? (owner && takenBy(owner, host, subject)) ?? notIn(standings.get(host), host, config);
+    const reason =
+      refusalOf({ host, own, config }) ?? (owner && takenBy(owner, host, subject)) ?? notIn(standings.get(host), host, mustProve);
     return reason === undefined ? [] : [`routes: ${route} ${reason}`];
   });
   if (refused.length > 0) throw new Problem('invalid-request', `Invalid deployment: ${refused.slice(0, refusedToldMax).join(' ')}`);
@@ -72,9 +75,9 @@ const takenBy = ({ project_id, environment_id }: Claimant, host: string, subject
     : `is at ${host}, which belongs to another project; choose another host.`;
 
 /** What keeps a host from an environment although nobody serves it: the registered name that it lies in. */
-function notIn(standing: Standing | undefined, host: string, { domainVerification }: ClaimConfig): string | undefined {
+function notIn(standing: Standing | undefined, host: string, mustProve: boolean): string | undefined {
   if (standing === 'foreign') return `is at ${host}, in a domain that another project has.`;
-  if (standing === 'released' || (standing === 'none' && domainVerification === 'required'))
+  if (standing === 'released' || (standing === 'none' && mustProve))
     return `is at ${host}, which is not known to be yours; add it to the project as a domain first, and prove that it is.`;
   return undefined;
 }

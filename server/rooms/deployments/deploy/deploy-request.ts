@@ -2,6 +2,7 @@
  * What a deployment can be: one kind for each, with the fields that it needs and no others. What follows from the kind is said here once; the steps of a
  * deployment ask for it.
  */
+import type { InstanceCounts } from '../sizes/autoscaled.ts';
 import type { SizesInit } from '../sizes/sizes.ts';
 import type { RestorePlan, Restoring } from './restoring.ts';
 
@@ -56,6 +57,13 @@ export interface RollbackDeployment extends Every {
   deployment: string;
 }
 
+/** Deploys what runs with other numbers of instances. What stays is not touched, and no hooks run. */
+export interface ScaledDeployment extends Every {
+  kind: 'scaled';
+  deployment: string;
+  counts: InstanceCounts;
+}
+
 /** Deploys what ran when a backup was made, with the data of the backup. */
 export interface BackupDeployment extends Every {
   kind: 'backup';
@@ -83,6 +91,7 @@ export type DeployRequest =
   | CodeDeployment
   | RepeatedDeployment
   | RollbackDeployment
+  | ScaledDeployment
   | BackupDeployment
   | BackupDataDeployment
   | DeploymentAtRest;
@@ -113,6 +122,9 @@ export const restartsApps = (request: DeployRequest): boolean =>
   'restart' in request ? request.restart !== 'nothing' : restoringOf(request) !== undefined;
 
 export const renewsImages = (request: DeployRequest): boolean => 'restart' in request && request.restart === 'apps and outdated services';
+
+/** Whether only the number of instances changes: the load asked for it, and what people deployed last is still what they deployed last. */
+export const isScaling = ({ kind }: DeployRequest): boolean => kind === 'scaled';
 
 export const isRollingWanted = (request: DeployRequest): boolean => 'strategy' in request && request.strategy === 'rolling';
 

@@ -16,6 +16,7 @@ import { refuseForeignHosts } from './claim-hosts.ts';
 import { refuseNamesAlike } from '../stack/distinct-names.ts';
 import {
   cloneSource,
+  isScaling,
   replacedBy,
   restoringOf,
   sizesRequestOf,
@@ -107,6 +108,7 @@ async function findOrBuild(
       return buildCommit(work, platform, request, onFailure);
     case 'again':
     case 'rollback':
+    case 'scaled':
       return findBuilt(work, platform, request, request.deployment, onFailure);
     case 'backup':
       return findBackedUp(work, platform, request.restoring, onFailure);
@@ -212,9 +214,10 @@ async function refuseToLoseWhatRuns({ activity, log }: Work<unknown>, { db }: Pl
   log(`  ${missing}\n  Nothing is built or deployed.`);
 }
 
-async function noteFailure({ activity, log }: Work<unknown>, platform: Platform, { environment }: DeployRequest) {
+async function noteFailure({ activity, log }: Work<unknown>, platform: Platform, request: DeployRequest) {
   const { db } = platform;
-  if (await isSettled(db, activity.id)) return;
+  const { environment } = request;
+  if (isScaling(request) || (await isSettled(db, activity.id))) return;
   log(`Environment redeployment failed: ${await foundAfterFailure(platform, activity.project_id, environment)}`);
   const at = new Date().toISOString();
   await noteOutcome(db, activity.project_id, environment, { successful: false, ...(await failureOf(db, activity.id)), at });

@@ -2,7 +2,7 @@
 import { returnToCurrent } from './return-to-current.ts';
 import { servicesOf, volumesOf, type WantedVolume } from '../stack/containers.ts';
 import { unlessSettled, type OngoingDeployment } from './ongoing-deployment.ts';
-import { keepsVolumes, leavesStaged, pinAfter, renewsImages, replacesData, restoringOf } from './deploy-request.ts';
+import { isScaling, keepsVolumes, leavesStaged, pinAfter, renewsImages, replacesData, restoringOf } from './deploy-request.ts';
 import { releaseStaged } from '../../../kernel/activity-queries.ts';
 import { claimOf } from './claim-hosts.ts';
 import { closingLines, emptyLines, openingLines, unknownDomainLines } from './deployment-log.ts';
@@ -12,8 +12,9 @@ import { locationsOf, prepareImages } from '../stack/stack-locations.ts';
 import { changedServices } from '../stack/plan.ts';
 import { wantedHosts } from '../stack/host-names.ts';
 import { isPassing, stackOfVolume } from '../stack/names.ts';
-import { deployedById, makeCurrent, noteMaintenance, noteOutcome, pinCommit, type LastDeployment } from '../queries.ts';
+import { deployedById, makeCurrent, noteMaintenance, noteOutcome, noteScaling, pinCommit, type LastDeployment } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
+import { scaledDirections } from '../sizes/autoscaled.ts';
 import { dropOldAccess, startServices } from './services.ts';
 import { fetchFor } from './restoring.ts';
 import { serveAgain, serveAsBefore, startEnded, startEndedServices } from './start-ended.ts';
@@ -214,7 +215,7 @@ export const openEnvironment = (deploying: OngoingDeployment): Promise<void> =>
   });
 
 /** Makes the deployment current; from here on nothing is taken back. It includes staged changes, unless it repeats an earlier deployment. */
-export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, commands: Commands): Promise<void> =>
+export const settle = ({ work, wanted: { stack }, current, request }: OngoingDeployment, commands: Commands): Promise<void> =>
   work.record('make current', async (tx) => {
     const [project, environment] = [stack.project.id, stack.environment.id];
     await makeCurrent(tx, stack);
@@ -222,7 +223,8 @@ export const settle = ({ work, wanted: { stack }, request }: OngoingDeployment, 
     if (pin !== undefined) await pinCommit(tx, project, environment, pin);
     if (renewsImages(request)) await noteMaintenance(tx, project, environment);
     if (!leavesStaged(request)) await releaseStaged(tx, project, environment);
-    await noteOutcome(tx, project, environment, outcomeOf(commands));
+    if (isScaling(request)) await noteScaling(tx, project, environment, scaledDirections(current?.stack.sizes, stack.sizes));
+    else await noteOutcome(tx, project, environment, outcomeOf(commands));
   });
 
 const outcomeOf = (commands: Commands): LastDeployment => ({ successful: true, reason: null, commands, at: new Date().toISOString() });
@@ -256,8 +258,8 @@ async function leftByRollbacks({ machine: { volumes }, wanted: { stack } }: Ongo
 }
 
 export async function runPostDeployHooks(deploying: OngoingDeployment, before: Commands): Promise<void> {
-  const { work, platform, wanted } = deploying;
-  if (appsWith(wanted, 'post_deploy').length === 0) return;
+  const { work, platform, wanted, request } = deploying;
+  if (isScaling(request) || appsWith(wanted, 'post_deploy').length === 0) return;
   const commands = await work.step('run post_deploy hooks', async (signal) => {
     await serveAgain(deploying, signal);
     return runKeepingOutcome(deploying, 'post_deploy', signal);

@@ -13,7 +13,7 @@ import { followInside } from '../inside/inside.ts';
 import type { Deployed } from '../queries.ts';
 import { serviceAddresses } from './services.ts';
 import { startBoosted } from './start-boost.ts';
-import { sensitiveValues } from '../stack/runtime-variables.ts';
+import { hiddenValues } from '../stack/hidden-values.ts';
 
 export type HookName = 'sanitize' | 'deploy' | 'post_deploy';
 
@@ -82,7 +82,7 @@ async function runHook(run: HookRun, app: App, hook: HookName, container: string
       work.log(line);
       appended = appended.then(() => addToLog(machine, stack, app.name, hook, `${line.replace(/^ {4}/, '')}\n`));
     },
-    maskOf(sensitiveValues(stack)),
+    maskOf(hiddenValues(stack, machine)),
   );
   try {
     const follow = (stdout: Parameters<typeof output.follow>[0], stderr: typeof stdout) => output.follow(stdout, stderr);

@@ -11,7 +11,8 @@ import { resizeContainer } from './resize.ts';
 import { isRunning, serviceAddresses } from './services.ts';
 import { endBoost, startBoosted } from './start-boost.ts';
 import type { Stack } from '../stack/stack.ts';
-import { appSocket, sensitiveValues } from '../stack/runtime-variables.ts';
+import { hiddenValues } from '../stack/hidden-values.ts';
+import { appSocket } from '../stack/runtime-variables.ts';
 
 const readySecondsMax = 600;
 const lastLinesMax = 20;
@@ -60,7 +61,7 @@ async function startInstance(
     await endBoost(machine.runtime, wanted);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const masked = (text: string) => sensitiveValues(stack).reduce((seen, secret) => seen.replaceAll(secret, '*****'), text);
+    const masked = (text: string) => hiddenValues(stack, machine).reduce((seen, secret) => seen.replaceAll(secret, '*****'), text);
     const reason = masked(reasonOf(error, runnable, container));
     const kept = await keepFailedStart(machine, stack, runnable.name, { container, since, reason });
     const lines: string[] = [];

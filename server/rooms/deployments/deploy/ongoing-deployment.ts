@@ -13,11 +13,13 @@ import { hostsToResolveWith } from '../../domain-names/public.ts';
 import { effectiveVariables } from '../../variables/public.ts';
 import { accountsFor } from './accounts.ts';
 import { holdCapacity, refuseOverCapacity } from '../sizes/capacity.ts';
+import { autoscaledIn, instanceCountsOf, scaledSizes } from '../sizes/autoscaled.ts';
 import { chosenSizes } from '../sizes/chosen-sizes.ts';
 import { claimHosts, giveBackHosts } from './claim-hosts.ts';
 import {
   cloneSource,
   isRollingWanted,
+  isScaling,
   leavesStaged,
   renewsImages,
   replacedBy,
@@ -127,6 +129,7 @@ async function prepare(
   if (taken !== undefined && !source)
     throw new Problem('conflict', `${taken} has no data to take over: it is not deployed. Deploy it first.`);
   const standing = standingStack(subject, current, request);
+  const domain_names = standing?.domain_names ?? subject.domain_names;
   const { http_access, enable_smtp, restrict_robots } = settingsThen(base, request) ?? standing?.settings ?? subject;
   const wanted: Stack = {
     id: subject.stack_id ?? shortId(),
@@ -142,7 +145,9 @@ async function prepare(
     model,
     slugs,
     sizes: await wantedSizes(tx, subject, model, base, request),
-    routes: routesThen(base, standing, request) ?? routesOf(platform, { ...subject, http_access, restrict_robots }, model),
+    routes: routesThen(base, standing, request) ?? routesOf(platform, { ...subject, domain_names, http_access, restrict_robots }, model),
+    domain_names,
+    ...(isScaling(request) && base?.told_routes && { told_routes: base.told_routes }),
     settings: { http_access, enable_smtp, restrict_robots },
     secrets: {
       variables:
@@ -156,7 +161,7 @@ async function prepare(
   const { generations } = planDeployment(wanted, current, { restart: restartsApps(request) });
   await holdCapacity(tx);
   if (request.kind !== 'at rest') await refuseOverCapacity(tx, platform, subject, model, wanted.sizes);
-  await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId);
+  await insertDeployment(tx, secrets, { stack: wanted, generations }, activityId, isScaling(request));
   return {
     deployment: wanted.deployment.id,
     previous: current?.stack.deployment.id ?? null,
@@ -165,18 +170,18 @@ async function prepare(
   };
 }
 
-/** With manual deployments, a deployment that leaves changes staged has the variables and settings of what runs. */
+/** With manual deployments, a deployment that leaves changes staged has the variables, settings and domains of what runs. */
 const standingStack = ({ enable_manual_deployments }: Subject, current: Deployed | undefined, request: DeployRequest): Stack | undefined =>
   enable_manual_deployments && leavesStaged(request) ? current?.stack : undefined;
 
 /** Whether variables and settings stay those of what runs, even if its data is replaced. */
-const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'backup data';
+const isAsItWas = ({ kind }: DeployRequest) => kind === 'again' || kind === 'scaled' || kind === 'backup data';
 
 const settingsThen = (base: Stack | undefined, request: DeployRequest) => (isAsItWas(request) ? base?.settings : undefined);
 
-/** Where domains are staged, what runs goes on without them. */
+/** Where domains are staged, what runs goes on without them. Scaling leaves routes to those who change them. */
 const routesThen = (base: Stack | undefined, standing: Stack | undefined, request: DeployRequest) =>
-  standing && isAsItWas(request) ? base?.routes : undefined;
+  (standing && isAsItWas(request)) || isScaling(request) ? base?.routes : undefined;
 
 /** An environment that was lost and comes back keeps its passwords, as the data that it is restored from knows them. */
 const cameBack = (projectId: string, base: Stack | undefined, request: DeployRequest): Stack | undefined =>
@@ -189,9 +194,11 @@ function variablesThen(base: Stack | undefined, request: DeployRequest): Stack['
   return isOwn ? base?.secrets.variables : undefined;
 }
 
-function wantedSizes(tx: Tx, subject: Subject, model: ProjectModel, base: Stack | undefined, request: DeployRequest): Promise<Sizes> {
-  if (request.kind !== 'again' && request.kind !== 'rollback') return sizesOf(tx, subject, model, sizesRequestOf(request));
+async function wantedSizes(tx: Tx, subject: Subject, model: ProjectModel, base: Stack | undefined, request: DeployRequest): Promise<Sizes> {
+  if (request.kind !== 'again' && request.kind !== 'rollback' && request.kind !== 'scaled')
+    return sizesOf(tx, subject, model, sizesRequestOf(request));
   if (!base) throw new Error('What is deployed again was never deployed');
+  if (request.kind === 'scaled') return scaledSizes(base.sizes, request.counts);
   return sizesAgain(tx, base, request.environment, 'sizesFrom' in request ? request.sizesFrom : undefined);
 }
 
@@ -222,12 +229,20 @@ export async function sizesFrom(tx: Parameters<typeof subjectOf>[0], subject: Su
   };
 }
 
-/** The sizes of an earlier deployment, except that disks stay at least as large as they are now, to hold their data. */
+/**
+ * The sizes of an earlier deployment, except that disks stay at least as large as they are now, to hold their data, and that what is scaled by load has
+ * as many instances as the load asks for now.
+ */
 async function sizesAgain(tx: Tx, { sizes, project }: Stack, environment: string, donor: string | undefined): Promise<Sizes> {
   const now = await currentSizes(tx, project.id, environment);
   const others = donor === undefined ? undefined : await currentSizes(tx, project.id, donor);
-  const then = withDisksOf(now, sizes);
+  const then = withCountsOf(now, withDisksOf(now, sizes), await autoscaledIn(tx, project.id, environment));
   return takenOver(then, others) ?? then;
+}
+
+function withCountsOf(now: Sizes | undefined, sizes: Sizes, autoscaled: ReadonlySet<string>): Sizes {
+  const counts = Object.entries(now ? instanceCountsOf(now) : {}).filter(([name]) => autoscaled.has(name));
+  return scaledSizes(sizes, Object.fromEntries(counts));
 }
 
 function withDisksOf(now: Sizes | undefined, sizes: Sizes): Sizes {

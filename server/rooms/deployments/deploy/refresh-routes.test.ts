@@ -228,18 +228,30 @@ test('what is paused has its new domain when it goes on; what is inactive when i
   expect(await project.hostsServed('preview')).toContain(`stage.${name}`);
 });
 
-test('where deployments are manual, a domain waits for one; a redeployment of what runs does not bring it', { timeout }, async () => {
-  const project = await running();
-  const [generated, name] = [await project.generated(), domain('manual')];
-  await project.owner.send('PATCH', `${project.at}/environments/main/settings`, { enable_manual_deployments: true });
-  const { state } = await project.ended(await project.begin('POST', '/domains', { name }));
-  expect(state).toBe('staged');
-  expect(await project.hostsServed()).toEqual(withWww(generated));
-  await project.act('POST', '/environments/main/redeploy');
-  expect(await project.hostsServed()).toEqual(withWww(generated));
-  await project.act('POST', '/environments/main/deploy', {});
-  expect(await project.hostsServed()).toEqual(withWww(name));
-});
+test(
+  'where deployments are manual, a domain waits for one; what runs, what ran and another start do not bring it',
+  { timeout },
+  async () => {
+    const project = await running();
+    const [generated, name] = [await project.generated(), domain('manual')];
+    await project.push(`${usual}  'https://docs.{default}/': { type: upstream, upstream: 'app:http' }\n`);
+    await project.act('POST', '/environments/main/redeploy');
+    await project.owner.send('PATCH', `${project.at}/environments/main/settings`, { enable_manual_deployments: true });
+    const { state } = await project.ended(await project.begin('POST', '/domains', { name }));
+    expect(state).toBe('staged');
+    const before = [`docs.${generated}`, ...withWww(generated)].toSorted();
+    expect(await project.hostsServed()).toEqual(before);
+    await project.act('POST', '/environments/main/redeploy');
+    expect(await project.hostsServed()).toEqual(before);
+    await home.platform.db.updateTable('installation').set({ routed_for: null }).execute();
+    await adoptRoutes(home.platform);
+    expect(Object.keys((await project.deployed()).stack.routes).join()).not.toContain(name);
+    await project.act('POST', '/environments/main/rollback', {});
+    expect(await project.hostsServed()).toEqual(withWww(generated));
+    await project.act('POST', '/environments/main/deploy', {});
+    expect(await project.hostsServed()).toEqual(withWww(name));
+  },
+);
 
 test('where the operator turns TLS on, what runs is reached over https from the next start on, and back', { timeout }, async () => {
   const project = await running();
@@ -288,14 +300,30 @@ test('a host in a route is refused in what another project claimed, and in what 
   expect(await theirs.hostsServed()).toEqual(withWww(await theirs.generated()));
 });
 
-test('what others serve by their routes alone cannot be claimed', { timeout }, async () => {
-  const name = domain('routed');
-  const theirs = await running(`\n  'https://shop.${name}/': { type: upstream, upstream: 'app:http' }\n`);
-  const mine = await running();
-  for (const wanted of [`shop.${name}`, name, `*.${name}`])
-    expect((await mine.owner.send('POST', `${mine.at}/domains`, { name: wanted })).status).toBe(400);
-  expect((await theirs.owner.send('POST', `${theirs.at}/domains`, { name })).status).toBe(201);
-});
+test(
+  'what others serve by their routes alone can be claimed by them, or by whoever proves that it is theirs, who gets it',
+  { timeout },
+  async () => {
+    const name = domain('routed');
+    const theirs = await running(`\n  'https://shop.${name}/': { type: upstream, upstream: 'app:http' }\n`);
+    const mine = await running();
+    for (const wanted of [`shop.${name}`, name, `*.${name}`])
+      expect((await mine.owner.send('POST', `${mine.at}/domains`, { name: wanted })).status).toBe(400);
+    const { message } = (await mine.owner.send('POST', `${mine.at}/domains`, { name })).json;
+    const [, record = '', value = ''] = /TXT record (\S+) to "([^"]+)"/.exec(message) ?? [];
+    home.domainRecords.texts.set(record, value);
+    expect(await theirs.hostsServed()).toEqual([`shop.${name}`]);
+    await mine.act('POST', '/domains', { name: `shop.${name}` });
+    expect(await mine.hostsServed()).toEqual(withWww(`shop.${name}`));
+    await keepStacksRunning.run(home.platform, new AbortController().signal);
+    expect([await theirs.hostsServed(), await theirs.hostsClaimed()]).toEqual([[], []]);
+    const refused = await theirs.ended(await theirs.begin('POST', '/environments/main/redeploy'));
+    expect(refused).toMatchObject({ result: 'failure', log: expect.stringContaining('which belongs to another project') });
+    const others = domain('own');
+    const owners = await running(`\n  'https://shop.${others}/': { type: upstream, upstream: 'app:http' }\n`);
+    expect((await owners.owner.send('POST', `${owners.at}/domains`, { name: others })).status).toBe(201);
+  },
+);
 
 test('where the operator asks for proofs, hosts of routes are refused that are in no domain of the project', { timeout }, async () => {
   const project = await running();

@@ -20,7 +20,7 @@ import { claimHosts, giveBackHosts, settleHosts } from './claim-hosts.ts';
 import { routesOf } from './ongoing-deployment.ts';
 import { tellEdge } from './traffic.ts';
 
-type Routed = Pick<Stack, 'routes' | 'told_routes'> & { restrict_robots: boolean };
+type Routed = Pick<Stack, 'routes' | 'domain_names' | 'told_routes'> & { restrict_robots: boolean };
 
 /** The current deployment of an environment, and what its routes were before. */
 interface Refreshed {
@@ -62,32 +62,45 @@ export async function refreshRoutes(work: Work<unknown>, platform: Platform, env
 }
 
 /** Writes the routes down as they are resolved now, and claims their hosts. Undefined where nothing is deployed. */
-export async function resolveAgain(tx: Tx, platform: Platform, projectId: string, environment: string): Promise<Refreshed | undefined> {
-  const found = await routesNow(tx, platform, projectId, environment);
+export async function resolveAgain(
+  tx: Tx,
+  platform: Platform,
+  projectId: string,
+  environment: string,
+  staged: Staged = 'released',
+): Promise<Refreshed | undefined> {
+  const found = await routesNow(tx, platform, projectId, environment, staged);
   if (!found) return undefined;
-  const { subject, stack, routes } = found;
+  const { subject, stack, domain_names, routes } = found;
   const { restrict_robots } = subject;
   await claimHosts(tx, platform.config, subject, routes);
   const kept = await keptStack(tx, projectId, environment);
-  await writeRoutes(tx, stack.deployment.id, { ...toldAfter(stack, routes, kept), routes, restrict_robots });
+  await writeRoutes(tx, stack.deployment.id, { ...toldAfter(stack, routes, kept), routes, domain_names, restrict_robots });
   return {
     environment,
     deployment: stack.deployment.id,
     before: {
       routes: stack.routes,
+      ...(stack.domain_names && { domain_names: stack.domain_names }),
       ...(stack.told_routes && { told_routes: stack.told_routes }),
       restrict_robots: stack.settings.restrict_robots,
     },
   };
 }
 
+/** What becomes of domains that wait for a manual deployment. */
+type Staged = 'released' | 'left staged';
+
 /** What the routes of the current deployment are with the domains and settings of now. Undefined where nothing is deployed. */
-export async function routesNow(tx: Tx, platform: Platform, projectId: string, environment: string) {
+export async function routesNow(tx: Tx, platform: Platform, projectId: string, environment: string, staged: Staged) {
   const subject = await subjectOf(tx, projectId, environment);
   const current = await currentlyDeployed(tx, platform.secrets, projectId, environment);
   if (!subject || !current) return undefined;
   const { stack } = current;
-  return { subject, stack, routes: routesOf(platform, { ...subject, http_access: stack.settings.http_access }, stack.model) };
+  const waits = staged === 'left staged' && subject.enable_manual_deployments;
+  const domain_names = (waits ? stack.domain_names : undefined) ?? subject.domain_names;
+  const { http_access } = stack.settings;
+  return { subject, stack, domain_names, routes: routesOf(platform, { ...subject, domain_names, http_access }, stack.model) };
 }
 
 /** Whoever runs was told of the routes of then. Where nothing runs, or the same comes out, there is nothing to remember. */
@@ -99,8 +112,9 @@ function toldAfter(stack: Stack, routes: Stack['routes'], kept: KeptStack | unde
 }
 
 /** Nothing happens to a deployment that is not current any more. */
-const writeRoutes = (db: Db | Tx, deployment: string, { routes, told_routes, restrict_robots }: Routed) =>
+const writeRoutes = (db: Db | Tx, deployment: string, { routes, domain_names, told_routes, restrict_robots }: Routed) =>
   sql`update deployments set routes = ${JSON.stringify(routes)}::json, told_routes = ${told_routes ? JSON.stringify(told_routes) : null}::json,
+      domain_names = ${domain_names ? JSON.stringify(domain_names) : null}::json,
       settings = settings || ${JSON.stringify({ restrict_robots })}::jsonb, updated_at = clock_timestamp()
     where id = ${deployment} and ${deploymentLife.sqlPossible('status', 'run')}`.execute(db);
 

@@ -34,7 +34,7 @@ import { labelOf } from '../stack/names.ts';
 import { locationsOf } from '../stack/stack-locations.ts';
 import type { Deployed } from '../queries.ts';
 import { serviceAddresses } from '../deploy/services.ts';
-import { sensitiveValues } from '../stack/runtime-variables.ts';
+import { hiddenValues } from '../stack/hidden-values.ts';
 
 export interface LastingRun extends Pick<LastingCommand, 'argv' | 'env'> {
   deployed: Deployed;
@@ -184,7 +184,7 @@ async function hearer({ db, machine, run, id, log }: Hearing, leave: AbortSignal
     const [number, text] = [count, `${line.slice(indent.length)}\n`];
     if (inAppLog && number > inAppLog.lines) appended = appended.then(() => addToLog(machine, stack, run.app, inAppLog.name, text));
   };
-  const output = openOutput(keep, maskOf(sensitiveValues(stack)));
+  const output = openOutput(keep, maskOf(hiddenValues(stack, machine)));
   return async (said) => {
     await output.follow(said, Readable.from([]));
     await appended;

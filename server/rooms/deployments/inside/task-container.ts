@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
-import { checkLengths, servicesOf, surroundingsOf, withinBounds } from '../stack/containers.ts';
+import { checkLengths, reporterOf, servicesOf, surroundingsOf, withinBounds } from '../stack/containers.ts';
 import { located } from '../stack/located.ts';
 import { taskContainer } from '../stack/names.ts';
 import { locationsOf } from '../stack/stack-locations.ts';
@@ -32,6 +32,7 @@ export async function containerForTask(machine: Machine, run: TaskRun, command: 
     ...around,
     env,
     name: taskContainer(stack.id, id),
+    reporter: reporterOf(stack, task, 0),
     argv: command.argv,
     names: [],
     restart: 'never' as const,

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { isBusy, keptStack, type KeptStack } from './kept-stacks.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
+import { noteAllocatedTo } from '../sizes/allocated.ts';
 
 /** Whether an activity has begun to work on the environment; those that only wait do not touch it. */
 const isWorkedOn = sql<boolean>`exists (select from activity_lanes join activities on activities.id = activity_lanes.activity_id
@@ -47,20 +48,25 @@ export async function markAsleep(db: Db, { project_id, environment_id, stack_id 
       and ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production'
       and sleeping_since is null and not ${isInUse}
     returning id`.execute(db);
+  if (rows.length > 0) await noteAllocatedTo(db, project_id, environment_id);
   return rows.length > 0;
 }
 
 /** Marks an environment that was asleep when it was lost: nothing was started when it was brought back. */
-export const markRestoredAsleep = (tx: Tx, projectId: string, environmentId: string) =>
-  sql`update environments set sleeping_since = clock_timestamp()
+export async function markRestoredAsleep(tx: Tx, projectId: string, environmentId: string): Promise<void> {
+  await sql`update environments set sleeping_since = clock_timestamp()
     where project_id = ${projectId} and id = ${environmentId} and ${environmentLife.sqlPossible('status', 'sleep')} and type <> 'production'`.execute(
     tx,
   );
+  await noteAllocatedTo(tx, projectId, environmentId);
+}
 
 /** For callers that have the environment to themselves, so that nobody else can be waking it. */
-export const markWaking = (db: Db | Tx, projectId: string, environmentId: string) =>
-  sql`update environments set sleeping_since = null, is_waking = true
+export async function markWaking(db: Db | Tx, projectId: string, environmentId: string): Promise<void> {
+  await sql`update environments set sleeping_since = null, is_waking = true
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null`.execute(db);
+  await noteAllocatedTo(db, projectId, environmentId);
+}
 
 /** Returns false where the environment does not sleep, or where an activity works on it, which wakes it if need be. */
 export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, environmentId: string): Promise<boolean> {
@@ -68,6 +74,7 @@ export async function markWakingUnlessWorkedOn(db: Db | Tx, projectId: string, e
     update environments set sleeping_since = null, is_waking = true
     where project_id = ${projectId} and id = ${environmentId} and sleeping_since is not null and not ${isWorkedOn}
     returning id`.execute(db);
+  if (rows.length > 0) await noteAllocatedTo(db, projectId, environmentId);
   return rows.length > 0;
 }
 

@@ -7,12 +7,12 @@ const { sizes } = sampleStack();
 const none: Amounts = { cpu: 0, memory: 0, disk: 0 };
 
 test('a deployment is given what all its instances and services may use, and all its disks', () => {
-  // shop 2 x 1 CPU of HIGH_CPU, api and queue 0.5 each, db 0.5 of HIGH_MEMORY, cache and memory 0.1 of BALANCED; 245 MB of logs for
+  // shop 2 x 1 CPU of HIGH_CPU, api and queue 0.5 each, db 0.5 of HIGH_MEMORY, cache and memory 0.1 of BALANCED; 275 MB of logs for
   // each of the apps and workers, and for the edge.
   expect(amountsOf(shop(), sizes)).toEqual({
     cpu: expect.closeTo(2 + 0.5 + 0.5 + 0.5 + 0.1 + 0.1),
     memory: 2 * 384 + 224 + 224 + 1408 + 352 + 352,
-    disk: 1024 + 512 + 4 * 245,
+    disk: 1024 + 512 + 4 * 275,
   });
 });
 

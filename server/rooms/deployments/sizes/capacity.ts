@@ -13,12 +13,14 @@ import type { Db, Tx } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
 import type { Platform } from '../../../platform.ts';
 import type { ProjectModel } from '../../builds/public.ts';
+import type { Allocated, AllocatedKind } from '../../metering/public.ts';
 import { eachOther, inWords, kinds, names, type Amounts } from './amounts.ts';
-import { isWorker, runnablesOf } from '../stack/containers.ts';
+import { sizeGroups } from './chosen-sizes.ts';
+import { runnablesOf } from '../stack/containers.ts';
 import type { Subject } from '../queries.ts';
 import { refuseOverQuota } from './quotas.ts';
 import { limitsOf, profileOf } from './sizes.ts';
-import type { Sizes } from '../stack/stack.ts';
+import type { SizeGroup, Sizes } from '../stack/stack.ts';
 import { workersIn } from '../stack/workers.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
@@ -28,25 +30,33 @@ const megabyte = 2 ** 20;
 const logsMegabytes = Math.ceil(appLogsBytesMax / megabyte);
 const logFoldersOfEdge = 1;
 
+const kindsOfGroups: Record<SizeGroup, AllocatedKind> = { services: 'service', webapps: 'app', workers: 'worker', tasks: 'task' };
+
+/** What a deployment of the model in these sizes gives to each. What runs no container of its own, such as a task that nobody has started, has only its disk. */
+export function allocatedIn(model: ProjectModel, sizes: Sizes): Allocated[] {
+  const running = new Map(
+    [...Object.values(model.services).filter(({ type }) => !isStorage(type)), ...runnablesOf({ model })].map((one) => [one.name, one]),
+  );
+  return sizeGroups.flatMap((group) =>
+    Object.entries(sizes[group]).map(([service, given]) => {
+      const container = running.get(service);
+      const { cpu, memoryBytes } = container
+        ? limitsOf(profileOf(container.type, container.container_profile), given)
+        : { cpu: 0, memoryBytes: 0 };
+      const memory = (memoryBytes / megabyte) * given.instance_count;
+      return { service, kind: kindsOfGroups[group], cpu: cpu * given.instance_count, memory, disk: given.disk ?? 0 };
+    }),
+  );
+}
+
 /** The total that a deployment of the model in these sizes is given. */
 export function amountsOf(model: ProjectModel, sizes: Sizes): Amounts {
-  const containers = [
-    ...Object.values(model.services)
-      .filter(({ type }) => !isStorage(type))
-      .map((service) => ({ ...service, given: sizes.services[service.name] })),
-    ...runnablesOf({ model }).map((one) => ({ ...one, given: isWorker(one) ? sizes.workers[one.name] : sizes.webapps[one.name] })),
-  ];
-  const all = containers.flatMap(({ type, container_profile, given }) => {
-    if (!given) return [];
-    const { cpu, memoryBytes } = limitsOf(profileOf(type, container_profile), given);
-    return { cpu: cpu * given.instance_count, memory: (memoryBytes / megabyte) * given.instance_count };
-  });
-  const disks = Object.values(sizes).flatMap((group) => Object.values(group).map(({ disk }) => disk ?? 0));
+  const all = allocatedIn(model, sizes);
   const logFolders = Object.keys(model.applications).length + Object.keys(workersIn(model)).length + logFoldersOfEdge;
   return {
     cpu: sum(all.map(({ cpu }) => cpu)),
     memory: sum(all.map(({ memory }) => memory)),
-    disk: sum(disks) + logFolders * logsMegabytes,
+    disk: sum(all.map(({ disk }) => disk)) + logFolders * logsMegabytes,
   };
 }
 

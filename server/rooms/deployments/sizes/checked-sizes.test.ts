@@ -5,12 +5,12 @@ import { checkedSizes, type ResourcesChange } from './checked-sizes.ts';
 import { remaining, together } from './chosen-sizes.ts';
 
 const { sizes } = sampleStack();
-const bounds = { instancesMax: 8, disks: sizes };
-const check = (change: ResourcesChange) => checkedSizes(shop(), change, bounds);
+const bounds = { instancesMax: 8, autoscaled: new Set<string>(), disks: sizes };
+const check = (change: ResourcesChange, autoscaled = bounds.autoscaled) => checkedSizes(shop(), change, { ...bounds, autoscaled });
 
-function mistakes(change: ResourcesChange) {
+function mistakes(change: ResourcesChange, autoscaled?: Set<string>) {
   try {
-    check(change);
+    check(change, autoscaled);
   } catch (error) {
     if (error instanceof Problem) return error.fields ?? error.message;
     throw error;
@@ -55,6 +55,16 @@ describe('a choice of sizes', () => {
     });
   });
 
+  test('of the number of instances is refused where the platform chooses it, and of everything else is not', () => {
+    const autoscaled = new Set(['api']);
+    expect(mistakes({ webapps: { api: { instance_count: 2 } } }, autoscaled)).toEqual({
+      'webapps.api.instance_count': expect.stringMatching(/^cannot be set while autoscaling is on/),
+    });
+    expect(check({ webapps: { api: { resources: { profile_size: '2' } }, shop: { instance_count: 2 } } }, autoscaled)).toMatchObject({
+      webapps: { api: { profile_size: '2' }, shop: { instance_count: 2 } },
+    });
+  });
+
   test('of nothing is refused', () => {
     for (const nothing of [{}, { webapps: {} }, { webapps: { shop: {} } }, { webapps: { shop: { resources: {} } } }])
       expect(mistakes(nothing)).toMatch(/^Nothing is chosen/);
@@ -62,7 +72,7 @@ describe('a choice of sizes', () => {
 
   test('may make a disk smaller that holds nothing yet', () => {
     const disks = undefined;
-    expect(checkedSizes(shop(), { services: { db: { disk: 300 } } }, { instancesMax: 8, disks })).toMatchObject({
+    expect(checkedSizes(shop(), { services: { db: { disk: 300 } } }, { ...bounds, disks })).toMatchObject({
       services: { db: { disk: 300 } },
     });
   });

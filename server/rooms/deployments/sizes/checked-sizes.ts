@@ -28,6 +28,8 @@ export type ResourcesChange = Static<typeof ResourcesChange>;
 
 export interface Bounds {
   instancesMax: number;
+  /** Apps and workers whose number of instances the platform chooses. */
+  autoscaled: ReadonlySet<string>;
   /** Disks that hold data now, or are about to. */
   disks: Sizes | undefined;
 }
@@ -65,12 +67,12 @@ const chosenOf = ({ resources, instance_count, disk }: ContainerChange): Partial
   ...(disk !== undefined && { disk }),
 });
 
-function mistakesIn(field: string, group: SizeGroup, sized: Sized, wanted: ContainerChange, { instancesMax, disks }: Bounds) {
+function mistakesIn(field: string, group: SizeGroup, sized: Sized, wanted: ContainerChange, bounds: Bounds) {
   const { resources, instance_count, disk } = wanted;
   const found = {
     [`${field}.resources.profile_size`]: sizeMistake(sized, resources?.profile_size),
-    [`${field}.instance_count`]: instance_count === undefined ? undefined : countMistake(group, instance_count, instancesMax),
-    [`${field}.disk`]: disk === undefined ? undefined : diskMistake(group, sized, disk, disks?.[group][sized.name]?.disk ?? 0),
+    [`${field}.instance_count`]: instance_count === undefined ? undefined : countMistake(group, sized, instance_count, bounds),
+    [`${field}.disk`]: disk === undefined ? undefined : diskMistake(group, sized, disk, bounds.disks?.[group][sized.name]?.disk ?? 0),
   };
   return Object.fromEntries(Object.entries(found).filter(([, mistake]) => mistake !== undefined));
 }
@@ -85,9 +87,10 @@ function sizeMistake(sized: Sized, size: string | undefined): string | undefined
   return `must be one of the sizes of ${profile}: ${possible.join(', ')}`;
 }
 
-function countMistake(group: SizeGroup, count: number, instancesMax: number): string | undefined {
+function countMistake(group: SizeGroup, { name }: Sized, count: number, { instancesMax, autoscaled }: Bounds): string | undefined {
   if (group === 'services') return 'cannot be set: a service has one instance';
   if (group === 'tasks') return 'cannot be set: a task has one container, while it runs';
+  if (autoscaled.has(name)) return 'cannot be set while autoscaling is on: change its bounds there, or switch its triggers off first';
   return count > instancesMax ? `must be at most ${instancesMax}` : undefined;
 }
 

@@ -5,6 +5,7 @@
 import type { Platform } from '../../../platform.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { ProjectModel } from '../../builds/public.ts';
+import { scaledSizes, type InstanceCounts } from './autoscaled.ts';
 import { amountsOf, refuseMoreThanThereIs, refuseToRunAgain } from './capacity.ts';
 import type { SizesRequest } from '../deploy/deploy-request.ts';
 import { sizesFrom, sizesOf } from '../deploy/ongoing-deployment.ts';
@@ -48,6 +49,20 @@ export async function refuseEarly(
 export async function refuseResumeEarly(tx: Tx, { config }: Pick<Platform, 'config'>, address: Address): Promise<void> {
   const subject = await subjectOf(tx, address.project_id, address.id);
   if (subject) await refuseToRunAgain(tx, config, subject, await notedAmounts(tx));
+}
+
+/** Throws a Problem where the numbers of instances would need more than there is. */
+export async function refuseScalingEarly(
+  tx: Tx,
+  { config, secrets }: Pick<Platform, 'config' | 'secrets'>,
+  address: Address,
+  counts: InstanceCounts,
+): Promise<void> {
+  const subject = await subjectOf(tx, address.project_id, address.id);
+  const current = await currentStack(tx, secrets, address.project_id, address.id);
+  if (!subject || !current) return;
+  const wanted = amountsOf(current.model, scaledSizes(current.sizes, counts));
+  await refuseMoreThanThereIs(tx, config, subject, wanted, await notedAmounts(tx));
 }
 
 /** Throws a Problem where a restored backup would get more than there is, where the pool has no room for it, or where its data could not be read by what would run. `model` is what would run where only the data is wanted and nothing runs yet. */

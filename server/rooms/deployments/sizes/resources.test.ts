@@ -239,12 +239,12 @@ describe.runIf(canRunContainers)(`resources${whyNoContainers}`, () => {
     const wanted = { name: 'crowded', title: 'Crowded' };
     const isThere = async () => (await owner.send('GET', `/projects/${projectId}/environments/crowded`)).status;
     const refused = await inSmallMachine('disk', () => post('/branch', wanted));
-    expect(refused).toEqual({ status: 409, message: expect.stringMatching(/^This machine is full\. disk: 746 MB are needed/) });
+    expect(refused).toEqual({ status: 409, message: expect.stringMatching(/^This machine is full\. disk: 806 MB are needed/) });
     expect(await isThere()).toBe(404);
     const { json } = await owner.send('POST', `${at}/branch`, wanted);
     const [branching] = json._embedded.activities;
     const failed = await inSmallMachine('disk', () => ended(branching));
-    expect(failed).toMatchObject({ result: 'failure', log: expect.stringMatching(/This machine is full\. disk: 746 MB are needed/) });
+    expect(failed).toMatchObject({ result: 'failure', log: expect.stringMatching(/This machine is full\. disk: 806 MB are needed/) });
     expect(await isThere()).toBe(404);
     const redeployed = async () => ended((await owner.send('POST', `${at}/redeploy`, {})).json._embedded.activities[0]);
     expect((await inSmallMachine('disk', redeployed)).result).toBe('success');

@@ -4,6 +4,7 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import type { Config } from '../../../config.ts';
 import type { Task } from '../../builds/public.ts';
+import { endTask, noteAllocated, taskSubject } from '../../metering/public.ts';
 import type { Amounts } from './amounts.ts';
 import { holdCapacity, refuseMoreThanThereIs } from './capacity.ts';
 import { subjectOf } from '../queries.ts';
@@ -37,10 +38,14 @@ export async function reserveForTask(tx: Tx, { overcommit }: Pick<Config, 'overc
   }
   await sql`insert into running_tasks (activity_id, project_id, environment_id, cpu, memory)
     values (${run.id}, ${project.id}, ${environment.id}, ${cpu}, ${memory})`.execute(tx);
+  const holder = { projectId: project.id, environment: subject.machine_name, subject: taskSubject(run.id) };
+  await noteAllocated(tx, { ...holder, version: run.id, amounts: [{ service: run.task.name, kind: 'task', cpu, memory, disk: 0 }] });
 }
 
-export const releaseTask = (db: Db | Tx, activityId: string) =>
-  sql`delete from running_tasks where activity_id = ${activityId}`.execute(db);
+export async function releaseTask(db: Db | Tx, activityId: string): Promise<void> {
+  await sql`delete from running_tasks where activity_id = ${activityId}`.execute(db);
+  await endTask(db, activityId);
+}
 
 /** A task that has no size or slug was deployed before tasks were built. */
 export function sizeOfTask({ sizes, slugs }: Stack, { name }: Task) {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isStorage, runtimeOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
 import { appUser, dataFolder, type Service } from '../../../catalogue/service.ts';
+import type { Reporter } from '../../../drivers/otlp/reporter.ts';
 import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../../builds/public.ts';
@@ -26,6 +27,8 @@ export interface WantedContainer extends Omit<Container, 'layers' | 'mounts' | '
   outbound?: readonly FirewallRule[];
   /** The app or worker whose log gets what it says. */
   logOf?: string;
+  /** As whom it reports traces. No reason to replace what runs. */
+  reporter?: Reporter;
 }
 
 export interface WantedMount {
@@ -81,6 +84,7 @@ export function instancesOf(stack: Stack, generations: Generations, runnable: Ru
   return Array.from({ length: instanceCountOf(stack, runnable) }, (_, index) => ({
     ...appContainer(stack, runnable, addresses),
     name: instanceContainer(stack.id, runnable.name, generation, index),
+    reporter: reporterOf(stack, runnable, index),
     peer: { group: `${runnable.name}-${generation}`, name: `${runnable.name}.${index}`, at: peersPath },
   }));
 }
@@ -115,11 +119,21 @@ export function onceContainerOf(stack: Stack, app: App, addresses: Addresses): W
   return {
     ...appSurroundings(stack, app, addresses),
     name: onceContainer(stack.id, app.name),
+    reporter: reporterOf(stack, app, 0),
     argv: ['sleep', 'infinity'],
     names: [],
     restart: 'never',
   };
 }
+
+/** Whose traces those of a container are: its app's, also for workers. */
+export const reporterOf = ({ id, project, environment }: Stack, container: Recipient, index: number): Reporter => ({
+  project: project.id,
+  environment: environment.machine_name,
+  stack: id,
+  application: 'app' in container ? container.app : container.name,
+  instance: `${container.name}.${index}`,
+});
 
 function appSurroundings(stack: Stack, runnable: Runnable, addresses: Addresses) {
   const { mounts, ...common } = surroundingsOf(stack, runnable, addresses, limitsFor(stack, runnable));

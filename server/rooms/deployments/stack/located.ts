@@ -1,25 +1,30 @@
 /** A container of a stack with all that only the machine knows: the layers of its image, the folders of its volumes, and where domains are that it may reach. */
 import { logFile } from '../../../drivers/logs/log-folders.ts';
+import type { TracesEndpoint } from '../../../drivers/otlp/reporter.ts';
 import type { Container } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { logsVolume, type WantedContainer } from './containers.ts';
 import { outboundOf, type DomainAddresses } from './outbound.ts';
+import { tracingVariables } from './tracing-variables.ts';
 
 /** Where images and volumes are on this machine, and domains on the internet. */
 export interface StackLocations {
   addresses: DomainAddresses;
   layers: ReadonlyMap<string, readonly string[]>;
   folders: ReadonlyMap<string, string>;
+  /** Undefined: nobody takes traces here. */
+  traces?: TracesEndpoint | undefined;
 }
 
 export function located(
-  { image, mounts, outbound, logOf, ...container }: WantedContainer,
-  { addresses, layers, folders }: StackLocations,
+  { image, mounts, outbound, logOf, reporter, ...container }: WantedContainer,
+  { addresses, layers, folders, traces }: StackLocations,
 ): Container {
   const found = layers.get(image);
   if (!found) throw new Error(`The image ${image} was not looked for`);
   return {
     ...container,
+    ...(reporter && traces && { env: tracingVariables(traces, reporter, container.env) }),
     ...(outbound && { outbound: outboundOf(outbound, addresses) }),
     ...(logOf !== undefined && { output: logFile(folders.get(logsVolume) ?? '', logOf, 'app') }),
     layers: found,

@@ -58,6 +58,19 @@ export const backupOfSnapshot = (name: string): string | undefined => /^backup-(
 export const stackOfContainer = (name: string): string | undefined =>
   /^([a-z2-7]{13})-(?:service|setup|app|once)-[a-z0-9-]+$/.exec(name)?.[1];
 
+/** What the name of a stack's container says; undefined where no stack has a container of that name. */
+export function partsOfContainer(
+  name: string,
+): { stackId: string; of: 'service' | 'app' | 'task'; label: string; index: number } | undefined {
+  const [, stackId = '', kind = '', rest = ''] = /^([a-z2-7]{13})-(service|setup|app|once|task)-([a-z0-9-]+)$/.exec(name) ?? [];
+  if (kind === 'app') {
+    const [, label = '', index = ''] = /^(.+)-\d+-(\d+)$/.exec(rest) ?? [];
+    return label === '' ? undefined : { stackId, of: 'app', label, index: Number(index) };
+  }
+  const of = ({ service: 'service', setup: 'service', once: 'app', task: 'task' } as const)[kind];
+  return of && { stackId, of, label: rest, index: 0 };
+}
+
 /**
  * The stack that a volume belongs to. Names of slugs begin with the id of a project, which looks like that of a stack, so names of volumes begin with a
  * word. Logs used to be on a volume, too, which goes with its stack.

@@ -178,13 +178,18 @@ describe('an app', () => {
       PLATFORM_ENVIRONMENT_TYPE: 'production',
       PLATFORM_PROJECT: 'abcdefghij234',
       PLATFORM_PROJECT_ENTROPY: 'E'.repeat(56),
-      PLATFORM_SMTP_HOST: '',
+      PLATFORM_SMTP_HOST: 'platform.offshoot.internal',
       PLATFORM_TREE_ID: 'c'.repeat(40),
       PORT: '8888',
     });
     const names = Object.keys(told(sampleStack()));
     for (const absent of ['SOCKET', 'PLATFORM_DOCUMENT_ROOT', 'PLATFORM_PRE_APP_COMMAND', 'CI', 'PLATFORM_CACHE_DIR'])
       expect(names).not.toContain(absent);
+  });
+
+  test('is told of nobody who takes mail where its environment sends none', () => {
+    const { settings } = sampleStack();
+    expect(told(sampleStack(shop(), { settings: { ...settings, enable_smtp: false } }))['PLATFORM_SMTP_HOST']).toBe('');
   });
 
   test('is told its configuration, and its routes without redirects', () => {

@@ -2,6 +2,7 @@
  * What a running app, worker or task is told in its environment. From the strongest: what the platform provides, variables of the environment and the
  * project, variables of the configuration. (`.environment` of the app comes after all of them, in the container.)
  */
+import { machineHost } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { App, Json, ResolvedRoute, Task, WorkerDocument } from '../../builds/public.ts';
 import type { EffectiveVariable } from '../../variables/public.ts';
@@ -67,7 +68,7 @@ export const toldRoutes = ({ routes, told_routes = routes }: Pick<Stack, 'routes
 const appNameOf = (container: Recipient) => ('app' in container ? container.app : container.name);
 
 function provided(stack: Stack, container: Recipient, relationships: Endpoints): Told {
-  const { project, environment } = stack;
+  const { project, environment, settings } = stack;
   const application = appDocument(stack, container);
   return {
     PLATFORM_APP_DIR: appRoot,
@@ -80,8 +81,7 @@ function provided(stack: Stack, container: Recipient, relationships: Endpoints):
     PLATFORM_PROJECT_ENTROPY: project.entropy,
     PLATFORM_RELATIONSHIPS: base64(relationships),
     PLATFORM_ROUTES: base64(toldRoutes(stack)),
-    // Nothing takes mail from apps yet, so there is no host to tell, whatever `enable_smtp` says.
-    PLATFORM_SMTP_HOST: '',
+    PLATFORM_SMTP_HOST: settings.enable_smtp ? machineHost : '',
     PLATFORM_TREE_ID: application.tree_id,
     ...commandsOf(container),
     ...('web' in container && webVariables(container)),

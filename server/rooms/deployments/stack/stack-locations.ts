@@ -77,6 +77,7 @@ export async function locationsOf(machine: Machine, stack: Stack): Promise<Stack
   ]);
   return {
     addresses,
+    traces: machine.traces,
     layers: new Map(layers),
     folders: new Map([
       ...folders.flatMap(([name, path]) => (path === undefined ? [] : [[name, path] as const])),

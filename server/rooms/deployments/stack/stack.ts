@@ -6,6 +6,7 @@
  * table of the edge (edge-table.ts), the document of the API (document.ts).
  */
 import type { ProjectModel } from '../../builds/public.ts';
+import type { DomainNames } from '../../domain-names/public.ts';
 import type { EffectiveVariable } from '../../variables/public.ts';
 import type { EnvironmentType } from '../../../permissions.ts';
 import type { Account } from '../../../catalogue/service.ts';
@@ -24,6 +25,8 @@ export interface Stack {
   sizes: Sizes;
   /** Resolved routes by address, such as `https://www.example.org/`. */
   routes: ResolvedRoutes;
+  /** The domains that the routes were resolved with; absent in deployments of earlier versions of the platform. */
+  domain_names?: DomainNames;
   /** What its apps were told, where domains have changed the routes since they started. */
   told_routes?: ResolvedRoutes;
   settings: { http_access: HttpAccess; enable_smtp: boolean; restrict_robots: boolean };

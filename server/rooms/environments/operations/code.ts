@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { Caller } from '../../../platform.ts';
+import { atHost } from '../code-source.ts';
 import { branchNameRule } from '../create-environment.ts';
 import { InitialResources } from '../initial-resources.ts';
 import { EnvironmentEntity, Title } from '../environment.ts';
@@ -20,8 +21,12 @@ export const branchEnvironment = operation({
   rel: '#branch',
   permission: 'environment:branch',
   // An environment can be branched while an activity runs in it; the branching waits until that has ended.
-  allowedWhen: ({ has_code, status }) => has_code && environmentLife.possible(status, 'branch'),
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'branch'),
+  allowedWhen: ({ has_code, status, code_source }) =>
+    has_code && !code_source?.prunes_branches && environmentLife.possible(status, 'branch'),
+  otherwise: (target) =>
+    target.code_source?.prunes_branches
+      ? atHost(target, 'Create the branch there, and it becomes an environment; one that is only here would be pruned.')
+      : environmentLife.otherwise(target.status, 'branch'),
   body: closed({
     name: Type.String({ minLength: 1, maxLength: 250, description: `The name of the branch; it ${branchNameRule}.` }),
     title: Type.Optional(Title),
@@ -47,14 +52,18 @@ const mayChangeParent = ({ project_id, organization_id, parent_type }: Environme
   parent_type !== null &&
   caller.can('environment:admin', { project: project_id, organization: organization_id, environmentType: parent_type });
 
+/** What is taken in here would be undone by the next fetch. */
+const isFetched = ({ code_source }: Environment) => code_source?.fetches_branches ?? false;
+
 export const mergeEnvironment = operation({
   summary: "Merge an environment's code into its parent's",
   endpoint: 'POST /projects/{projectId}/environments/{environmentId}/merge',
   on: EnvironmentEntity,
   rel: '#merge',
   permission: 'environment:admin',
-  allowedWhen: (target, caller) => canTakeIn(target) && environmentLife.possible(target.status, 'merge') && mayChangeParent(target, caller),
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'merge'),
+  allowedWhen: (target, caller) =>
+    canTakeIn(target) && !isFetched(target) && environmentLife.possible(target.status, 'merge') && mayChangeParent(target, caller),
+  otherwise: (target) => (isFetched(target) ? atHost(target, 'Merge there.') : environmentLife.otherwise(target.status, 'merge')),
   body: closed({
     resources: InitialResources('child', 'default', 'manual', 'minimum'),
     strategy: Type.Optional(oneOf('stopstart', 'rolling')),
@@ -94,8 +103,9 @@ export const initializeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#initialize',
   permission: 'environment:admin',
-  allowedWhen: ({ has_code, is_dirty, status }) => !has_code && !is_dirty && environmentLife.possible(status, 'initialize'),
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'initialize'),
+  allowedWhen: (target) =>
+    !target.has_code && !target.is_dirty && !isFetched(target) && environmentLife.possible(target.status, 'initialize'),
+  otherwise: (target) => (isFetched(target) ? atHost(target, 'Push there.') : environmentLife.otherwise(target.status, 'initialize')),
   body: closed({
     profile: Type.Optional(Title),
     repository: Type.Optional(

@@ -5,6 +5,7 @@ import { environmentTypes } from '../../../permissions.ts';
 import { actorOf, changed } from '../../activities/public.ts';
 import { ProjectEntity } from '../../projects/public.ts';
 import { AddressRules, BasicAuth, changeEnvironment } from '../change-environment.ts';
+import { atHost, isOfHost } from '../code-source.ts';
 import { EnvironmentEntity, Title } from '../environment.ts';
 import { environmentsOf } from '../queries.ts';
 import { startDelete } from '../record-push.ts';
@@ -64,8 +65,11 @@ export const deleteEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#delete',
   permission: 'environment:admin',
-  allowedWhen: ({ status, is_main, is_dirty }) => environmentLife.possible(status, 'delete') && !is_main && !is_dirty,
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'delete'),
+  allowedWhen: (target) => environmentLife.possible(target.status, 'delete') && !target.is_main && !target.is_dirty && !isOfHost(target),
+  otherwise: (target) =>
+    isOfHost(target)
+      ? atHost(target, `${target.is_pr ? 'Close the pull request' : 'Delete the branch'} there, and its environment goes.`)
+      : environmentLife.otherwise(target.status, 'delete'),
   returns: deleted,
   handle: async ({ target, caller }, { db }) => {
     const activity = await db.transaction().execute((tx) => startDelete(tx, { id: target.project_id }, target, actorOf(caller.user)));

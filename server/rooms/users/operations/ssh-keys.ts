@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
-import { created, deleted, one, operation } from '../../../kernel/operation.ts';
+import { array, created, deleted, one, operation } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { Line, Uuid } from '../../../kernel/schema.ts';
 import { addSshKey } from '../add-ssh-key.ts';
-import { deleteSshKey } from '../queries.ts';
+import { deleteSshKey, sshKeysOf } from '../queries.ts';
 import { SshKeyEntity } from '../ssh-key.ts';
+import { UserEntity } from '../user.ts';
 
 const keyCharactersMax = 16_384;
 
@@ -29,6 +30,16 @@ export const postSshKey = operation({
       throw new Problem('forbidden', 'You can add SSH keys only for yourself: leave out uuid.');
     return addSshKey(db, caller.user, body);
   },
+});
+
+export const listSshKeys = operation({
+  summary: "List a user's SSH keys",
+  endpoint: 'GET /users/{user_id}/ssh-keys',
+  on: UserEntity,
+  rel: 'ssh-keys',
+  permission: 'ssh-key:view',
+  returns: array(SshKeyEntity),
+  handle: ({ target }, { db }) => sshKeysOf(db, target.id),
 });
 
 export const getSshKey = operation({

@@ -1,0 +1,2 @@
+/** What others may have crons do. */
+export { startCronsAt } from './start-crons.ts';
