@@ -59,12 +59,19 @@ export class LongestFirst extends BaseSequencer {
 
 const namedMax = 10;
 
+/** Beside how long each took, what it cost (cpu-spent.ts): one that waits leaves the processors to others. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]) {
     if (modules.length <= namedMax) return;
     const seconds = (module: TestModule) => module.diagnostic().duration / 1000;
-    console.log('  Slowest files, in seconds:');
-    for (const module of modules.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, namedMax))
-      console.log(`  ${seconds(module).toFixed(0).padStart(5)} ${module.relativeModuleId}`);
+    const cpuSeconds = (module: TestModule) => module.meta().cpuSeconds ?? 0;
+    const slowest = modules.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, namedMax);
+    const dearest = modules.toSorted((a, b) => cpuSeconds(b) - cpuSeconds(a)).slice(0, namedMax);
+    const all = modules.reduce((sum, module) => sum + cpuSeconds(module), 0);
+    console.log(`  Slowest files, and those that took most of the processors (${all.toFixed(0)} seconds of them in all):`);
+    console.log('   wall   cpu');
+    const shown = (value: number) => value.toFixed(0).padStart(5);
+    for (const module of new Set([...slowest, ...dearest]))
+      console.log(`  ${shown(seconds(module))} ${shown(cpuSeconds(module))} ${module.relativeModuleId}`);
   }
 }

@@ -61,6 +61,7 @@ export async function createInstallation(always: Settings = {}): Promise<Install
   const data = await mkdtemp(join(tmpdir(), 'offshoot-e2e-'));
   installationBegins();
   const [port, sshPort, edgePort, httpsPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [tracesPort, relayPort] = [await freePort(), await freePort()];
   const env = (settings: Settings) => ({
     ...plainEnvironment(),
     OFFSHOOT_DATA: data,
@@ -68,6 +69,8 @@ export async function createInstallation(always: Settings = {}): Promise<Install
     OFFSHOOT_SSH_PORT: String(sshPort),
     OFFSHOOT_HTTP_PORT: String(edgePort),
     OFFSHOOT_HTTPS_PORT: String(httpsPort),
+    OFFSHOOT_TRACES_PORT: String(tracesPort),
+    OFFSHOOT_RELAY_PORT: String(relayPort),
     OFFSHOOT_IMAGES: testImagesFolder,
     OFFSHOOT_IMAGE_UPDATE_DAYS: '0',
     OFFSHOOT_IMAGES_AHEAD: 'none',
@@ -122,8 +125,8 @@ async function trust(env: Settings) {
   if (config.tls) await trustAuthorityOf(config);
 }
 
-/** Folders of what the platform starts to outlive it. */
-const leavesBehind = ['edge', 'runtime'];
+/** Folders of what outlives the platform: what it started, and the file system that it mounted. */
+const leavesBehind = ['edge', 'runtime', 'volumes/pool'];
 
 async function shutDown(env: Record<string, string>) {
   const { code, stdout, stderr } = await runProgram(command, ['shutdown'], { env, secondsMax: commandSecondsMax });

@@ -53,6 +53,17 @@ test(
     expect(tooMany).toMatchObject({ code: clientFailed, stderr: expect.stringMatching(/environments: it has 1,\s+and 1 are allowed/) });
     await installation.run(['quota', 'set', 'project', counter.project, 'memory=none', 'environments=none']);
 
+    const offered = await run('autoscaling:get', '-e', 'main', '--format', 'plain', '--no-header');
+    expect(offered.stdout).toMatch(/^counter\tcpu\tup\t80\.0%\t300\tfalse\t3$/m);
+    const chosen = ['--threshold-up', '75', '--duration-up', '2m', '--cooldown-down', '10m', '--instances-max', '4'];
+    await run('autoscaling:set', '-e', 'main', '--service', 'counter', '--metric', 'cpu', '--enabled', 'true', ...chosen, '--yes');
+    const scaled = await run('autoscaling:get', '-e', 'main', '--format', 'plain', '--no-header', '--columns', '+cooldown,max_instances');
+    expect(scaled.stdout).toMatch(/^counter\tcpu\tup\t75\.0%\t120\ttrue\t3\t300\t4$/m);
+    expect(scaled.stdout).toMatch(/^counter\tcpu\tdown\t20\.0%\t300\ttrue\t3\t600\t4$/m);
+    const byHand = await refused('resources:set', '-e', 'main', '--count', 'counter:1', '--yes');
+    expect(byHand.code).not.toBe(0);
+    expect(byHand.stderr).toMatch(/cannot\s+be\s+changed\s+when\s+autoscaling\s+is\s+enabled/);
+
     await run('resources:build:set', '--cpu', '2', '--memory', '1024', '--yes');
     expect((await counter.api('GET', '/settings')).build_resources).toEqual({ cpu: 2, memory: 1024 });
     expect((await run('resources:build:get', '--format', 'plain', '--no-header')).stdout.trim()).toMatch(/^2(?:\.0)?\t1024$/);

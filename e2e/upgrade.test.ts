@@ -104,7 +104,7 @@ const givenOut = new RegExp(
     String.raw`Taken of the disk:\n  images +[\d.]+ [GM]B.*\n  data of environments +[\d.]+ MB.*\n  slugs +[\d.]+ MB  1`,
     String.raw`[^]*\n  logs +[\d.]+ MB\n  database +[\d.]+ MB  [\d.]+ MB of it tables\n`,
     String.raw`\nGiven out to environments, of which 1 are to run, 0 are paused and 0 asleep:\n  processors +0\.5 CPU  of \d+ CPU \(32 times the \d+ there are\)`,
-    String.raw`\n  memory +224 MB  of \d+ MB .*\n  disks and logs +490 MB  of `,
+    String.raw`\n  memory +224 MB  of \d+ MB .*\n  disks and logs +550 MB  of `,
   ].join(''),
 );
 

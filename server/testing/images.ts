@@ -1,7 +1,7 @@
 /** Containers of real images on real copy-on-write volumes, for tests: a runtime and a pool of their own, and the cache of images that all tests share. */
 import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { homedir, tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { authorityVariables, trustedAuthorities } from '../drivers/authorities.ts';
 import { openImages } from '../drivers/images/cached-images.ts';
@@ -11,10 +11,20 @@ import { openRuncRuntime } from '../drivers/runtime/runc/runc.ts';
 import type { Command, Container } from '../drivers/runtime/runtime.ts';
 import { openPoolVolumes } from '../drivers/volumes/btrfs/btrfs.ts';
 
-export const testImagesFolder =
-  process.env['OFFSHOOT_IMAGES'] ?? join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'offshoot-images');
-
 const isRoot = process.getuid?.() === 0;
+
+const namedFolder = process.env['OFFSHOOT_IMAGES'];
+export const isOwnImagesFolder = namedFolder === undefined;
+/** Layers are named by what they are made of, and built by one process at a time, so that all clones of the repository on a machine share them. */
+export const testImagesFolder = namedFolder ?? join(cacheFolder(), 'offshoot-tests', 'images');
+
+function cacheFolder(): string {
+  const ofUser = process.env['XDG_CACHE_HOME'];
+  // Every user of a container passes through the folder, so root's home is no place for it.
+  if (isRoot) return '/var/cache';
+  return ofUser !== undefined && isAbsolute(ofUser) ? ofUser : join(homedir(), '.cache');
+}
+
 /** Running containers takes root. In CI, their tests fail rather than being skipped. */
 export const canRunContainers = isRoot || process.env['CI'] === 'true';
 export const whyNoContainers = canRunContainers ? '' : ' (left out: needs root)';

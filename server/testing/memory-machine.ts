@@ -60,11 +60,14 @@ function openMemoryRuntime(refuseStart: () => void): Runtime {
     // oxlint-disable-next-line require-yield -- nobody says anything
     logs: async function* () {},
     stats: notNeeded,
+    statistics: async () => [],
     pause: async () => {},
     resume: async () => {},
     update: async () => {},
     updateOutbound: async () => {},
     updateFiles: async () => {},
+    admit: async () => {},
+    containerAt: async () => undefined,
     removeLeftovers: async () => [],
     close: async () => {},
   };

@@ -14,17 +14,20 @@ import { blobsFolder, openBlobs } from '../drivers/blobs/open-blobs.ts';
 import { openGit } from '../drivers/git/open-git.ts';
 import { openMailFolder, type Message } from '../drivers/mail/mail.ts';
 import { openDuckdbMetrics } from '../drivers/metrics/duckdb/open-duckdb-metrics.ts';
+import type { Lookup } from '../drivers/outbound/look-up-host.ts';
+import { openOutbound } from '../drivers/outbound/outbound.ts';
 import { openPhoneFolder } from '../drivers/phone/phone.ts';
 import { serveApi } from '../kernel/http.ts';
 import { openLog } from '../kernel/log.ts';
 import { openNotices } from '../kernel/notices.ts';
-import type { Rooms } from '../kernel/room.ts';
+import { deliveryKindsOf, type Rooms } from '../kernel/room.ts';
 import { Problem } from '../kernel/problem.ts';
 import { fingerprint, openSecrets } from '../kernel/secrets.ts';
 import { openDatabase, openPool } from '../kernel/sql.ts';
 import { openPlatform } from '../open-platform.ts';
 import type { Platform } from '../platform.ts';
 import { rooms as allRooms } from '../rooms.ts';
+import { deliverDue } from '../rooms/deliveries/work.ts';
 import { createKeys } from '../rooms/sign-in/public.ts';
 import { createApiToken, insertUser } from '../rooms/users/public.ts';
 
@@ -53,7 +56,7 @@ export interface TestPlatform {
   databaseUrl: string;
   http: FastifyInstance;
   logLines: string[];
-  /** The mail sent so far, oldest first; that to one address only, if one is named. */
+  /** The mail sent so far, with what waits to be sent, oldest first; that to one address only, if one is named. */
   mail(to?: string): Promise<Message[]>;
   /** The messages sent to phones so far, oldest first. */
   phoneMessages(): Promise<string[]>;
@@ -71,6 +74,22 @@ let peopleSoFar = 0;
 
 /** Most tests run no environments; an attempt to do so is refused with this sentence. */
 const noMachine = () => Promise.reject(new Problem('unavailable', 'This test has no machine to run environments on.'));
+
+/** A reply that goes on until its reader leaves; of such a one the beginning is a reply, too. */
+const isEndless = ({ method = 'GET', url }: InjectOptions) => method === 'GET' && typeof url === 'string' && /^\/events(\?|$)/.test(url);
+
+async function begun(http: FastifyInstance, options: InjectOptions) {
+  const { statusCode, headers, stream } = await http.inject({ ...options, payloadAsStream: true });
+  let payload = '';
+  for await (const part of stream()) {
+    payload += String(part);
+    if (statusCode === 200) break;
+  }
+  return { statusCode, headers, payload };
+}
+
+/** Services outside are none of a test's business, whether they are reached or not: names lead to this machine or nowhere. */
+const onThisMachine: Lookup = async (host) => (/(^|\.)localhost$/.test(host) ? [{ address: '127.0.0.1' }] : []);
 
 export async function openTestPlatform(
   rooms: Rooms = allRooms,
@@ -98,11 +117,27 @@ export async function openTestPlatform(
     hasText: async (name: string, value: string) => domainRecords.texts.get(name) === value,
     hasPage: async (host: string, path: string, text: string) => domainRecords.pages.get(`${host}${path}`) === text,
   };
-  const platform = await openPlatform({ config, db, log, secrets, mail, phone, notices, git, blobs, metrics, machine, domainProofs });
+  const outbound = openOutbound({ ...config, look: onThisMachine });
+  const platform = await openPlatform({
+    config,
+    db,
+    log,
+    secrets,
+    mail,
+    phone,
+    notices,
+    git,
+    blobs,
+    metrics,
+    machine,
+    domainProofs,
+    outbound,
+  });
   const http = await serveApi(rooms, platform);
   afterAll(async () => {
     await http.close();
     platform.logs.close();
+    platform.changes.close();
     await metrics.close();
     await git.close();
     await notices.close();
@@ -112,7 +147,7 @@ export async function openTestPlatform(
   });
 
   const send = async (options: InjectOptions): Promise<Reply> => {
-    const { statusCode, headers, payload } = await http.inject(options);
+    const { statusCode, headers, payload } = await (isEndless(options) ? begun(http, options) : http.inject(options));
     const isJson = /[/+]json/.test(String(headers['content-type'])) && payload !== '' && headers['content-encoding'] === undefined;
     return { status: statusCode, headers, text: payload, json: isJson ? JSON.parse(payload) : undefined };
   };
@@ -153,7 +188,10 @@ export async function openTestPlatform(
     databaseUrl: database.url,
     http,
     logLines,
-    mail: async (to) => (await readMail(join(folder, 'mail'))).filter((message) => to === undefined || message.to === to),
+    mail: async (to) => {
+      await deliverDue(deliveryKindsOf(rooms), platform);
+      return (await readMail(join(folder, 'mail'))).filter((message) => to === undefined || message.to === to);
+    },
     phoneMessages: async () => (await readFolder(join(folder, 'phone'))).map(String),
     send,
     person,

@@ -51,6 +51,31 @@ const deviations: Deviation[] = [
   })),
   { of: ['Environment'], field: 'sleeping_since', allows: textOrNull, because: 'People have to see why nothing runs.' },
   { of: ['Environment'], field: 'start_failure', allows: textOrNull, because: 'People have to see why nothing runs.' },
+  {
+    of: ['Backup'],
+    field: 'is_damaged',
+    allows: { type: 'boolean' },
+    because: 'People have to tell one that is not finished from one that is lost.',
+  },
+  { of: ['EnvironmentVariable'], field: 'inherited_from', allows: textOrNull, because: 'People have to see where a value comes from.' },
+  {
+    of: ['AutoscalerSettings', 'services', '*'],
+    field: 'enabled',
+    allows: { type: 'boolean' },
+    because: 'The released CLI tells by it whether somebody else may choose the number of instances.',
+  },
+  ...['HttpLog', 'NewRelic', 'OtlpLog', 'Splunk', 'Sumologic', 'Syslog'].map((receiver) => ({
+    of: [`${receiver}Integration`],
+    field: 'redaction',
+    allows: { type: 'boolean' },
+    because: 'The released CLI offers it, and people have to see what is set.',
+  })),
+  {
+    of: ['ProjectCapabilities', 'integrations', 'config'],
+    field: 'gitea',
+    allows: { type: 'object' },
+    because: 'A host of code that only Offshoot has.',
+  },
   { of: ['Deployment', 'webapps', '*', 'hooks'], field: 'sanitize', allows: textOrNull, because: 'A hook that only Offshoot has.' },
 ];
 
@@ -83,9 +108,15 @@ export const isPublished = (path: string) => Object.hasOwn(published.replies, pa
 const mismatchesMax = 20;
 
 /** What of a GET reply is not as published. */
-export function mismatchesWithPublished(path: string, reply: unknown): string[] {
-  const validate = ajv.getSchema(path) ?? ajv.addSchema({ ...published.replies[path], $defs: published.$defs }, path).getSchema(path);
-  if (!validate) throw new Error(`No published schema for ${path}`);
+export const mismatchesWithPublished = (path: string, reply: unknown): string[] => mismatches(path, published.replies[path], reply);
+
+/** What of a thing is not as the published definition of that name has it. */
+export const mismatchesWithDefinition = (name: string, thing: unknown): string[] =>
+  mismatches(`definition of ${name}`, published.$defs[name], thing);
+
+function mismatches(key: string, schema: Schema | undefined, reply: unknown): string[] {
+  const validate = ajv.getSchema(key) ?? ajv.addSchema({ ...schema, $defs: published.$defs }, key).getSchema(key);
+  if (!validate || !schema) throw new Error(`No published schema for ${key}`);
   if (validate(reply)) return [];
   const errors = (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
   return errors.slice(0, mismatchesMax);

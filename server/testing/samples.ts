@@ -8,9 +8,11 @@ import { ensureLogs, logFile, logsOf } from '../drivers/logs/log-folders.ts';
 import { startActivity } from '../kernel/activity.ts';
 import { signedReference } from '../kernel/hal.ts';
 import { shortId, ulid } from '../kernel/id.ts';
+import { documentedQuery } from '../kernel/openapi.ts';
 import type { Entity, Operation } from '../kernel/operation.ts';
 import { logsFolder } from '../machine.ts';
 import { insertBackup, makeRestorable } from '../rooms/backups/public.ts';
+import { startCronsAt } from '../rooms/crons/work.ts';
 import { currentStack } from '../rooms/deployments/public.ts';
 import { machineName } from '../rooms/environments/public.ts';
 import { createDefaultEnvironment, pushActivity } from '../rooms/environments/work.ts';
@@ -35,6 +37,8 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   },
   ...identitySamples,
   organization: sampleOrganization,
+  'organization address': sampleOrganization,
+  'organization profile': sampleOrganization,
   'organization member': async (owner) => {
     const { organization_id } = await sampleOrganization(owner);
     return { organization_id, user_id: await sampleMember(owner, organization_id) };
@@ -52,6 +56,7 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   project: sampleProject,
   'project settings': sampleProject,
   'system information': sampleProject,
+  'deployment target': async (owner) => ({ ...(await sampleProject(owner)), deploymentTargetConfigurationId: 'local' }),
   'organization project': sampleProject,
   subscription: sampleSubscription,
   'user access': sampleUserAccess,
@@ -63,16 +68,26 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   environment: sampleEnvironment,
   'environment settings': sampleEnvironment,
   activity: sampleActivity,
+  'activity of an integration': sampleActivity,
   backup: sampleBackup,
   deployment: sampleDeployment,
   'next deployment': sampleDeployment,
   'earlier deployment': async (owner) => ({ ...(await sampleDeployment(owner)), deploymentId: '1' }),
   task: sampleTask,
+  cron: sampleCron,
   route: sampleDeployment,
   'project variable': async (owner) => {
     const project = await sampleProject(owner);
     await owner.send('POST', `/projects/${project.projectId}/variables`, { name: 'env:SAMPLE', value: 'one' });
     return { ...project, projectVariableId: 'env:SAMPLE' };
+  },
+  integration: sampleIntegration,
+  'pull request': samplePullRequest,
+  'integration variable': async (owner) => {
+    const integration = await sampleIntegration(owner);
+    const body = { name: 'SAMPLE', value: 'one' };
+    await owner.send('POST', fill('/projects/{projectId}/integrations/{integrationId}/variables', integration), body);
+    return { ...integration, variableId: 'SAMPLE' };
   },
   'environment variable': async (owner) => {
     const environment = await sampleEnvironment(owner);
@@ -95,6 +110,7 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
     return { ...project, certificateId: String(json._embedded.entity.id) };
   },
   'certificate provisioner': async (owner) => ({ ...(await sampleProject(owner)), certificateProvisionerDocumentId: 'acme' }),
+  ticket: sampleTicket,
   ref: sampleCode,
   commit: sampleCode,
   tree: sampleCode,
@@ -102,6 +118,15 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   log: sampleLog,
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
+
+/** A ticket with a file. */
+async function sampleTicket(owner: Person) {
+  const attachments = [{ filename: 'trace.txt', data: 'aGVsbG8=' }];
+  const { json } = await owner.send('POST', '/tickets', { subject: 'Sample', description: 'It is slow.', attachments });
+  const ticket_id = String(json.ticket_id);
+  const { json: attached } = await owner.send('GET', `/tickets/${ticket_id}/attachments`);
+  return { ticket_id, attachment_id: String(attached.attachments[0].id) };
+}
 
 /** A team in a new organization of the owner's, with a member whose id comes along. */
 export async function sampleTeam(owner: Person) {
@@ -299,6 +324,34 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
 export const sampleBody = async ({ endpoint, example }: Operation, owner: Person, address: Address): Promise<unknown> =>
   bodyOf[endpoint] ? bodyOf[endpoint](owner, address) : example;
 
+/** An integration with a host of code. */
+async function sampleIntegration(owner: Person, project?: Awaited<ReturnType<typeof sampleProject>>) {
+  const address = project ?? (await sampleProject(owner));
+  const body = { type: 'github', token: 'sample', repository: 'acme/sample' };
+  const { json } = await owner.send('POST', `/projects/${address.projectId}/integrations`, body);
+  return { ...address, integrationId: String(json._embedded.entity.id) };
+}
+
+/** A pull request from a fork, as a code host would have told of it. */
+async function samplePullRequest(owner: Person) {
+  const integration = await sampleIntegration(owner);
+  const details = {
+    number: 7,
+    title: 'Faster',
+    state: 'open',
+    isDraft: false,
+    isFromFork: true,
+    sourceBranch: 'faster',
+    targetBranch: 'main',
+    commit: 'f'.repeat(40),
+    url: 'https://github.com/acme/sample/pull/7',
+    source: { head: 'refs/pull/7/head' },
+  };
+  const row = { integration_id: integration.integrationId, number: details.number, details: JSON.stringify(details) };
+  await owner.home.platform.db.insertInto('pull_requests').values(row).execute();
+  return { ...integration, pullRequestNumber: String(details.number) };
+}
+
 /** A key nobody has yet, as `ssh-keygen -t ed25519` would write it. */
 export function freshPublicKey(comment = 'sample') {
   const field = (bytes: Uint8Array) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
@@ -309,6 +362,7 @@ export function freshPublicKey(comment = 'sample') {
 /** Where an operation without a target has something in its path or, under `?`, in its query string. */
 const addressOf: Record<string, (owner: Person) => Promise<Address>> = {
   'POST /users/{user_id}/project-access': async (owner) => ({ user_id: owner.user.id }),
+  'POST /projects/{projectId}/integrations/{integrationId}/hook': (owner) => sampleIntegration(owner),
   'GET /ref/users': async (owner) => signed(owner, 'users', owner.user.id),
   'GET /ref/teams': async (owner) => signed(owner, 'teams', (await sampleTeam(owner)).team_id),
   'GET /ref/organizations': async (owner) => signed(owner, 'organizations', (await sampleOrganization(owner)).organization_id),
@@ -321,12 +375,26 @@ const signed = ({ home, user }: Person, set: string, id: string) => ({
 });
 
 /** Makes a fresh target for the operation; answers what fills the braces of its path. */
-export async function sampleAddress({ on, endpoint }: Operation, owner: Person): Promise<Address> {
+export async function sampleAddress({ on, endpoint, query }: Operation, owner: Person): Promise<Address> {
   if (!on) return addressOf[endpoint] ? addressOf[endpoint](owner) : {};
   const address = await sampleEntity(on, owner);
   await preparedFor[endpoint]?.(owner, address);
-  return address;
+  const { required = [] } = query ? (documentedQuery(query) as { required?: string[] }) : {};
+  return required.length === 0 ? address : { ...address, '?': required.map((name) => requiredParameters[name]?.()).join('&') };
 }
+
+/** Of what these operations are about, nothing is ever made: whoever is let through is told that there is none. */
+export const thereIsNone = ({ path }: Operation) => path.includes('/observability/profiles/{uuid}/');
+
+/** Operations that are published, and that this installation refuses to everybody. */
+export const isAlwaysRefused = ({ method, path }: Operation) => method !== 'GET' && path.startsWith('/projects/{projectId}/deployments');
+
+/** What parameters are sent that an operation cannot do without: about the last hour. */
+const requiredParameters: Record<string, () => string> = {
+  from: () => `from=${Math.floor(Date.now() / 1000) - 3600}`,
+  to: () => `to=${Math.floor(Date.now() / 1000)}`,
+  keys: () => 'keys[]=wt&keys[]=rpms',
+};
 
 /** What has to be so with a sample for an operation to be possible. */
 const preparedFor: Record<string, (owner: Person, address: Address) => Promise<void>> = {
@@ -341,13 +409,38 @@ const preparedFor: Record<string, (owner: Person, address: Address) => Promise<v
   'POST /projects/{projectId}/environments/{environmentId}/maintenance-redeploy': inStatus('active'),
   'POST /projects/{projectId}/environments/{environmentId}/domains': withProductionDomain,
   'POST /projects/{projectId}/environments/{environmentId}/backup': deployed,
+  'POST /projects/{projectId}/environments/{environmentId}/terminals': withRunningApp,
   'POST /projects/{projectId}/environments/{environmentId}/deploy': deployedByHand,
   'POST /projects/{projectId}/environments/{environmentId}/rollback': deployedTwice,
   'POST /projects/{projectId}/environments/{environmentId}/source-operation': withSourceOperation,
   'POST /projects/{projectId}/environments/{environmentId}/deployments/{deploymentId}/operations': withRuntimeOperation,
   'GET /projects/{projectId}/activities/{activityId}/log': atItsEnd,
   'GET /projects/{projectId}/environments/{environmentId}/activities/{activityId}/log': atItsEnd,
+  'GET /projects/{projectId}/integrations/{integrationId}/activities/{activityId}/log': atItsEnd,
+  'POST /projects/{projectId}/integrations/{integrationId}/activities/{activityId}/redeliver': asScript,
+  'POST /projects/{projectId}/integrations/{integrationId}/validate': asOneThatAsksNobody,
 };
+
+/** Makes the integration one that can do what it is for without a host that would have to agree. */
+async function asOneThatAsksNobody({ home: { platform } }: Person, { integrationId = '' }: Address) {
+  await platform.db.updateTable('integrations').set({ type: 'blackfire' }).where('id', '=', integrationId).execute();
+}
+
+/** Makes a script of the activity, which has been run for the integration and is of no environment. */
+async function asScript({ home: { platform } }: Person, { integrationId = '', activityId = '' }: Address) {
+  const told = { activity: activityId, activity_type: 'environment.push', state: 'complete', result: 'success', completion_percent: 100 };
+  await platform.db
+    .updateTable('activities')
+    .set({
+      type: 'integration.script',
+      state: 'complete',
+      environments: [],
+      environment_types: [],
+      input: JSON.stringify({ integration: integrationId, ...told }),
+    })
+    .where('id', '=', activityId)
+    .execute();
+}
 
 /** Ends the activity: the log of one that waits would not end, either. */
 async function atItsEnd({ home: { platform } }: Person, { activityId = '' }: Address) {
@@ -379,6 +472,18 @@ async function deployedByHand(owner: Person, address: Address) {
 
 async function deployed({ home: { platform } }: Person, { projectId = '', environmentId = '' }: Address) {
   await deploySample(platform, { projectId, environmentId });
+}
+
+/** An environment whose app counts as something to get into. */
+async function withRunningApp(owner: Person, address: Address) {
+  await deployed(owner, address);
+  const { projectId = '', environmentId = '' } = address;
+  await owner.home.platform.db
+    .updateTable('deployments')
+    .set({ generations: JSON.stringify({ shop: 'sample' }) })
+    .where('project_id', '=', projectId)
+    .where('environment_id', '=', environmentId)
+    .execute();
 }
 
 /** An environment with an earlier deployment, of which everything is kept. */
@@ -459,6 +564,16 @@ async function sampleTask(owner: Person) {
   return { ...environment, taskId: 'report' };
 }
 
+/** A cron of an app in a staging environment, with its next time. */
+async function sampleCron(owner: Person) {
+  const environment = await sampleEnvironment(owner);
+  const crons = { tidy: { spec: '0 3 * * *', commands: { start: 'echo tidy', stop: null }, shutdown_timeout: 10, timeout: 60 } };
+  const { platform } = owner.home;
+  await deploySample(platform, environment, { model: { ...shop(), applications: { app: app('app', { crons }) } } });
+  await startCronsAt(platform, new Date());
+  return { ...environment, app: 'app', name: 'tidy' };
+}
+
 /** A log of an app in a staging environment, with a line in it. */
 export async function sampleLog(owner: Person) {
   const environment = await sampleEnvironment(owner);
@@ -469,18 +584,20 @@ export async function sampleLog(owner: Person) {
   return { ...environment, app: 'app', name: 'app' };
 }
 
-/** An activity of a staging environment that waits for its turn. */
+/** An activity of a staging environment that waits for its turn, and that follows from an integration. */
 async function sampleActivity(owner: Person) {
   const environment = await sampleEnvironment(owner);
   const { projectId: project_id, environmentId: id } = environment;
+  const { integrationId } = await sampleIntegration(owner, environment);
   const activity = await owner.home.platform.db.transaction().execute((tx) =>
     startActivity(tx, pushActivity, {
       project_id,
       environments: [{ id, type: 'staging' }],
+      integration: integrationId,
       input: { from: null, to: 'a'.repeat(40), activate: false, deploying: {} },
     }),
   );
-  return { ...environment, activityId: activity.id };
+  return { ...environment, integrationId, activityId: activity.id };
 }
 
 export async function sampleEntity({ name }: Entity, owner: Person): Promise<Address> {
@@ -518,4 +635,5 @@ export const absentAddress: Address = {
   provider: 'absent',
   sid: absentUuid,
   access_id: absentUuid,
+  ticket_id: '999999999',
 };

@@ -1,0 +1,30 @@
+/**
+ * Which types of the catalogue a run tries on their real images: every day one version of each, and all versions with `./offshoot test catalogue`. Versions of a
+ * type differ in packages and tarballs alone; what is done with them is the same code.
+ */
+import { inject } from 'vitest';
+import { type Catalogue, nameOfType, typesOf } from '../catalogue/catalogue.ts';
+import { exampleTypes } from '../catalogue/example-types.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** All versions of each type are tried, not only one. */
+    everyVersion?: true;
+  }
+}
+
+export const triedTypes = (catalogue: Catalogue): string[] => (inject('everyVersion') ? typesOf(catalogue) : everydayTypes(catalogue));
+
+/** The version that the examples use, whose image other tests need too, or else the newest. Two names of one entry (mysql and mariadb) are one type. */
+export function everydayTypes(catalogue: Catalogue): string[] {
+  const names = new Map(
+    Object.entries(catalogue)
+      .toReversed()
+      .map(([name, entry]) => [entry, name] as const),
+  );
+  const everydayOf = ([name, { versions }]: [string, Catalogue[string]]) =>
+    exampleTypes.find((type) => nameOfType(type) === name) ?? `${name}:${versions[0]?.version}`;
+  return Object.entries(catalogue)
+    .filter(([name, entry]) => names.get(entry) === name)
+    .map(everydayOf);
+}
