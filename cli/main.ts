@@ -47,6 +47,8 @@ const commands: Record<string, Command> = {
       keyFromInput: flags['key-stdin'] ?? false,
     }),
 
+  import: async ({ words }) => (await import('./import/import.ts')).importHere(words),
+
   'image list': async () => (await import('./image.ts')).listImages(),
   'image build': async ({ words }) => (await import('./image.ts')).buildImages(words),
   'image update': async () => (await import('./image.ts')).updateImages(),

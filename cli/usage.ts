@@ -48,6 +48,7 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'backup platform': ['[--to PLACE]', 'of the database and the repositories; also made by itself each day'],
   'backup key': ['', 'without which no backup can be read: keep it elsewhere'],
   'restore platform': ['[--from PLACE] [--backup NAME] [--key-stdin]', 'the installation, on a machine that has none'],
+  import: ['[folder]', 'makes a configuration out of a compose file, a Procfile or the older form, and says what it could not carry over'],
   'image list': ['', 'everything an app or a service can be, and what of it is built'],
   'image build': ['<type>…', 'ahead of its first use; all for everything'],
   'image update': ['', 'builds anew what Debian has newer packages for'],

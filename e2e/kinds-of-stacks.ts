@@ -235,3 +235,57 @@ createServer(async (request, response) => {
 }).listen(Number(process.env.PORT));
 `,
 };
+
+/** As people bring it: a compose file with a program of their own, a database and a cache. Each visit is counted in both. */
+export const composedFiles: Record<string, string> = {
+  'docker-compose.yml': `
+services:
+  visits:
+    build: .
+    ports: ["8080:3000"]
+    restart: unless-stopped
+    environment:
+      DATABASE_URL: postgres://visits:secret@db:5432/visits
+      REDIS_HOST: cache
+      REDIS_PORT: 6379
+      GREETING: \${GREETING:-Hello}
+    depends_on: [db]
+  db:
+    image: postgres:17-alpine
+    environment: {POSTGRES_USER: visits, POSTGRES_PASSWORD: secret, POSTGRES_DB: visits}
+    volumes: ["data:/var/lib/postgresql/data"]
+  cache:
+    image: redis:7
+volumes: {data: {}}
+`,
+  Dockerfile: `
+FROM node:24-alpine
+RUN apk add --no-cache postgresql-client
+WORKDIR /app
+COPY . .
+EXPOSE 3000
+CMD ["node", "server.mjs", "--port", "3000"]
+`,
+  'package.json': '{"name": "visits", "private": true, "type": "module"}',
+  'server.mjs': `
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+
+const { DATABASE_URL, REDIS_HOST, REDIS_PORT, GREETING } = process.env;
+const ask = (statement) => execFileSync('psql', [DATABASE_URL, '-qAtc', statement], { encoding: 'utf8' }).trim();
+const cached = () => new Promise((resolve, reject) => {
+  const socket = connect(Number(REDIS_PORT), REDIS_HOST, () => socket.write('INCR visits\\r\\n'));
+  socket.once('data', (reply) => resolve(String(reply).trim()) || socket.end());
+  socket.once('error', reject);
+});
+createServer(async (request, response) => {
+  try {
+    ask('create table if not exists visits (at timestamptz); insert into visits values (now())');
+    response.end([GREETING, ask('select count(*) from visits'), await cached()].join(' '));
+  } catch (error) {
+    response.writeHead(500).end(String(error));
+  }
+}).listen(Number(process.argv.at(-1)));
+`,
+};

@@ -1,12 +1,14 @@
 /** Stacks of every kind on one installation, with all that can go wrong with them; in the end the machine is switched off and on again. */
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, whyNoContainers } from '../server/testing/images.ts';
 import { processesIn, processesOfStack, stacksIn } from './containers.ts';
 import { eventually } from './eventually.ts';
 import { createInstallation, plainHttp, repository, type Installation } from './installation.ts';
-import { ledgerFiles, pairFiles } from './kinds-of-stacks.ts';
+import { composedFiles, ledgerFiles, pairFiles } from './kinds-of-stacks.ts';
 import { firstPerson, openProject, read, type Person, type Project } from './open-project.ts';
 import type { RunningPlatform } from './running-platform.ts';
 import { visit } from './visit.ts';
@@ -133,6 +135,20 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     expect(await guestbook.push('preview')).toContain(`cli ${told}`);
     expect(await read(preview, '/told.php')).toBe(`fpm-fcgi ${told}`);
     for (const address of [main, preview]) kept.push({ address, path: '/', text: await read(address, '/') });
+  });
+
+  test('a compose file with three services is imported and runs, and its branch has its rows', async () => {
+    const composed = await newProject();
+    await composed.write(composedFiles, 'As it was');
+    const { stdout } = await promisify(execFile)(join(repository, 'offshoot'), ['import', composed.folder]);
+    expect(stdout).toContain('It is a valid configuration');
+    expect(stdout).toContain('apk add --no-cache postgresql-client');
+    await composed.write({}, 'Imported');
+    await composed.push('main');
+    const main = await composed.address('main');
+    expect([await read(main, '/'), await read(main, '/')]).toEqual(['Hello 1 :1', 'Hello 2 :2']);
+    await composed.act('/environments/main/branch', { name: 'try' });
+    expect(await read(await composed.address('try'), '/')).toMatch(/^Hello 3 :/);
   });
 
   test('the counter and the static site that are shipped run', async () => {
