@@ -3,28 +3,23 @@ import { type ReactNode, useState } from 'react';
 import { linkOf, type Resource } from '../api/link.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
-import { type Body, LinkForm, type Told } from './link-form.tsx';
+import { type FormOfLink, LinkForm } from './link-form.tsx';
 
-interface DeedButton {
+interface DeedButton extends FormOfLink {
   resource: Resource | undefined;
   rel: string;
+  /** What the button of the form says, and this one where it says nothing else. */
   verb: string;
+  says?: string;
   /** What the button is read out as, where several say the same. */
   label?: string;
   title?: ReactNode;
   icon?: IconName;
   look?: string;
-  given?: Body;
-  current?: Body;
-  asks?: readonly string[];
-  suggests?: Body;
-  more?: { fields: ReactNode; body(form: FormData): Body };
-  told?: (body: Body) => Told;
-  name?: string;
   onDone(result: unknown): void;
 }
 
-export function DeedButton({ resource, rel, verb, label, title, icon, look = 'button', onDone, ...form }: DeedButton) {
+export function DeedButton({ resource, rel, verb, says = verb, label, title, icon, look = 'button', onDone, ...form }: DeedButton) {
   const [isAsking, setAsking] = useState(false);
   const link = linkOf(resource, rel);
   if (!link) return undefined;
@@ -36,10 +31,10 @@ export function DeedButton({ resource, rel, verb, label, title, icon, look = 'bu
     <>
       <button type="button" className={look} aria-label={label} onClick={() => setAsking(true)}>
         {icon && <Icon name={icon} className={look.includes('tiny') ? 'small' : ''} />}
-        {verb}
+        {says}
       </button>
       {isAsking && (
-        <Dialog title={title ?? label ?? verb} onClose={() => setAsking(false)}>
+        <Dialog title={title ?? label ?? says} onClose={() => setAsking(false)}>
           <LinkForm {...form} link={link} verb={verb} onDone={done} onCancel={() => setAsking(false)} />
         </Dialog>
       )}

@@ -19,10 +19,8 @@ export interface Told {
   name?: string;
 }
 
-interface LinkForm {
-  link: Link;
-  /** What the button says. */
-  verb: string;
+/** What a form asks, tells and sends, beyond what its link says. */
+export interface FormOfLink {
   /** What is decided already: these fields are sent, and not asked for. */
   given?: Body;
   /** What the fields hold now, by their paths: only what is changed is sent. */
@@ -37,7 +35,13 @@ interface LinkForm {
   /** The name to be typed where something is lost. */
   name?: string | undefined;
   /** For deeds that always destroy the same: what is lost, and the name to be typed. */
-  guard?: { loses: string; name: string } | undefined;
+  guard?: { loses: string; name?: string } | undefined;
+}
+
+interface LinkForm extends FormOfLink {
+  link: Link;
+  /** What the button says. */
+  verb: string;
   onDone(result: unknown): void;
   onCancel(): void;
 }

@@ -1,13 +1,12 @@
 /** Where a person is signed in, so that they notice what is not theirs, and end it. */
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { DeedButton } from '../../actions/deed-button.tsx';
 import { signInsQuery, type SignIn } from '../../api/account-queries.ts';
-import { linkOf } from '../../api/link.ts';
 import { meQuery } from '../../api/queries.ts';
 import type { User } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
-import { Bones } from '../../ui/notice.tsx';
-import { Failure, useTitle } from '../page.tsx';
-import { EndButton } from './end-button.tsx';
+import { actionsColumn, List } from '../list-page.tsx';
+import { useTitle } from '../page.tsx';
 
 export function SignInsPage() {
   const { data: me } = useQuery(meQuery());
@@ -16,81 +15,58 @@ export function SignInsPage() {
 }
 
 function SignIns({ me }: { me: User }) {
+  const queries = useQueryClient();
   const { data: signIns, error } = useQuery(signInsQuery(me));
-  const others = linkOf(me, 'sign-out-elsewhere');
+  const changed = () => void queries.invalidateQueries({ queryKey: ['me', 'sign-ins'] });
   return (
-    <>
-      <div className="section-head">
-        <p className="quiet">Browsers and programs that act as you. End what you do not know, and change your password.</p>
-        {others && (
-          <span className="push">
-            <EndButton
-              link={others}
-              list="sign-ins"
-              verb="Sign out elsewhere"
-              title="Sign out elsewhere"
-              consequence="All other browsers and programs are signed out at once. API tokens and SSH keys stay."
-              className="button"
-            />
-          </span>
-        )}
-      </div>
-      {error && <Failure error={error} />}
-      {!signIns && !error && <Bones rows={2} height={40} />}
-      {signIns && <SignInTable signIns={signIns} />}
-    </>
+    <List
+      title="Sign-ins"
+      about="Browsers and programs that act as you. End what you do not know, and change your password."
+      button={
+        <DeedButton
+          resource={me}
+          rel="sign-out-elsewhere"
+          verb="Sign out elsewhere"
+          guard={{ loses: 'All other browsers and programs are signed out at once. API tokens and SSH keys stay.' }}
+          onDone={changed}
+        />
+      }
+      rows={signIns}
+      error={error}
+      columns={['Program', 'Calls itself', 'From', 'Signed in', 'Last used', actionsColumn]}
+      empty={{ says: 'Nothing is signed in as you: whatever acts as you does so with an API token or an SSH key.' }}
+    >
+      {(signIn) => <SignInRow key={signIn.id} signIn={signIn} onChange={changed} />}
+    </List>
   );
 }
 
-const SignInTable = ({ signIns }: { signIns: readonly SignIn[] }) => (
-  <table className="table cards">
-    <thead>
-      <tr>
-        <th scope="col">Program</th>
-        <th scope="col">Calls itself</th>
-        <th scope="col">From</th>
-        <th scope="col">Signed in</th>
-        <th scope="col">Last used</th>
-        <th scope="col">
-          <span className="unseen">Actions</span>
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {signIns.map((signIn) => (
-        <SignInRow key={signIn.id} signIn={signIn} />
-      ))}
-    </tbody>
-  </table>
+const SignInRow = ({ signIn, onChange }: { signIn: SignIn; onChange(): void }) => (
+  <tr>
+    <th scope="row">{signIn.program}</th>
+    <td data-label="Calls itself">{browserOf(signIn.user_agent)}</td>
+    <td data-label="From" className="mono">
+      {signIn.address}
+    </td>
+    <td data-label="Signed in">
+      <Age of={signIn.created_at} ago />
+    </td>
+    <td data-label="Last used">{signIn.is_current ? 'here, now' : <Age of={signIn.last_used_at} ago />}</td>
+    <td className="end">
+      {!signIn.is_current && (
+        <DeedButton
+          resource={signIn}
+          rel="delete"
+          verb="End"
+          label={`End ${signIn.program} from ${signIn.address}`}
+          look="button tiny"
+          guard={{ loses: 'It is signed out at once, and has to sign in again.' }}
+          onDone={onChange}
+        />
+      )}
+    </td>
+  </tr>
 );
-
-function SignInRow({ signIn }: { signIn: SignIn }) {
-  const end = linkOf(signIn, 'delete');
-  return (
-    <tr>
-      <th scope="row">{signIn.program}</th>
-      <td data-label="Calls itself">{browserOf(signIn.user_agent)}</td>
-      <td data-label="From" className="mono">
-        {signIn.address}
-      </td>
-      <td data-label="Signed in">
-        <Age of={signIn.created_at} ago />
-      </td>
-      <td data-label="Last used">{signIn.is_current ? 'here, now' : <Age of={signIn.last_used_at} ago />}</td>
-      <td className="end">
-        {end && !signIn.is_current && (
-          <EndButton
-            link={end}
-            list="sign-ins"
-            verb="End"
-            title={`End ${signIn.program} from ${signIn.address}`}
-            consequence="It is signed out at once, and has to sign in again."
-          />
-        )}
-      </td>
-    </tr>
-  );
-}
 
 const browsers = ['Firefox', 'Edg', 'OPR', 'Chrome', 'Safari'] as const;
 const systems = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'] as const;

@@ -1,6 +1,6 @@
 /** Who may do what in a project: people, and their role on each type of environment, as one matrix. */
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { LinkButton } from '../../actions/link-button.tsx';
+import { DeedButton } from '../../actions/deed-button.tsx';
 import { linkOf } from '../../api/link.ts';
 import { userAccessQuery, type Person, type UserAccess } from '../../api/project-queries.ts';
 import { request } from '../../api/request.ts';
@@ -76,12 +76,13 @@ function AccessRow({ project, access, person }: { project: Project; access: User
         </td>
       ))}
       <td className="end">
-        <LinkButton
+        <DeedButton
           resource={access}
           rel="delete"
-          name="Remove"
+          says="Remove"
           label={`Remove ${name}`}
           title={`Remove ${name} from ${project.title}`}
+          look="button tiny"
           verb="Remove"
           onDone={changed}
         />

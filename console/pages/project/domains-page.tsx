@@ -1,15 +1,15 @@
 /** The domains of a project: where each has to lead, whether it is served with a certificate, and what hinders that. */
 import { useQuery } from '@tanstack/react-query';
-import { LinkButton } from '../../actions/link-button.tsx';
+import { DeedButton } from '../../actions/deed-button.tsx';
 import { addressOf } from '../../api/environment-standing.ts';
+import { hrefOf } from '../../api/link.ts';
 import { certificatesQuery, domainsQuery, type Certificate, type Domain } from '../../api/project-queries.ts';
 import { environmentsQuery } from '../../api/queries.ts';
 import type { Project } from '../../api/resources.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Bones } from '../../ui/notice.tsx';
 import { Badge } from '../../ui/status.tsx';
-import { Failure } from '../page.tsx';
-import { ProjectThings, ThingsHead, useChanged } from './project-things.tsx';
+import { actionsColumn, curlOf, List } from '../list-page.tsx';
+import { ProjectThings, useChanged } from './project-things.tsx';
 
 export const DomainsPage = () => <ProjectThings title="Domains">{(project) => <Domains project={project} />}</ProjectThings>;
 
@@ -20,83 +20,76 @@ function Domains({ project }: { project: Project }) {
   const production = environments?.find(({ is_main }) => is_main);
   const address = production && addressOf(production);
   const add = (
-    <LinkButton
+    <DeedButton
       resource={project}
       rel="#manage-domains"
-      name="Add a domain"
+      says="Add a domain"
       title="Add a domain"
       verb="Add it"
-      buttonClass="button primary"
+      look="button primary"
       asks={['name', 'is_default']}
       onDone={changed}
     />
   );
   return (
     <>
-      <ThingsHead button={add}>
-        Visitors of these names get the production environment, as its routes say. A domain needs a record in its DNS, which whoever has the
-        name sets; the certificate comes by itself once it is there.
-      </ThingsHead>
-      {error && <Failure error={error} />}
-      {!domains && !error && <Bones rows={3} height={40} />}
-      {domains?.length === 0 && (
-        <div className="empty">
-          <p>No domain yet: production is reached at the address that the platform gave it.</p>
-        </div>
-      )}
-      {domains && domains.length > 0 && (
-        <DomainTable domains={domains} target={address === undefined ? undefined : new URL(address).hostname} onChange={changed} />
-      )}
+      <List
+        title="Domains"
+        about="Visitors of these names get the production environment, as its routes say. A domain needs a record in its DNS, which whoever has the name sets; the certificate comes by itself once it is there."
+        button={add}
+        rows={domains}
+        error={error}
+        columns={['Domain', 'Record to set', 'Certificate', actionsColumn]}
+        empty={{
+          says: 'No domain yet: production is reached at the address that the platform gave it.',
+          cli: `upsun domain:add www.example.org --project ${project.id}`,
+          curl: curlOf('POST', hrefOf(project, '#manage-domains'), { name: 'www.example.org' }),
+        }}
+      >
+        {(domain) => (
+          <DomainRow
+            key={domain.id}
+            domain={domain}
+            target={address === undefined ? undefined : new URL(address).hostname}
+            onChange={changed}
+          />
+        )}
+      </List>
       <Certificates project={project} />
     </>
   );
 }
 
-interface Table {
-  domains: readonly Domain[];
-  /** Where records are to lead. */
+interface DomainRow {
+  domain: Domain;
+  /** Where the record is to lead. */
   target: string | undefined;
   onChange(): void;
 }
 
-const DomainTable = ({ domains, target, onChange }: Table) => (
-  <table className="table cards">
-    <thead>
-      <tr>
-        <th scope="col">Domain</th>
-        <th scope="col">Record to set</th>
-        <th scope="col">Certificate</th>
-        <th scope="col">
-          <span className="unseen">Actions</span>
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {domains.map((domain) => (
-        <tr key={domain.id}>
-          <th scope="row">
-            <span className="mono">{domain.name}</span> {domain.is_default && <span className="tag plain">default</span>}
-          </th>
-          <td data-label="Record to set">{target !== undefined && <Record text={`${domain.name}. CNAME ${target}.`} />}</td>
-          <td data-label="Certificate">
-            <CertificateState ssl={domain.ssl} />
-          </td>
-          <td className="end">
-            <LinkButton
-              resource={domain}
-              rel="#delete"
-              name="Delete"
-              label={`Delete ${domain.name}`}
-              title={`Delete ${domain.name}`}
-              verb="Delete it"
-              guard={{ loses: 'Visitors of this name no longer get anything from this project.', name: domain.name }}
-              onDone={onChange}
-            />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+const DomainRow = ({ domain, target, onChange }: DomainRow) => (
+  <tr>
+    <th scope="row">
+      <span className="mono">{domain.name}</span> {domain.is_default && <span className="tag plain">default</span>}
+    </th>
+    <td data-label="Record to set">{target !== undefined && <Record text={`${domain.name}. CNAME ${target}.`} />}</td>
+    <td data-label="Certificate">
+      <CertificateState ssl={domain.ssl} />
+    </td>
+    <td className="end">
+      <DeedButton
+        resource={domain}
+        rel="#delete"
+        says="Delete"
+        label={`Delete ${domain.name}`}
+        title={`Delete ${domain.name}`}
+        look="button tiny"
+        verb="Delete it"
+        guard={{ loses: 'Visitors of this name no longer get anything from this project.', name: domain.name }}
+        onDone={onChange}
+      />
+    </td>
+  </tr>
 );
 
 const Record = ({ text }: { text: string }) => (
@@ -122,28 +115,16 @@ function Certificates({ project }: { project: Project }) {
   const changed = useChanged(project.id);
   if (!certificates || certificates.length === 0) return undefined;
   return (
-    <section className="section" aria-label="Certificates">
-      <div className="section-head">
-        <h2>Certificates</h2>
-      </div>
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th scope="col">For</th>
-            <th scope="col">From</th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span className="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {certificates.map((certificate) => (
-            <CertificateRow key={certificate.id} certificate={certificate} onChange={changed} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <List
+      title="Certificates"
+      hasHeading
+      rows={certificates}
+      error={null}
+      columns={['For', 'From', 'Ends', actionsColumn]}
+      empty={{ says: 'No certificate yet.' }}
+    >
+      {(certificate) => <CertificateRow key={certificate.id} certificate={certificate} onChange={changed} />}
+    </List>
   );
 }
 
@@ -155,12 +136,13 @@ const CertificateRow = ({ certificate, onChange }: { certificate: Certificate; o
     <td data-label="From">{certificate.is_provisioned ? 'came by itself' : 'given'}</td>
     <td data-label="Ends">{new Date(certificate.expires_at).toLocaleDateString()}</td>
     <td className="end">
-      <LinkButton
+      <DeedButton
         resource={certificate}
         rel="#delete"
-        name="Delete"
+        says="Delete"
         label={`Delete the certificate for ${certificate.domains.join(', ')}`}
         title="Delete the certificate"
+        look="button tiny"
         verb="Delete it"
         onDone={onChange}
       />

@@ -1,7 +1,7 @@
 /** The services outside that a project is connected with, and what each was told. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { LinkButton } from '../../actions/link-button.tsx';
+import { DeedButton } from '../../actions/deed-button.tsx';
 import { linkOf } from '../../api/link.ts';
 import { deliveriesQuery, integrationsQuery, type Integration } from '../../api/project-queries.ts';
 import { request } from '../../api/request.ts';
@@ -58,12 +58,13 @@ function IntegrationPanel({ project, integration }: { project: string; integrati
               What it was told
             </button>
           )}
-          <LinkButton
+          <DeedButton
             resource={integration}
             rel="#delete"
-            name="Delete"
+            says="Delete"
             label={`Delete ${integration.type} ${integration.id}`}
             title={`Delete ${integration.type}`}
+            look="button tiny"
             verb="Delete it"
             guard={{ loses: 'It is told nothing any more, and follows nothing any more.', name: integration.type }}
             onDone={changed}

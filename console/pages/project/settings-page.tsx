@@ -1,6 +1,6 @@
 /** What a project is called and how it is set, and its end. */
 import { useNavigate } from '@tanstack/react-router';
-import { LinkButton } from '../../actions/link-button.tsx';
+import { DeedButton } from '../../actions/deed-button.tsx';
 import type { Project } from '../../api/resources.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ProjectThings, useChanged } from './project-things.tsx';
@@ -17,13 +17,12 @@ function Settings({ project }: { project: Set }) {
       <div className="section-head">
         <h2>General</h2>
         <span className="push">
-          <LinkButton
+          <DeedButton
             resource={project}
             rel="#edit"
-            name="Change"
+            says="Change"
             title="Change the project"
             verb="Change it"
-            buttonClass="button"
             asks={['title', 'description', 'default_branch', 'timezone', 'default_domain']}
             current={{ ...project }}
             onDone={changed}
@@ -57,22 +56,21 @@ function Settings({ project }: { project: Set }) {
           <h2>Upkeep</h2>
         </div>
         <div className="row wrap">
-          <LinkButton
+          <DeedButton
             resource={project}
             rel="#clear-build-cache"
-            name="Clear the build cache"
+            says="Clear the build cache"
             title="Clear the build cache"
             verb="Clear it"
-            buttonClass="button"
             onDone={changed}
           />
-          <LinkButton
+          <DeedButton
             resource={project}
             rel="#delete"
-            name="Delete the project"
+            says="Delete the project"
             title={`Delete ${project.title}`}
             verb="Delete the project"
-            buttonClass="button danger"
+            look="button danger"
             guard={{ loses: 'All environments, their data and their backups are destroyed.', name: project.title || project.id }}
             onDone={() => void navigate({ to: '/' })}
           />

@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { DeedButton } from '../../../actions/deed-button.tsx';
 import type { Told } from '../../../actions/link-form.tsx';
 import { type Backup, backupsQuery } from '../../../api/backup-queries.ts';
+import { hrefOf } from '../../../api/link.ts';
 import { Age, exactTime } from '../../../ui/age.tsx';
 import { megabytesText } from '../../../ui/amounts.ts';
-import { Snippet } from '../../../ui/copy-button.tsx';
-import { Bones } from '../../../ui/notice.tsx';
 import { Badge, type Standing } from '../../../ui/status.tsx';
-import { Failure, useTitle } from '../../page.tsx';
+import { actionsColumn, curlOf, List } from '../../list-page.tsx';
+import { useTitle } from '../../page.tsx';
 import { type OfEnvironment, useEnvironment, useLookAgain } from '../use-environment.ts';
 import { RestoreButton } from './restore-button.tsx';
 import './backups.css';
@@ -38,54 +38,34 @@ function Backups({ project, environment }: OfEnvironment) {
     />
   );
   return (
-    <section aria-label="Backups">
-      <div className="section-head tab-head">
-        <h2>Backups</h2>
-        <span className="quiet">Data, code and configuration of one moment, read back from the store before they count.</span>
-        <span className="push">{createButton('button')}</span>
-      </div>
-      {error && <Failure error={error} />}
-      {!backups && !error && <Bones rows={4} height={44} />}
-      {backups?.length === 0 && <NoBackups environment={environment.id}>{createButton('button primary')}</NoBackups>}
-      {backups && backups.length > 0 && (
-        <table className="table cards backups">
-          <thead>
-            <tr>
-              <th scope="col">Moment</th>
-              <th scope="col">State</th>
-              <th scope="col">Kind</th>
-              <th scope="col" className="number">
-                Data
-              </th>
-              <th scope="col">Code</th>
-              <th scope="col">Kept</th>
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {backups.map((backup) => (
-              <BackupRow key={backup.id} project={project} environment={environment} backup={backup} />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </section>
+    <List
+      title="Backups"
+      hasHeading
+      about="Data, code and configuration of one moment, read back from the store before they count."
+      button={createButton('button')}
+      rows={backups}
+      error={error}
+      look="backups"
+      columns={['Moment', 'State', 'Kind', { number: 'Data' }, 'Code', 'Kept', actionsColumn]}
+      empty={{
+        says: (
+          <>
+            <h3>No backups yet</h3>
+            <p>
+              A backup holds the data of <code>{environment.id}</code>, what ran, and how, at one moment. It takes copies in milliseconds,
+              and is then read back from the store before it counts.
+            </p>
+          </>
+        ),
+        button: createButton('button primary'),
+        cli: `upsun backup:create --environment ${environment.id}`,
+        curl: curlOf('POST', hrefOf(environment, '#backup'), { safe: true }),
+      }}
+    >
+      {(backup) => <BackupRow key={backup.id} project={project} environment={environment} backup={backup} />}
+    </List>
   );
 }
-
-const NoBackups = ({ environment, children }: { environment: string; children: React.ReactNode }) => (
-  <div className="empty">
-    <h3>No backups yet</h3>
-    <p>
-      A backup holds the data of <code>{environment}</code>, what ran, and how, at one moment. It takes copies in milliseconds, and is then
-      read back from the store before it counts.
-    </p>
-    <Snippet label="Copy the command" text={`offshoot backup:create --environment ${environment}`} />
-    {children}
-  </div>
-);
 
 /** Whether a backup can be relied on, in a word, and why. */
 export function stateOf({ status, restorable, is_damaged }: Backup): { standing: Standing; word: string; why: string } {

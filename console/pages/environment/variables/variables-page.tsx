@@ -3,10 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { DeedButton } from '../../../actions/deed-button.tsx';
 import type { Told } from '../../../actions/link-form.tsx';
+import { hrefOf } from '../../../api/link.ts';
 import { projectQuery } from '../../../api/queries.ts';
 import { environmentVariablesQuery, projectVariablesQuery } from '../../../api/variable-queries.ts';
-import { Bones } from '../../../ui/notice.tsx';
-import { Failure, useTitle } from '../../page.tsx';
+import { actionsColumn, curlOf, List } from '../../list-page.tsx';
+import { useTitle } from '../../page.tsx';
 import { type OfEnvironment, useEnvironment, useLookAgain } from '../use-environment.ts';
 import { type ShownVariable, shownVariables } from './shown-variables.ts';
 import './variables.css';
@@ -26,53 +27,40 @@ function Variables({ project, environment }: OfEnvironment) {
   const lookAgain = useLookAgain(project);
   const shown = own && shownVariables(own, ofProject);
   return (
-    <section aria-label="Variables">
-      <div className="section-head tab-head">
-        <h2>Variables</h2>
-        <span className="quiet">The nearest of a name counts: its own, then of the environments above, then of the project.</span>
-        <span className="push">
-          <DeedButton
-            resource={environment}
-            rel="#manage-variables"
-            verb="Add a variable"
-            icon="key"
-            asks={['name', ...asked, 'is_inheritable']}
-            onDone={lookAgain}
-          />
-        </span>
-      </div>
-      {error && <Failure error={error} />}
-      {!shown && !error && <Bones rows={4} height={44} />}
-      {shown?.length === 0 && (
-        <div className="empty">
-          <h3>No variables yet</h3>
-          <p>
-            A variable whose name begins with <code>env:</code> is one of the processes of apps, such as <code>env:API_URL</code>. Others
-            are part of <code>PLATFORM_VARIABLES</code>.
-          </p>
-        </div>
-      )}
-      {shown && shown.length > 0 && (
-        <table className="table cards variables">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Value</th>
-              <th scope="col">Comes from</th>
-              <th scope="col">Seen by</th>
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((each) => (
-              <VariableRow key={each.variable.name} project={project} environment={environment} shown={each} />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </section>
+    <List
+      title="Variables"
+      hasHeading
+      about="The nearest of a name counts: its own, then of the environments above, then of the project."
+      button={
+        <DeedButton
+          resource={environment}
+          rel="#manage-variables"
+          verb="Add a variable"
+          icon="key"
+          asks={['name', ...asked, 'is_inheritable']}
+          onDone={lookAgain}
+        />
+      }
+      rows={shown}
+      error={error}
+      look="variables"
+      columns={['Name', 'Value', 'Comes from', 'Seen by', actionsColumn]}
+      empty={{
+        says: (
+          <>
+            <h3>No variables yet</h3>
+            <p>
+              A variable whose name begins with <code>env:</code> is one of the processes of apps, such as <code>env:API_URL</code>. Others
+              are part of <code>PLATFORM_VARIABLES</code>.
+            </p>
+          </>
+        ),
+        cli: `upsun variable:create --level environment --environment ${environment.id} --name env:API_URL --value https://api.example.org --yes`,
+        curl: curlOf('POST', hrefOf(environment, '#manage-variables'), { name: 'env:API_URL', value: 'https://api.example.org' }),
+      }}
+    >
+      {(each) => <VariableRow key={each.variable.name} project={project} environment={environment} shown={each} />}
+    </List>
   );
 }
 
