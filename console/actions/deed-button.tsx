@@ -1,9 +1,13 @@
-/** A button for one link of a resource, with the form that the link describes in a dialog. Without the link there is no button. */
+/**
+ * A button for one link of a resource, with the form that the link describes in a dialog. Without the link there is no button, unless the API says why the link is
+ * not there just now: then the button is there, says why, and does nothing.
+ */
 import { type ReactNode, useState } from 'react';
-import { linkOf, type Resource } from '../api/link.ts';
+import { linkOf, reasonAgainst, type Resource } from '../api/link.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { type FormOfLink, LinkForm } from './link-form.tsx';
+import { NotNowButton } from './not-now-button.tsx';
 
 interface DeedButton extends FormOfLink {
   resource: Resource | undefined;
@@ -22,6 +26,8 @@ interface DeedButton extends FormOfLink {
 export function DeedButton({ resource, rel, verb, says = verb, label, title, icon, look = 'button', onDone, ...form }: DeedButton) {
   const [isAsking, setAsking] = useState(false);
   const link = linkOf(resource, rel);
+  const reason = reasonAgainst(resource, rel);
+  if (reason !== undefined) return <NotNowButton reason={reason} verb={says} icon={icon} look={look} label={label} />;
   if (!link) return undefined;
   const done = (result: unknown) => {
     setAsking(false);

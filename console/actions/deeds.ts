@@ -11,15 +11,17 @@ export interface DeedLook {
   isProminent?: boolean;
   /** Data or code is lost by it. */
   isDangerous?: boolean;
+  /** Of use only in a state that one sees at a glance, so elsewhere it is left out, and not shown as impossible. */
+  isOccasional?: boolean;
 }
 
 export const environmentDeeds: Readonly<Record<string, DeedLook>> = {
   '#branch': { verb: 'Branch', icon: 'branch', isProminent: true },
   '#synchronize': { verb: 'Synchronize', icon: 'sync', isProminent: true },
   '#merge': { verb: 'Merge', icon: 'merge', isProminent: true },
-  '#activate': { verb: 'Activate', icon: 'play', isProminent: true },
-  '#resume': { verb: 'Resume', icon: 'play', isProminent: true },
-  '#deploy': { verb: 'Deploy what is staged', icon: 'play' },
+  '#activate': { verb: 'Activate', icon: 'play', isProminent: true, isOccasional: true },
+  '#resume': { verb: 'Resume', icon: 'play', isProminent: true, isOccasional: true },
+  '#deploy': { verb: 'Deploy what is staged', icon: 'play', isOccasional: true },
   '#backup': { verb: 'Back up', icon: 'backup' },
   '#redeploy': { verb: 'Redeploy', icon: 'sync' },
   '#maintenance-redeploy': { verb: 'Redeploy on the newest images', icon: 'sync' },

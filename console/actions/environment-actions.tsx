@@ -1,8 +1,8 @@
-/** The buttons of an environment: one for each link that the API offers, and none else. */
+/** The buttons of an environment: one for each link that the API offers, and for each that it says is missing just now. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { linkOf } from '../api/link.ts';
+import { linkOf, reasonAgainst } from '../api/link.ts';
 import type { Environment } from '../api/resources.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -10,6 +10,7 @@ import { Menu } from '../ui/menu.tsx';
 import { environmentDeeds, type DeedLook } from './deeds.ts';
 import { toldOf } from './environment-effects.tsx';
 import { LinkForm } from './link-form.tsx';
+import { NotNowButton, NotNowItem } from './not-now-button.tsx';
 
 export interface Offer {
   rel: string;
@@ -20,6 +21,25 @@ export const offersOf = (environment: Environment): Offer[] =>
   Object.entries(environmentDeeds)
     .filter(([rel]) => linkOf(environment, rel) !== undefined)
     .map(([rel, look]) => ({ rel, look }));
+
+/** What could be done at another time, and why it cannot be now. */
+interface Missing extends Offer {
+  reason: string;
+}
+
+const missingOf = (environment: Environment): Missing[] =>
+  Object.entries(environmentDeeds).flatMap(([rel, look]) => {
+    const reason = look.isOccasional ? undefined : reasonAgainst(environment, rel);
+    return reason === undefined ? [] : [{ rel, look, reason }];
+  });
+
+const isMissing = (offer: Offer | Missing): offer is Missing => 'reason' in offer;
+
+/** In the order of the table, so that a button does not move when it becomes possible. */
+const inOrder = (offers: readonly Offer[]) => {
+  const order = Object.keys(environmentDeeds);
+  return offers.toSorted((one, other) => order.indexOf(one.rel) - order.indexOf(other.rel));
+};
 
 interface Actions {
   project: string;
@@ -42,16 +62,20 @@ export function EnvironmentMenu({ project, environment }: Actions) {
 /** On its own page, what is done most often has a button. */
 export function EnvironmentButtons({ project, environment }: Actions) {
   const [asked, setAsked] = useState<Offer>();
-  const offers = offersOf(environment);
+  const offers = inOrder([...offersOf(environment), ...missingOf(environment)]);
   const [prominent, others] = [offers.filter(({ look }) => look.isProminent), offers.filter(({ look }) => !look.isProminent)];
   return (
     <>
-      {prominent.map((offer) => (
-        <button key={offer.rel} type="button" className="button" onClick={() => setAsked(offer)}>
-          <Icon name={offer.look.icon} />
-          {offer.look.verb}
-        </button>
-      ))}
+      {prominent.map((offer) =>
+        isMissing(offer) ? (
+          <NotNowButton key={offer.rel} reason={offer.reason} verb={offer.look.verb} icon={offer.look.icon} look="button" />
+        ) : (
+          <button key={offer.rel} type="button" className="button" onClick={() => setAsked(offer)}>
+            <Icon name={offer.look.icon} />
+            {offer.look.verb}
+          </button>
+        ),
+      )}
       {others.length > 0 && <OfferMenu environment={environment} offers={others} onAsk={setAsked} handleClass="button" />}
       {asked && <DeedDialog project={project} environment={environment} offer={asked} onClose={() => setAsked(undefined)} />}
     </>
@@ -69,10 +93,14 @@ const OfferMenu = ({ environment, offers, onAsk, handleClass }: OfferMenuProps) 
   <Menu label={`Actions for ${environment.id}`} handle={<Icon name="more" />} handleClass={handleClass}>
     {offers.map((offer) => (
       <li key={offer.rel}>
-        <button type="button" className={offer.look.isDangerous ? 'danger' : undefined} onClick={() => onAsk(offer)}>
-          <Icon name={offer.look.icon} />
-          {offer.look.verb}
-        </button>
+        {isMissing(offer) ? (
+          <NotNowItem reason={offer.reason} verb={offer.look.verb} icon={offer.look.icon} />
+        ) : (
+          <button type="button" className={offer.look.isDangerous ? 'danger' : undefined} onClick={() => onAsk(offer)}>
+            <Icon name={offer.look.icon} />
+            {offer.look.verb}
+          </button>
+        )}
       </li>
     ))}
   </Menu>

@@ -12,6 +12,8 @@ export interface Link {
 
 export interface Resource {
   _links: Readonly<Record<string, Link | readonly Link[]>>;
+  /** Why what the person is permitted is not among the links, by the name of the link. */
+  _not_now?: Readonly<Record<string, string>>;
 }
 
 export interface Schema {
@@ -42,6 +44,10 @@ export function linkOf(resource: Resource | undefined, rel: string): Link | unde
   const link = resource?._links[rel];
   return Array.isArray(link) ? (link[0] as Link | undefined) : (link as Link | undefined);
 }
+
+/** Why a deed cannot be done just now, in the API's words; undefined where it can be, or is not for this person. */
+export const reasonAgainst = (resource: Resource | undefined, rel: string): string | undefined =>
+  linkOf(resource, rel) ? undefined : resource?._not_now?.[rel];
 
 export const hrefOf = (resource: Resource | undefined, rel: string): string | undefined => linkOf(resource, rel)?.href;
 

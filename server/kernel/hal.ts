@@ -1,13 +1,14 @@
 /**
  * How rows become HAL. All that does not depend on the row is rendered to strings once, with the first request that needs it: serialisers compiled from the schemas
  * (which are thereby an allow-list: a column that is not in the schema cannot leak), link templates, and link `meta`.
- * A link is shown exactly when following it would be let through.
+ * A link is shown exactly when following it would be let through. A reply about one thing also says, under `_not_now`, why an action that the caller is permitted
+ * is not linked: in the words with which the request would be refused.
  */
 import fastJson from 'fast-json-stringify';
 import type { Caller } from '../platform.ts';
 import { isPermitted } from './access.ts';
-import { componentName, describeOperation, documentPath, statusOf } from './openapi.ts';
-import { Changed, familyOf, type Entity, type Family, type Operation } from './operation.ts';
+import { componentName, describeOperation, documentPath, notNowKey, statusOf } from './openapi.ts';
+import { Changed, familyOf, hindranceOf, type Entity, type Family, type Operation } from './operation.ts';
 import { pageNumber, type Page } from './paging.ts';
 import { emptyLeftOut, inMilliseconds } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -112,14 +113,25 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
     const address = encoded(entity.address(row));
     const scope = entity.scope(row);
     let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
-    for (const { permission, allowedWhen, link } of actions) {
-      const isOpen = isPermitted(permission, caller, scope) && caller?.hindrance(scope, permission) === undefined;
-      if (isOpen && (allowedWhen?.(row, caller) ?? true)) links += link(address, form);
+    let reasons = '';
+    for (const action of actions) {
+      if (!isPermitted(action.permission, caller, scope) || caller?.hindrance(scope, action.permission) !== undefined) continue;
+      if (!(action.isFor?.(row, caller) ?? true)) continue;
+      if (action.allowedWhen?.(row, caller) ?? true) links += action.link(address, form);
+      else if (form === 'whole') reasons += reasonIn(action, row, caller);
     }
     const further = { ...entity.links?.(row, caller), ...(form === 'whole' && referenceLinks(entity, [row], caller, secrets)) };
     for (const [rel, link] of Object.entries(further)) links += `,${JSON.stringify(rel)}:${JSON.stringify(link)}`;
-    return `${serialise(shown(row)).slice(0, -1)},"_links":{${links}}}`;
+    const notNow = reasons === '' ? '' : `,"${notNowKey}":{${reasons.slice(1)}}`;
+    return `${serialise(shown(row)).slice(0, -1)},"_links":{${links}}${notNow}}`;
   };
+}
+
+/** Why an action is not linked, as a member of JSON; nothing where it is refused because of who asks, or where it is only something to look at. */
+function reasonIn(action: Operation, row: unknown, caller: Caller | undefined): string {
+  const hindrance = action.method === 'GET' ? undefined : hindranceOf(action, row, caller);
+  const isOfCaller = hindrance?.kind === 'forbidden' || hindrance?.kind === 'not-found';
+  return hindrance && !isOfCaller ? `,${JSON.stringify(action.rel)}:${JSON.stringify(hindrance.message)}` : '';
 }
 
 /** `/projects/…` is linked as `/api/projects/…`, where it is served too: released clients take the project id from that form. */

@@ -277,6 +277,14 @@ describe('the project family', () => {
     expect((await stranger.send('DELETE', `${at}/two`)).status).toBe(403);
   });
 
+  test('says of an action that is not possible just now why, to those who may, and about one thing only', async () => {
+    const refused = (await ada.send('POST', `${at}/one/pause`)).json.message;
+    expect((await ada.send('GET', `${at}/one`)).json._not_now).toEqual({ '#pause': refused });
+    expect((await ada.send('GET', `${at}/two`)).json).not.toHaveProperty('_not_now');
+    expect((await (await test_.person()).send('GET', `${at}/one`)).json).not.toHaveProperty('_not_now');
+    for (const row of (await ada.send('GET', at)).json) expect(row).not.toHaveProperty('_not_now');
+  });
+
   test('deletes with an answer that embeds what was deleted', async () => {
     expect(await ada.send('DELETE', `${at}/two`)).toMatchObject({ status: 200, json: { code: 200, _embedded: { entity: { id: 'two' } } } });
   });

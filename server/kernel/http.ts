@@ -18,7 +18,7 @@ import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
 import { limitConnections } from './limit-connections.ts';
 import { openapi, pathParameters, statusOf } from './openapi.ts';
-import type { Method, Operation } from './operation.ts';
+import { hindranceOf, type Method, type Operation } from './operation.ts';
 import { countRequests } from './own-instruments.ts';
 import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
@@ -244,11 +244,9 @@ function permit({ permission, on }: Operation, caller: Caller | undefined, targe
   throw new Problem('forbidden', `You need the permission ${permission} to do this.`);
 }
 
-function allow({ allowedWhen, otherwise, on }: Operation, target: unknown, caller: Caller | undefined) {
-  if (allowedWhen?.(target, caller) ?? true) return;
-  if (otherwise instanceof Problem) throw otherwise;
-  const sentence = typeof otherwise === 'function' ? otherwise(target) : otherwise;
-  throw new Problem('conflict', sentence ?? `The ${on?.name} is not in a state that allows this.`);
+function allow(operation: Operation, target: unknown, caller: Caller | undefined) {
+  const hindrance = hindranceOf(operation, target, caller);
+  if (hindrance) throw hindrance;
 }
 
 function compileParse({ on, path, query, body, returns }: Operation) {

@@ -9,6 +9,9 @@ import { isUpload } from './upload.ts';
 /** Where a part of the document is found from a link's `meta`. */
 export const documentPath = '/openapi.json';
 
+/** Where a reply about one thing says what cannot be done to it just now, and why. */
+export const notNowKey = '_not_now';
+
 /** `API token` is documented as `APIToken`. */
 export const componentName = ({ name }: Entity) => name.replaceAll(/(?:^|[ -])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -66,6 +69,13 @@ const linkSchema = {
   },
 };
 
+const notNowSchema = {
+  type: 'object',
+  description:
+    'Why an action that the caller is permitted is not among the links, by the name of the link. Only in replies about one thing, and only where there is such an action.',
+  additionalProperties: { type: 'string' },
+};
+
 const errorSchema = {
   type: 'object',
   required: ['error', 'message'],
@@ -87,6 +97,7 @@ const withLinks = ({ schema, links }: Entity): Json => {
     properties: {
       ...properties,
       _links: { type: 'object', additionalProperties: links ? { anyOf: [link, { type: 'array', items: link }] } : link },
+      [notNowKey]: notNowSchema,
     },
   };
 };

@@ -6,7 +6,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Caller, Platform, Scope } from '../platform.ts';
 import type { Requirement } from './access.ts';
 import type { ListRequest, Listing, Page } from './paging.ts';
-import type { Problem, ProblemKind } from './problem.ts';
+import { Problem, type ProblemKind } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 export type Endpoint = `${Method} /${string}`;
@@ -149,7 +149,9 @@ export interface Declaration<
   /** The name of the link to this operation on that entity: shown exactly when following it would be let through. */
   rel?: string;
   permission: Needs;
-  /** Guards the request (409) and shows the link. */
+  /** Whether it is for this target and this caller at all, whatever the state and beyond the permission. Where it is not, there is neither a link nor a reason. */
+  isFor?: (target: RowOf<On>, caller: Needs extends 'public' ? undefined : Caller) => boolean;
+  /** Guards the request (409) and shows the link. Where it does not hold, a reply about the thing says why, in the words of `otherwise` (hal.ts). */
   allowedWhen?: (target: RowOf<On>, caller: Needs extends 'public' ? undefined : Caller) => boolean;
   /** What the 409 says, where «is not in a state that allows this» says too little; or another answer, where clients expect one. */
   otherwise?: string | Problem | ((target: RowOf<On>) => string);
@@ -188,6 +190,7 @@ export interface Operation {
   find?: (params: any, caller: Caller, platform: Platform) => Promise<unknown>;
   rel?: string;
   permission: Requirement;
+  isFor?: (target: any, caller: any) => boolean;
   allowedWhen?: (target: any, caller: any) => boolean;
   otherwise?: string | Problem | ((target: any) => string);
   query?: TObject | JudgedQuery;
@@ -223,3 +226,15 @@ export function operation<
 export type Family = 'project' | 'account';
 
 export const familyOf = (path: string): Family => (path.startsWith('/projects/{projectId}') ? 'project' : 'account');
+
+/** What is answered to a caller whom an operation is not for, or in a state that does not allow it; undefined where nothing stands in the way. */
+export function hindranceOf(
+  { isFor, allowedWhen, otherwise, on }: Operation,
+  target: unknown,
+  caller: Caller | undefined,
+): Problem | undefined {
+  if ((isFor?.(target, caller) ?? true) && (allowedWhen?.(target, caller) ?? true)) return undefined;
+  if (otherwise instanceof Problem) return otherwise;
+  const sentence = typeof otherwise === 'function' ? otherwise(target) : otherwise;
+  return new Problem('conflict', sentence ?? `The ${on?.name} is not in a state that allows this.`);
+}

@@ -81,6 +81,7 @@ const deviations: Deviation[] = [
 
 const published = JSON.parse(readFileSync(new URL('published-schemas.json', import.meta.url), 'utf8')) as Published;
 for (const deviation of deviations) admit(deviation);
+for (const schema of [...Object.values(published.replies), ...Object.values(published.$defs)]) admitReasons(schema);
 
 function admit({ of: [start = '', ...way], field, allows }: Deviation) {
   const at = way.reduce(inside, published.replies[start] ?? published.$defs[start]);
@@ -89,6 +90,12 @@ function admit({ of: [start = '', ...way], field, allows }: Deviation) {
   const admitted = known ? { anyOf: [known, allows] } : allows;
   if (field === '*') at.additionalProperties = admitted;
   else at.properties = { ...at.properties, [field]: admitted };
+}
+
+/** Whatever has links also says which actions are not among them just now. */
+function admitReasons(schema: Schema) {
+  if (schema.properties && '_links' in schema.properties)
+    schema.properties = { ...schema.properties, _not_now: { type: 'object', additionalProperties: text } };
 }
 
 function inside(schema: Schema | undefined, name: string): Schema | undefined {

@@ -322,7 +322,7 @@ describe.runIf(canRunContainers)(`backups${whyNoContainers}`, () => {
       const waiting = await project.begin('POST', '/backup', {});
       expect(await project.send('POST', '/backup', {})).toMatchObject({
         status: 409,
-        json: { message: expect.stringContaining('Only an active') },
+        json: { message: expect.stringContaining('A backup of the environment is being made') },
       });
       await workThrough(all.home.platform);
       expect(await project.activity(waiting.id)).toMatchObject({ result: 'success' });

@@ -4,7 +4,16 @@ import { ulid } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { environment as named, person, sentence, type Actor } from '../activities/public.ts';
-import { environmentById, lockTree, environmentSummary, type Environment } from '../environments/public.ts';
+import {
+  areMet,
+  environmentById,
+  environmentSummary,
+  hasDeployment,
+  hindrance,
+  isNotBeingBackedUp,
+  lockTree,
+  type Environment,
+} from '../environments/public.ts';
 import { backupActivity } from './make-backup.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
 
@@ -12,9 +21,9 @@ import { environmentLife } from '../environments/life-cycle.ts';
  * An environment that sleeps is woken for its backup, and one to which something is happening is backed up afterwards. One that is paused has to be resumed first.
  * Backups of an environment are made one at a time, because each takes room on the pool until it is stored.
  */
-export const mayBackUp = ({ status, has_deployment, is_being_backed_up }: Environment) =>
-  environmentLife.possible(status, 'backUp') && has_deployment && !is_being_backed_up;
-export const noBackup = ({ status }: Pick<Environment, 'status'>) => environmentLife.otherwise(status, 'backUp');
+export const mayBackUp = (target: Environment) => environmentLife.possible(target.status, 'backUp') && areMet(needed, target);
+export const noBackup = (target: Environment) => hindrance(target, 'backUp', needed);
+const needed = [hasDeployment, isNotBeingBackedUp];
 
 interface Asked {
   safe: boolean;

@@ -349,7 +349,26 @@ describe('merging and synchronizing', () => {
     const { json } = await developer.send('GET', at('broken'));
     expect(json._links).toHaveProperty('#synchronize');
     expect(json._links).not.toHaveProperty('#merge');
+    expect(json).not.toHaveProperty(['_not_now', '#merge']);
     expect((await developer.send('POST', at('broken', '/merge'))).status).toBe(409);
+  });
+
+  test('are not offered while something happens in the environment, which says so to those who may, in the words of the refusal', async () => {
+    const viewer = await colleague('viewer', 'development:viewer');
+    await push('broken', await commit('broken', { broken: '3' }));
+    const busy = 'An activity is pending or in progress in the environment: wait until it has ended.';
+    const { _links, _not_now } = await get('broken');
+    expect(_links).not.toHaveProperty('#synchronize');
+    expect(_not_now).toMatchObject({ '#synchronize': busy, '#merge': busy, '#pause': 'Only an active environment can be paused.' });
+    expect(_not_now).not.toHaveProperty('#branch');
+    for (const verb of ['synchronize', 'merge'])
+      expect(await owner.send('POST', at('broken', `/${verb}`), {})).toMatchObject({ status: 409, json: { message: busy } });
+    expect((await viewer.send('GET', at('broken'))).json).not.toHaveProperty('_not_now');
+    expect((await owner.send('GET', at())).json[0]).not.toHaveProperty('_not_now');
+    await work();
+    expect((await get('broken'))._not_now).not.toHaveProperty('#synchronize');
+    expect((await get('main'))._not_now).toMatchObject({ '#deactivate': expect.any(String) });
+    expect((await get('main'))._not_now).not.toHaveProperty('#merge');
   });
 });
 

@@ -2,6 +2,7 @@
 export { EnvironmentEntity } from './environment.ts';
 export { isBeingBackedUp, isBeingMade } from './being-backed-up.ts';
 export { atHost, codeSourceOf, isOfHost, refuseMirroredRefs, type CodeSource } from './code-source.ts';
+export { areMet, hasDeployment, hindrance, isNotBeingBackedUp } from './conditions.ts';
 export { concernedBy } from './deploy-branch.ts';
 export { isBranchName, machineName } from './names.ts';
 export { environmentById, environmentByMachineName, environmentsOf, lockTree, type Environment } from './queries.ts';

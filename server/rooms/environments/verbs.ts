@@ -10,6 +10,7 @@ import { closed } from '../../kernel/schema.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import { sentence, strong, type environment as named, type person } from '../activities/public.ts';
 import { rollbackTarget } from '../deployments/public.ts';
+import { areMet, hasCode, hindrance, isNotOfDefaultBranch, isQuiet, type Condition } from './conditions.ts';
 import { noRolling } from './deploy-branch.ts';
 import { InitialResources } from './initial-resources.ts';
 import { environmentLife, type EnvironmentEvent } from './life-cycle.ts';
@@ -62,7 +63,7 @@ export interface Verb<Body = unknown> {
   summary: string;
   permission: 'environment:admin' | 'environment:push';
   /** What the verb needs beside the right state. */
-  needs?: (environment: Environment) => boolean;
+  needs?: readonly Condition[];
   deploys: Deploys;
   /** For a verb that cannot be asked for twice in a row: what the environment is about to be, such as paused. */
   once?: string;
@@ -89,7 +90,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
     endpoint: 'POST /projects/{projectId}/environments/{environmentId}/activate',
     summary: "Activate an environment: build its code and run it, with a clone of its parent's data",
     permission: 'environment:admin',
-    needs: ({ has_code, is_dirty }) => has_code && !is_dirty,
+    needs: [hasCode, isQuiet],
     deploys: 'code',
     once: 'activated',
     activity: activateActivity,
@@ -106,7 +107,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
     endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deactivate',
     summary: 'Deactivate an environment: all that runs, and all its data, is destroyed; its code stays',
     permission: 'environment:admin',
-    needs: ({ is_main }) => !is_main,
+    needs: [isNotOfDefaultBranch],
     deploys: 'nothing',
     once: 'deactivated',
     activity: deactivateActivity,
@@ -167,7 +168,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
     summary: 'Deploy all staged changes of an environment together',
     permission: 'environment:push',
     // The verb is offered even if nothing is staged: its link tells clients that what they push will be staged, and changes of the project wait for it, too.
-    needs: ({ enable_manual_deployments }) => enable_manual_deployments,
+    needs: [{ holds: ({ enable_manual_deployments }) => enable_manual_deployments }],
     deploys: 'code',
     activity: deployActivity,
     body: closed({ strategy: Strategy }),
@@ -184,7 +185,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
     endpoint: 'POST /projects/{projectId}/environments/{environmentId}/rollback',
     summary: 'Roll an environment back: an earlier deployment runs again, without a build, and with the data as it is now',
     permission: 'environment:push',
-    needs: ({ can_rollback }) => can_rollback,
+    needs: [{ holds: ({ can_rollback }) => can_rollback }],
     deploys: 'an earlier deployment',
     activity: rollbackActivity,
     body: closed({
@@ -212,6 +213,7 @@ export const verbs: Record<VerbName & EnvironmentEvent, Verb> = {
 
 /** Whether a verb is possible: asked for the link, for the request, and again when the activity is started. */
 export const isPossible = (name: VerbName, environment: Environment): boolean =>
-  environmentLife.possible(environment.status, name) && (verbs[name].needs?.(environment) ?? true);
+  environmentLife.possible(environment.status, name) && areMet(verbs[name].needs ?? [], environment);
 
-export const notPossible = (name: VerbName, { status }: Environment): string => environmentLife.otherwise(status, name);
+/** Why a verb is not possible: the state, or else what it needs beside it. */
+export const notPossible = (name: VerbName, environment: Environment): string => hindrance(environment, name, verbs[name].needs ?? []);

@@ -3,6 +3,7 @@ import { operation, updated } from '../../../kernel/operation.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { Caller } from '../../../platform.ts';
 import { atHost } from '../code-source.ts';
+import { areMet, hasCode, hasParent, hindrance, isQuiet, parentHasCode } from '../conditions.ts';
 import { branchNameRule } from '../create-environment.ts';
 import { InitialResources } from '../initial-resources.ts';
 import { EnvironmentEntity, Title } from '../environment.ts';
@@ -26,7 +27,7 @@ export const branchEnvironment = operation({
   otherwise: (target) =>
     target.code_source?.prunes_branches
       ? atHost(target, 'Create the branch there, and it becomes an environment; one that is only here would be pruned.')
-      : environmentLife.otherwise(target.status, 'branch'),
+      : hindrance(target, 'branch', [hasCode]),
   body: closed({
     name: Type.String({ minLength: 1, maxLength: 250, description: `The name of the branch; it ${branchNameRule}.` }),
     title: Type.Optional(Title),
@@ -39,18 +40,14 @@ export const branchEnvironment = operation({
   handle: ({ target, body, caller }, platform) => startBranch(platform, target, body, caller),
 });
 
-/** Synchronizing needs access to the parent, because everybody who sees the child can read what is brought in. */
-const maySeeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
-  parent_type !== null &&
-  caller.can('environment:view', { project: project_id, organization: organization_id, environmentType: parent_type });
+/** Whether there is a parent, and the caller may do this to it. */
+const mayToParent =
+  (permission: 'environment:view' | 'environment:admin') =>
+  ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
+    parent_type !== null && caller.can(permission, { project: project_id, organization: organization_id, environmentType: parent_type });
 
-/** Whether both environments have code, and no activity is open in the child. */
-const canTakeIn = ({ has_code, parent_head, is_dirty }: Environment) => has_code && parent_head !== null && !is_dirty;
-
-/** Merging changes the parent, so the caller needs the right to change the parent, too. */
-const mayChangeParent = ({ project_id, organization_id, parent_type }: Environment, caller: Caller) =>
-  parent_type !== null &&
-  caller.can('environment:admin', { project: project_id, organization: organization_id, environmentType: parent_type });
+/** Both environments have code, and no activity is open in the child. */
+const canTakeIn = [hasParent, hasCode, parentHasCode, isQuiet];
 
 /** What is taken in here would be undone by the next fetch. */
 const isFetched = ({ code_source }: Environment) => code_source?.fetches_branches ?? false;
@@ -61,9 +58,10 @@ export const mergeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#merge',
   permission: 'environment:admin',
-  allowedWhen: (target, caller) =>
-    canTakeIn(target) && !isFetched(target) && environmentLife.possible(target.status, 'merge') && mayChangeParent(target, caller),
-  otherwise: (target) => (isFetched(target) ? atHost(target, 'Merge there.') : environmentLife.otherwise(target.status, 'merge')),
+  // Merging changes the parent, so the caller needs the right to change the parent, too.
+  isFor: mayToParent('environment:admin'),
+  allowedWhen: (target) => areMet(canTakeIn, target) && !isFetched(target) && environmentLife.possible(target.status, 'merge'),
+  otherwise: (target) => (isFetched(target) ? atHost(target, 'Merge there.') : hindrance(target, 'merge', canTakeIn)),
   body: closed({
     resources: InitialResources('child', 'default', 'manual', 'minimum'),
     strategy: Type.Optional(oneOf('stopstart', 'rolling')),
@@ -80,9 +78,10 @@ export const synchronizeEnvironment = operation({
   on: EnvironmentEntity,
   rel: '#synchronize',
   permission: 'environment:admin',
-  allowedWhen: (target, caller) =>
-    canTakeIn(target) && environmentLife.possible(target.status, 'synchronize') && maySeeParent(target, caller),
-  otherwise: ({ status }) => environmentLife.otherwise(status, 'synchronize'),
+  // Everybody who sees the child can read what is brought in, so the caller needs access to the parent, too.
+  isFor: mayToParent('environment:view'),
+  allowedWhen: (target) => areMet(canTakeIn, target) && environmentLife.possible(target.status, 'synchronize'),
+  otherwise: (target) => hindrance(target, 'synchronize', canTakeIn),
   body: closed({
     synchronize_code: Type.Optional(Type.Boolean()),
     synchronize_data: Type.Optional(Type.Boolean()),

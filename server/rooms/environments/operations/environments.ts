@@ -6,6 +6,7 @@ import { actorOf, changed } from '../../activities/public.ts';
 import { ProjectEntity } from '../../projects/public.ts';
 import { AddressRules, BasicAuth, changeEnvironment } from '../change-environment.ts';
 import { atHost, isOfHost } from '../code-source.ts';
+import { areMet, hindrance, isNotOfDefaultBranch, isQuiet } from '../conditions.ts';
 import { EnvironmentEntity, Title } from '../environment.ts';
 import { environmentsOf } from '../queries.ts';
 import { startDelete } from '../record-push.ts';
@@ -59,17 +60,19 @@ export const updateEnvironment = operation({
   handle: ({ target, body, caller }, platform) => changeEnvironment(platform, target, body, caller),
 });
 
+const canGo = [isNotOfDefaultBranch, isQuiet];
+
 export const deleteEnvironment = operation({
   summary: 'Delete an inactive environment and its branch',
   endpoint: 'DELETE /projects/{projectId}/environments/{environmentId}',
   on: EnvironmentEntity,
   rel: '#delete',
   permission: 'environment:admin',
-  allowedWhen: (target) => environmentLife.possible(target.status, 'delete') && !target.is_main && !target.is_dirty && !isOfHost(target),
+  allowedWhen: (target) => environmentLife.possible(target.status, 'delete') && areMet(canGo, target) && !isOfHost(target),
   otherwise: (target) =>
     isOfHost(target)
       ? atHost(target, `${target.is_pr ? 'Close the pull request' : 'Delete the branch'} there, and its environment goes.`)
-      : environmentLife.otherwise(target.status, 'delete'),
+      : hindrance(target, 'delete', canGo),
   returns: deleted,
   handle: async ({ target, caller }, { db }) => {
     const activity = await db.transaction().execute((tx) => startDelete(tx, { id: target.project_id }, target, actorOf(caller.user)));

@@ -59,7 +59,7 @@ export const updateMember = operation({
   on: MemberEntity,
   rel: 'update',
   permission: 'member:manage',
-  allowedWhen: (member, caller) => !member.owner && member.user_id !== caller.id && !isAbove(member, caller),
+  isFor: (member, caller) => !member.owner && member.user_id !== caller.id && !isAbove(member, caller),
   otherwise: 'You cannot change the permissions of the owner, your own, or those of somebody who holds more permissions than you.',
   body: closed({ permissions: Type.Optional(OrganizationPermissions) }),
   example: { permissions: ['members'] },
@@ -78,7 +78,7 @@ export const deleteMember = operation({
   on: MemberEntity,
   rel: 'delete',
   permission: 'member:remove',
-  allowedWhen: (member, caller) => !member.owner && (member.user_id === caller.id || !isAbove(member, caller)),
+  isFor: (member, caller) => !member.owner && (member.user_id === caller.id || !isAbove(member, caller)),
   otherwise: 'The owner cannot be removed (transfer the organization first), nor somebody who holds more permissions than you.',
   returns: deleted,
   async handle({ target }, { db }) {
