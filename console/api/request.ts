@@ -52,8 +52,8 @@ const fetchWith = (
 
 async function successful(reply: Response): Promise<Response> {
   if (reply.ok) return reply;
-  const said = (await reply.json().catch(() => ({}))) as { message?: string; detail?: unknown };
-  throw new Refusal(reply.status, said.message ?? `The platform answered ${reply.status}.`, fieldsOf(said.detail));
+  const said = (await reply.json().catch(() => ({}))) as { message?: string; title?: string; detail?: unknown };
+  throw new Refusal(reply.status, said.message ?? said.title ?? `The platform answered ${reply.status}.`, fieldsOf(said.detail));
 }
 
 function fieldsOf(detail: unknown): Record<string, string> {

@@ -1,6 +1,7 @@
 /** The pages of an environment, in the order of their tabs. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { root } from '../root.tsx';
+import { readView } from './observability/view.ts';
 
 const environment = createRoute({
   getParentRoute: () => root,
@@ -24,6 +25,13 @@ export const environmentRoutes = environment.addChildren([
       ...(typeof given['search'] === 'string' && { search: given['search'] }),
     }),
     component: lazyRouteComponent(() => import('./logs/logs-page.tsx'), 'LogsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => environment,
+    path: '/observability',
+    staticData: { tab: { name: 'Observability', link: '#observability-pipeline' } },
+    validateSearch: readView,
+    component: lazyRouteComponent(() => import('./observability/observability-page.tsx'), 'ObservabilityPage'),
   }),
   createRoute({
     getParentRoute: () => environment,
