@@ -314,6 +314,9 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
   'POST /projects/{projectId}/domain-claims': async (_owner, { projectId }) => ({ name: `${projectId}.example` }),
   'POST /projects/{projectId}/certificates': sampleCertificate,
   'PATCH /projects/{projectId}/environments/{environmentId}/deployments/next': async () => ({ webapps: { api: { instance_count: 2 } } }),
+  'POST /projects/{projectId}/environments/{environmentId}/deployments/next/preview': async () => ({
+    webapps: { api: { instance_count: 2 } },
+  }),
   'POST /projects/{project_id}/team-access': async (owner, { organization_id }) => {
     const { json } = await owner.send('POST', '/teams', { organization_id, label: 'Let in' });
     return [{ team_id: json.id }];

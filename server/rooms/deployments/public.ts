@@ -1,6 +1,7 @@
 /** What other rooms may know of deployments: what runs for an environment and what ran before, the stack that it follows from, and quotas. */
 export { DeploymentEntity } from './deployment.ts';
 export { loadDeployment, type Deployment } from './stack/document.ts';
+export { Differences, differencesFromCurrent } from './compare-deployments.ts';
 export { EarlierDeploymentEntity } from './earlier-deployment.ts';
 export { RouteEntity, routesOf } from './route.ts';
 export { haveNamesInCommon, isPlatforms } from './stack/host-names.ts';

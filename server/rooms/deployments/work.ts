@@ -28,6 +28,7 @@ export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './size
 export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-stack.ts';
 export { NextDeploymentEntity } from './next-deployment.ts';
 export { chooseSizes } from './sizes/chosen-sizes.ts';
+export { previewSizes, SizesPreview } from './sizes/preview-sizes.ts';
 export { changeState, forgetStack, ensureEntropy, insertDeployment, makeCurrent } from './queries.ts';
 export { modelIfReadable, refuseEarly, refuseRestoreEarly, refuseResumeEarly, refuseScalingEarly } from './sizes/refuse-early.ts';
 export { slugPart, type RestoredData, type RestorePlan, type Restoring } from './deploy/restoring.ts';

@@ -112,7 +112,7 @@ export const allQuotas = (db: Db) =>
   );
 
 /** The quotas of the environment's project and organization, with what all others use. */
-const quotasOn = (db: Db | Tx, subject: Subject) =>
+export const quotasOn = (db: Db | Tx, subject: Subject) =>
   quotasWhere(db, sql`quotas.project_id = ${subject.project_id} or quotas.organization_id = ${subject.organization_id}`, subject);
 
 /** Throws a Problem that names the limit, whose it is, and what can be done. An environment that does not grow is never refused. */

@@ -1,8 +1,8 @@
 /** What runs for an environment. One deployment, one route: in the room of deployments. */
-import { array, operation, updated } from '../../../kernel/operation.ts';
+import { array, operation, plain, updated } from '../../../kernel/operation.ts';
 import { DeploymentEntity, loadDeployment, ResourcesChange, RouteEntity, routesOf } from '../../deployments/public.ts';
-import { NextDeploymentEntity } from '../../deployments/work.ts';
-import { changeResources } from '../change-resources.ts';
+import { NextDeploymentEntity, SizesPreview } from '../../deployments/work.ts';
+import { changeResources, previewResources } from '../change-resources.ts';
 import { EnvironmentEntity } from '../environment.ts';
 import { environmentLife } from '../life-cycle.ts';
 
@@ -41,4 +41,19 @@ export const updateNextDeployment = operation({
   example: { webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 2, disk: 1024 } } },
   returns: updated(NextDeploymentEntity),
   handle: ({ target, body, caller }, platform) => changeResources(platform, target, body, caller),
+});
+
+/** An extension of the published API. */
+export const previewNextDeployment = operation({
+  summary: 'Tell what a change of sizes, instance counts and disks would do to what runs, and what it would come to, without doing it',
+  endpoint: 'POST /projects/{projectId}/environments/{environmentId}/deployments/next/preview',
+  on: NextDeploymentEntity,
+  rel: '#preview',
+  permission: 'environment:admin',
+  allowedWhen: ({ environment_info: { status } }) => environmentLife.possible(status, 'resize'),
+  otherwise: ({ environment_info: { status } }) => environmentLife.otherwise(status, 'resize'),
+  body: ResourcesChange,
+  example: { webapps: { app: { resources: { profile_size: '0.5' }, instance_count: 2, disk: 1024 } } },
+  returns: plain(SizesPreview),
+  handle: ({ target, body }, platform) => previewResources(platform, target, body),
 });

@@ -1,6 +1,6 @@
 /** What ran before, and can be gone back to: an extension of the published API. */
-import { array, one, operation } from '../../../kernel/operation.ts';
-import { EarlierDeploymentEntity, earlierDeployments } from '../../deployments/public.ts';
+import { array, one, operation, plain } from '../../../kernel/operation.ts';
+import { Differences, differencesFromCurrent, EarlierDeploymentEntity, earlierDeployments } from '../../deployments/public.ts';
 import { EnvironmentEntity } from '../environment.ts';
 
 export const listEarlierDeployments = operation({
@@ -20,4 +20,14 @@ export const getEarlierDeployment = operation({
   permission: 'environment:view',
   returns: one(EarlierDeploymentEntity),
   handle: async ({ target }) => target,
+});
+
+export const compareEarlierDeployment = operation({
+  summary: 'Tell what differs between an earlier deployment and what runs: commits, configuration, sizes, builds, and names of variables',
+  endpoint: 'GET /projects/{projectId}/environments/{environmentId}/earlier-deployments/{deploymentId}/differences',
+  on: EarlierDeploymentEntity,
+  rel: '#differences',
+  permission: 'environment:view',
+  returns: plain(Differences),
+  handle: ({ target }, platform) => differencesFromCurrent(platform, target),
 });
