@@ -35,6 +35,12 @@ export const environmentRoutes = environment.addChildren([
   }),
   createRoute({
     getParentRoute: () => environment,
+    path: '/resources',
+    staticData: { tab: { name: 'Resources', link: '#autoscaling' } },
+    component: lazyRouteComponent(() => import('./resources/resources-page.tsx'), 'ResourcesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => environment,
     path: '/backups',
     staticData: { tab: { name: 'Backups', link: 'backups' } },
     component: lazyRouteComponent(() => import('./backups/backups-page.tsx'), 'BackupsPage'),
