@@ -9,6 +9,7 @@ import type {
   Activity,
   ApiToken,
   Deployment,
+  Differences,
   EarlierDeployment,
   Environment,
   Organization,
@@ -97,6 +98,15 @@ export const earlierDeploymentsQuery = (project: string, environment: Environmen
     queryKey: ['projects', project, 'environments', environment.id, 'deployments', 'earlier'],
     queryFn: ({ signal }) => get<readonly EarlierDeployment[]>(hrefOf(environment, 'earlier-deployments') ?? '', signal),
     enabled: hrefOf(environment, 'earlier-deployments') !== undefined,
+  });
+
+/** They are other ones with each deployment. */
+export const differencesQuery = (project: string, environment: Environment, deployment: EarlierDeployment) =>
+  queryOptions({
+    queryKey: ['projects', project, 'environments', environment.id, 'deployments', deployment.id, 'differences'],
+    queryFn: ({ signal }) => get<Differences>(hrefOf(deployment, '#differences') ?? '', signal),
+    enabled: hrefOf(deployment, '#differences') !== undefined,
+    staleTime: 0,
   });
 
 export const apiTokensQuery = (user: User) =>

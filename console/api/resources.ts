@@ -130,3 +130,28 @@ export interface EarlierDeployment extends Resource {
   text: string | null;
   activity: string | null;
 }
+
+type Change = 'added' | 'removed' | 'changed';
+
+export interface Changed {
+  name: string;
+  change: Change;
+  /** Values as JSON; null where one of the two does not have the field. */
+  differences: readonly { path: string; earlier: string | null; current: string | null }[];
+}
+
+interface Commits {
+  count: number;
+  newest: readonly { sha: string; message: string; author: string; date: string }[];
+}
+
+/** What differs between an earlier deployment and the current one: what was added is only in the current one. */
+export interface Differences {
+  earlier: { number: number; commit: string };
+  current: { number: number; commit: string };
+  commits: { added: Commits; removed: Commits } | null;
+  containers: readonly (Changed & { kind: 'app' | 'worker' | 'service' | 'task' })[];
+  routes: readonly Changed[];
+  variables: readonly { name: string; change: Change }[];
+  builds: readonly string[];
+}

@@ -1,5 +1,4 @@
 /** The numbers of a chart, before anything is drawn: on top of each other, in words, and as a table. */
-import { exactTime } from '../ui/age.tsx';
 
 export interface Series {
   name: string;
@@ -65,7 +64,10 @@ export function pointWords({ times, series }: ChartData, at: number, format: (va
   return `${timeWords(time)}: ${told.length === 0 ? 'nothing was measured' : told.join(', ')}`;
 }
 
-export const timeWords = (seconds: number) => exactTime(new Date(seconds * 1000).toISOString());
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A moment in the reader's zone. */
+export const timeWords = (seconds: number): string => exact.format(new Date(seconds * 1000));
 
 export type Cell = string | number | null;
 

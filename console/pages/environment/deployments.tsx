@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { LinkForm } from '../../actions/link-form.tsx';
+import type { Told } from '../../actions/link-form.tsx';
 import { linkOf } from '../../api/link.ts';
 import { earlierDeploymentsQuery } from '../../api/queries.ts';
 import type { EarlierDeployment, Environment } from '../../api/resources.ts';
@@ -10,6 +11,7 @@ import { Age } from '../../ui/age.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Glyph } from '../../ui/status.tsx';
+import { DeploymentDifferences } from './differences.tsx';
 
 export function Deployments({ project, environment }: { project: string; environment: Environment }) {
   const { data: deployments } = useQuery(earlierDeploymentsQuery(project, environment));
@@ -55,11 +57,36 @@ function DeploymentRow({ project, environment, deployment }: RowProps) {
           </Link>
         )}
       </td>
+      <td className="end">{!is_current && <DifferencesButton project={project} environment={environment} deployment={deployment} />}</td>
       <td className="end">
         {is_current && <span className="strong is-active">Live</span>}
         {can_rollback && <RollbackButton project={project} environment={environment} deployment={deployment} />}
       </td>
     </tr>
+  );
+}
+
+function DifferencesButton({ project, environment, deployment }: RowProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (!linkOf(deployment, '#differences')) return undefined;
+  return (
+    <>
+      <button
+        type="button"
+        className="button tiny quiet"
+        aria-label={`What differs from deployment ${deployment.number}`}
+        onClick={() => setOpen(true)}
+      >
+        What differs
+      </button>
+      {isOpen && (
+        <Dialog title={`What differs from deployment ${deployment.number}`} isWide onClose={() => setOpen(false)}>
+          <div className="dialog-body">
+            <DeploymentDifferences project={project} environment={environment} deployment={deployment} />
+          </div>
+        </Dialog>
+      )}
+    </>
   );
 }
 
@@ -79,10 +106,30 @@ function RollbackButton({ project, environment, deployment }: RowProps) {
         Roll back
       </button>
       {isAsking && (
-        <Dialog title={`Roll back to deployment ${deployment.number}`} onClose={() => setAsking(false)}>
-          <LinkForm link={link} verb="Roll back" given={{ deployment: deployment.id }} onDone={done} onCancel={() => setAsking(false)} />
+        <Dialog title={`Roll back to deployment ${deployment.number}`} isWide onClose={() => setAsking(false)}>
+          <LinkForm
+            link={link}
+            verb="Roll back"
+            given={{ deployment: deployment.id }}
+            told={() => rollingBack(project, environment, deployment)}
+            onDone={done}
+            onCancel={() => setAsking(false)}
+          />
         </Dialog>
       )}
     </>
   );
 }
+
+const rollingBack = (project: string, environment: Environment, deployment: EarlierDeployment): Told => ({
+  drawing: <DeploymentDifferences project={project} environment={environment} deployment={deployment} />,
+  effects: [
+    { kind: 'kept', what: 'Data stays as it is', more: 'Disks keep the size that they have, too.' },
+    { kind: 'kept', what: 'Variables stay those of now', more: 'Also those that are listed above as changed.' },
+    {
+      kind: 'kept',
+      what: 'The branch stays as it is',
+      more: 'The code of then runs until somebody pushes, merges or synchronizes.',
+    },
+  ],
+});
