@@ -26,9 +26,9 @@ function Shown({ differences }: { differences: Differences }) {
   const isSame = containers.length + routes.length + variables.length + builds.length === 0 && earlier.commit === current.commit;
   if (isSame) return <p>Nothing: both are made of the same code, configuration, sizes and variables.</p>;
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls can be reached with the keyboard
     <div
       className="differences"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls can be reached with the keyboard
       tabIndex={0}
       role="group"
       aria-label={`Deployment ${earlier.number} against ${current.number}, which runs now`}
