@@ -27,14 +27,24 @@ export function consolePages(): string[] {
 
 /** What is seriously wrong on which page; pages that need something else than what is given are left out. */
 export async function auditConsole(page: Page, url: string, given: Readonly<Record<string, string>>): Promise<string[]> {
+  const known = ['/', ...consolePages()].filter((path) =>
+    [...path.matchAll(/\$(\w+)/g)].every(([, name = '']) => given[name] !== undefined),
+  );
+  const filled = known.map((path) => path.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? '')));
+  return auditPages(
+    page,
+    filled.map((path) => `${url}/console${path}`),
+  );
+}
+
+export async function auditPages(page: Page, addresses: readonly string[]): Promise<string[]> {
   const wrong: string[] = [];
-  for (const path of ['/', ...consolePages()]) {
-    if ([...path.matchAll(/\$(\w+)/g)].some(([, name = '']) => given[name] === undefined)) continue;
-    await page.goto(`${url}/console${path.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))}`);
+  for (const address of addresses) {
+    await page.goto(address);
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     await page.locator('.bones').first().waitFor({ state: 'detached' });
     await page.evaluate(axe.source);
-    for (const look of looks) wrong.push(...(await auditAs(page, look)).map((sentence) => `${path}: ${sentence}`));
+    for (const look of looks) wrong.push(...(await auditAs(page, look)).map((sentence) => `${new URL(address).pathname}: ${sentence}`));
   }
   await page.emulateMedia({ colorScheme: null, contrast: null, reducedMotion: null });
   return wrong;

@@ -24,13 +24,15 @@ export function withStylesUnderPolicy(run: () => void) {
 }
 
 function createElement(name: string): HTMLElement {
+  if (name === 'style') return adoptedSheet();
   const element = Document.prototype.createElement.call(document, name);
-  if (name === 'style') adoptInPlace(element);
   if (name === 'span') writeStyleAsProperties(element);
   return element;
 }
 
-function adoptInPlace(element: HTMLElement) {
+/** An element that is never shown stands for the sheet: a `<style>` breaks the policy by being in the document, even while it is empty. */
+function adoptedSheet(): HTMLElement {
+  const element: HTMLElement = Document.prototype.createElement.call(document, 'template');
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets.push(sheet);
   Object.defineProperty(element, 'textContent', {
@@ -42,6 +44,7 @@ function adoptInPlace(element: HTMLElement) {
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== sheet);
     Element.prototype.remove.call(element);
   };
+  return element;
 }
 
 function writeStyleAsProperties(element: HTMLElement) {
