@@ -21,6 +21,7 @@ import './ui/first-push.css';
 import './ui/terminal.css';
 import './ui/search.css';
 import './ui/project-things.css';
+import './ui/people.css';
 import './ui/small.css';
 
 const attemptsMax = 3;

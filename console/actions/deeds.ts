@@ -30,6 +30,16 @@ export const environmentDeeds: Readonly<Record<string, DeedLook>> = {
   '#delete': { verb: 'Delete', icon: 'cross', isDangerous: true },
 };
 
+/** What members of an organization may do, as people say it. */
+export const organizationWords: Readonly<Record<string, string>> = {
+  admin: 'Administer everything',
+  billing: 'See and change billing',
+  members: 'Manage members and teams',
+  plans: 'Change plans of projects',
+  'projects:create': 'Create projects',
+  'projects:list': 'See all projects in lists',
+};
+
 /** Fields of forms, where their names alone would not tell enough. What is sent for a box is what the box shows. */
 export interface FieldLook {
   label: string;
@@ -37,6 +47,14 @@ export interface FieldLook {
   isChecked?: boolean;
   /** A box that stands beside others as a card. */
   isCard?: boolean;
+  /** Not shown as it is typed. */
+  isSecret?: boolean;
+  /** Asked for only where it has to be given, though the API could do without. */
+  isRequired?: boolean;
+  /** What choices are called. */
+  words?: Readonly<Record<string, string>>;
+  /** Choices that are other spellings of choices beside them. */
+  leavesOut?: readonly string[];
 }
 
 export const fieldLooks: Readonly<Record<string, FieldLook>> = {
@@ -64,5 +82,16 @@ export const fieldLooks: Readonly<Record<string, FieldLook>> = {
   visible_runtime: { label: 'Seen by running apps', isChecked: true },
   application_scope: { label: 'Only for these apps' },
   parameters: { label: 'Parameters' },
+  first_name: { label: 'First name' },
+  last_name: { label: 'Last name' },
+  country: { label: 'Country', hint: 'Two letters, such as NL.' },
+  current_password: { label: 'Present password', isSecret: true, isRequired: true },
+  password: { label: 'New password', isSecret: true, isRequired: true },
+  email_address: { label: 'New e-mail address' },
+  passcode: { label: 'Passcode', hint: 'The six digits that the app shows now.' },
+  security_contact: { label: 'E-mail address for matters of security' },
+  email: { label: 'E-mail address' },
+  user_id: { label: 'Person' },
+  permissions: { label: 'May', words: organizationWords, leavesOut: ['project:create'] },
   safe: { label: 'Safe: requests wait while the copies are taken' },
 };

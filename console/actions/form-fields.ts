@@ -5,12 +5,14 @@ import { fieldLooks } from './deeds.ts';
 export interface FormField {
   /** Its place in the body, such as `resources.init`. */
   path: string;
-  /** `lines` is a list of texts, one on each line. */
-  kind: 'text' | 'long text' | 'number' | 'choice' | 'box' | 'lines';
+  /** `lines` is a list of texts, one on each line; `boxes` is one of texts that are known, each with a box; a `secret` is not shown as it is typed. */
+  kind: 'text' | 'long text' | 'secret' | 'number' | 'choice' | 'box' | 'boxes' | 'lines';
   label: string;
   hint: string | undefined;
   isRequired: boolean;
   choices: readonly string[];
+  /** What a choice is called, where it is called something else than what is sent. */
+  words: Readonly<Record<string, string>>;
   initial: string | boolean;
   charactersMax: number | undefined;
   isCard: boolean;
@@ -18,13 +20,15 @@ export interface FormField {
 
 /** Texts that may be longer than this have more than one line. */
 const lineCharactersMax = 2000;
+/** As many boxes are read at a glance; longer lists are typed. */
+const boxesMax = 12;
 
 /** `current` is what the fields hold now, where something is changed. */
 export function fieldsOf(schema: Schema, current: Readonly<Record<string, unknown>> = {}, within = ''): FormField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = `${within}${name}`;
     if (property.properties) return fieldsOf(property, current, `${path}.`);
-    const kind = kindOf(property);
+    const kind = fieldLooks[path]?.isSecret ? 'secret' : kindOf(property);
     return kind === undefined ? [] : [fieldOf(path, kind, property, schema.required?.includes(name) ?? false, current[path])];
   });
 }
@@ -34,7 +38,7 @@ function kindOf({ type, enum: choices, maxLength = 0, items }: Schema): FormFiel
   if (choices) return 'choice';
   if (types.has('boolean')) return 'box';
   if (types.has('string')) return maxLength > lineCharactersMax ? 'long text' : 'text';
-  if (types.has('array')) return items?.type === 'string' ? 'lines' : undefined;
+  if (types.has('array') && items?.type === 'string') return items.enum && items.enum.length <= boxesMax ? 'boxes' : 'lines';
   return types.has('integer') || types.has('number') ? 'number' : undefined;
 }
 
@@ -46,12 +50,18 @@ function fieldOf(path: string, kind: FormField['kind'], property: Schema, isRequ
     kind,
     label: look?.label ?? `${name[0]?.toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`,
     hint: look?.hint ?? property.description,
-    isRequired,
-    choices: (property.enum ?? []).filter((choice) => choice !== null).map(String),
+    isRequired: isRequired || (look?.isRequired ?? false),
+    choices: choicesOf(property, look?.leavesOut),
+    words: look?.words ?? {},
     initial: initialOf(kind, current ?? property.default ?? look?.isChecked),
     charactersMax: property.maxLength,
     isCard: look?.isCard ?? false,
   };
+}
+
+function choicesOf({ enum: own, items }: Schema, leavesOut: readonly string[] = []): string[] {
+  const known = (own ?? items?.enum ?? []).filter((choice) => choice !== null).map(String);
+  return known.filter((choice) => !leavesOut.includes(choice));
 }
 
 function initialOf(kind: FormField['kind'], value: unknown): string | boolean {
@@ -63,12 +73,17 @@ function initialOf(kind: FormField['kind'], value: unknown): string | boolean {
 /** The body to send: what was left empty is left out, so that the API decides; but what was there and was emptied is sent. */
 export function bodyOf(fields: readonly FormField[], form: FormData, isChange = false): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { path, kind, initial } of fields) {
-    const given = kind === 'box' ? form.get(path) !== null : form.get(path);
-    if (given === null || (isChange ? given === initial : given === '')) continue;
+  for (const { path, kind, initial, isRequired } of fields) {
+    const given = givenIn(form, path, kind);
+    if (given === null || (isChange ? given === initial : given === '' && !(kind === 'boxes' && isRequired))) continue;
     put(body, path.split('.'), valueOf(kind, given));
   }
   return body;
+}
+
+function givenIn(form: FormData, path: string, kind: FormField['kind']): FormDataEntryValue | boolean | null {
+  if (kind === 'box') return form.get(path) !== null;
+  return kind === 'boxes' ? form.getAll(path).filter((each) => typeof each === 'string').join('\n') : form.get(path);
 }
 
 /** The body of a form that nobody has touched. */
@@ -82,7 +97,7 @@ function valueOf(kind: FormField['kind'], given: FormDataEntryValue | boolean): 
   if (typeof given !== 'string') return given;
   if (kind === 'number') return Number(given);
   const text = given.replaceAll('\r\n', '\n');
-  return kind === 'lines' ? text.split('\n').filter((line) => line !== '') : text;
+  return kind === 'lines' || kind === 'boxes' ? text.split('\n').filter((line) => line !== '') : text;
 }
 
 function put(body: Record<string, unknown>, [name = '', ...rest]: readonly string[], value: unknown) {

@@ -189,6 +189,15 @@ function Field({ field, refusal, isFirst }: FieldProps) {
         </span>
       </label>
     );
+  if (kind === 'boxes')
+    return (
+      <fieldset className="field boxes" aria-describedby={described || undefined}>
+        <legend className="label">{label}</legend>
+        <Boxes field={field} />
+        <Described id={hintId} hint={hint} />
+        {refusal !== undefined && <FieldError id={errorId}>{sentence(label, refusal)}</FieldError>}
+      </fieldset>
+    );
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -202,26 +211,48 @@ function Field({ field, refusal, isFirst }: FieldProps) {
   );
 }
 
+function Boxes({ field: { path, choices, words, initial } }: { field: FormField }) {
+  const checked = new Set(String(initial).split('\n'));
+  return choices.map((choice) => (
+    <label key={choice} className="check">
+      <input type="checkbox" name={path} value={choice} defaultChecked={checked.has(choice)} />
+      <span>{words[choice] ?? choice}</span>
+    </label>
+  ));
+}
+
 interface ControlProps {
   field: FormField;
   isFirst: boolean;
   shared: Readonly<Record<string, unknown>>;
 }
 
-function Control({ field: { kind, initial, choices, charactersMax, isRequired }, isFirst, shared }: ControlProps) {
+function Control({ field: { path, kind, initial, choices, words, charactersMax, isRequired }, isFirst, shared }: ControlProps) {
   const typed = { ...shared, defaultValue: String(initial), autoComplete: 'off', spellCheck: false };
   if (kind === 'choice')
     return (
       <select className="input" {...shared} defaultValue={String(initial)}>
         {(!isRequired || initial === '') && <option value="">As the platform decides</option>}
         {choices.map((choice) => (
-          <option key={choice}>{choice}</option>
+          <option key={choice} value={choice}>
+            {words[choice] ?? choice}
+          </option>
         ))}
       </select>
     );
   if (kind === 'lines') return <textarea className="input mono" rows={3} {...typed} placeholder="One on each line" />;
   if (kind === 'long text') return <textarea className="input mono" rows={3} {...typed} maxLength={charactersMax} />;
   if (kind === 'number') return <input className="input" type="number" step="any" {...typed} />;
+  if (kind === 'secret')
+    return (
+      <input
+        className="input"
+        type="password"
+        {...typed}
+        autoComplete={path === 'password' ? 'new-password' : 'current-password'}
+        maxLength={charactersMax}
+      />
+    );
   // oxlint-disable-next-line jsx-a11y/no-autofocus -- the first field of a dialog that was asked for
   return <input className="input" {...typed} maxLength={charactersMax} autoFocus={isFirst} />;
 }

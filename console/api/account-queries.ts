@@ -21,6 +21,14 @@ export interface SshKey extends Resource {
   changed: string;
 }
 
+/** Another identity provider through which a person can sign in. */
+export interface Connection extends Resource {
+  provider: string;
+  subject: string;
+  email_address: string;
+  created_at: string;
+}
+
 const listOf = <T>(me: User, rel: string) =>
   queryOptions({
     queryKey: ['me', rel],
@@ -29,3 +37,4 @@ const listOf = <T>(me: User, rel: string) =>
 
 export const signInsQuery = (me: User) => listOf<SignIn>(me, 'sign-ins');
 export const sshKeysQuery = (me: User) => listOf<SshKey>(me, 'ssh-keys');
+export const connectionsQuery = (me: User) => listOf<Connection>(me, 'connections');

@@ -45,10 +45,13 @@ const fetchWith = (
 ) =>
   fetch(href, {
     method,
-    headers: { ...headers, authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { ...headers, authorization: `Bearer ${token}`, ...(isJson(body) && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: isJson(body) ? JSON.stringify(body) : (body as FormData) }),
     ...(signal && { signal }),
   });
+
+/** Everything but files. */
+const isJson = (body: unknown) => body !== undefined && !(body instanceof FormData);
 
 async function successful(reply: Response): Promise<Response> {
   if (reply.ok) return reply;

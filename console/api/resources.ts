@@ -7,6 +7,10 @@ export interface User extends Resource {
   first_name: string;
   last_name: string;
   email: string;
+  picture?: string;
+  company: string;
+  website: string;
+  country: string;
   mfa_enabled: boolean;
   created_at: string;
 }

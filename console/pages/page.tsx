@@ -1,6 +1,7 @@
 /** What all pages have: a title in the tab, content that can be skipped to, and a place for what went wrong. */
 import { type ReactNode, useEffect } from 'react';
 import { Refusal } from '../api/request.ts';
+import { signInAgain } from '../session/session.ts';
 import { FailureNotice } from '../ui/notice.tsx';
 
 export function useTitle(title: string | undefined) {
@@ -20,5 +21,15 @@ export const Failure = ({ error }: { error: Error }) => (
         Whoever administers the organization or the project can give you access. If you think that you have it, sign out and in again.
       </p>
     )}
+    {error instanceof Refusal && error.status === 401 && <SignInAgain />}
   </FailureNotice>
+);
+
+/** What the API keeps for those who signed in with a second factor. */
+export const SignInAgain = () => (
+  <p>
+    <button type="button" className="button" onClick={() => void signInAgain()}>
+      Sign in again
+    </button>
+  </p>
 );

@@ -16,6 +16,12 @@ interface Token {
 let token: Token | undefined;
 let renewing: Promise<string> | undefined;
 
+/** So that the person comes back to where they are. */
+const here = () => `${location.pathname.slice(basePath.length)}${location.search}${location.hash}`;
+
+/** For what takes a second factor: whoever has one is asked for it on the way. */
+export const signInAgain = (): Promise<void> => leaveToSignIn(here());
+
 /** The person has to sign in; the page is about to be left for that. */
 export class SignedOut extends Error {}
 
@@ -38,7 +44,7 @@ async function renew(): Promise<string> {
   const reply = isWorthAsking ? await askForToken({ grant_type: 'refresh_token' }) : undefined;
   if (reply?.ok) return keep(await reply.json());
   if (reply && reply.status >= 500) throw new Error('The platform cannot be reached just now.');
-  await leaveToSignIn(`${location.pathname.slice(basePath.length)}${location.search}${location.hash}`);
+  await leaveToSignIn(here());
   throw new SignedOut();
 }
 

@@ -1,5 +1,5 @@
 /** Light, dark or as the system; and more contrast. What somebody chose is kept in this browser, because it is about their screen. */
-import { useState } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
 import { Icon } from './icon.tsx';
 import { Menu } from './menu.tsx';
 
@@ -27,42 +27,64 @@ function show(name: Name, value: string) {
 function choose(name: Name, value: string) {
   localStorage.setItem(rememberedAs(name), value);
   show(name, value);
+  for (const listener of listeners) listener();
+}
+
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }
 
 const words: Record<string, string> = { system: 'As the system', light: 'Light', dark: 'Dark' };
 
-export function AppearanceMenu() {
-  const [theme, setTheme] = useState(() => remembered('theme'));
-  const [contrast, setContrast] = useState(() => remembered('contrast'));
-  const chooseTheme = (value: string) => {
-    choose('theme', value);
-    setTheme(value);
-  };
-  const chooseContrast = (value: string) => {
-    choose('contrast', value);
-    setContrast(value);
-  };
+/** What was chosen, in the menu of the bar and on the page of the account alike. */
+function useAppearance() {
+  const chosen = useSyncExternalStore(subscribe, () => `${remembered('theme')} ${remembered('contrast')}`);
+  const [theme = '', contrast = ''] = chosen.split(' ');
+  return { theme, contrast };
+}
+
+function AppearanceChoices({ group, Row }: { group: string; Row: ({ children }: { children: ReactNode }) => ReactNode }) {
+  const { theme, contrast } = useAppearance();
   return (
-    <Menu label="Appearance" handle={<Icon name="contrast" />} handleClass="icon-button" staysOpen>
+    <>
       {choices.theme.map((value) => (
-        <li key={value}>
-          <label>
-            <input type="radio" name="theme" checked={theme === value} onChange={() => chooseTheme(value)} />
-            {words[value]}
-          </label>
-        </li>
+        <Row key={value}>
+          <input type="radio" name={group} checked={theme === value} onChange={() => choose('theme', value)} />
+          {words[value]}
+        </Row>
       ))}
-      <li className="rule" />
-      <li>
-        <label>
-          <input
-            type="checkbox"
-            checked={contrast === 'more'}
-            onChange={({ target }) => chooseContrast(target.checked ? 'more' : 'normal')}
-          />
-          More contrast
-        </label>
-      </li>
-    </Menu>
+      <Row>
+        <input
+          type="checkbox"
+          checked={contrast === 'more'}
+          onChange={({ target }) => choose('contrast', target.checked ? 'more' : 'normal')}
+        />
+        More contrast
+      </Row>
+    </>
   );
 }
+
+const MenuRow = ({ children }: { children: ReactNode }) => (
+  <li>
+    <label>{children}</label>
+  </li>
+);
+
+const FieldRow = ({ children }: { children: ReactNode }) => <label className="check">{children}</label>;
+
+export const AppearanceMenu = () => (
+  <Menu label="Appearance" handle={<Icon name="contrast" />} handleClass="icon-button" staysOpen>
+    <AppearanceChoices group="theme" Row={MenuRow} />
+  </Menu>
+);
+
+export const AppearanceFields = () => (
+  <fieldset className="field boxes">
+    <legend className="unseen">Appearance</legend>
+    <AppearanceChoices group="theme-of-account" Row={FieldRow} />
+  </fieldset>
+);

@@ -7,6 +7,7 @@ import { meQuery } from '../api/queries.ts';
 import type { User } from '../api/resources.ts';
 import { signOut } from '../session/session.ts';
 import { AppearanceMenu } from './appearance.tsx';
+import { Avatar } from './avatar.tsx';
 import { Brand } from './icon.tsx';
 import { Menu } from './menu.tsx';
 import { Search } from './search.tsx';
@@ -43,13 +44,8 @@ export function Bar({ crumbs }: { crumbs?: readonly ReactNode[] }) {
 
 export const nameOf = ({ first_name, last_name, username }: User) => `${first_name} ${last_name}`.trim() || username;
 
-const initialsOf = (name: string) => {
-  const words = name.split(/[\s._-]+/).filter((word) => word !== '');
-  return (words.length > 1 ? `${words[0]?.[0]}${words.at(-1)?.[0]}` : name.slice(0, 2)).toUpperCase();
-};
-
 const PersonMenu = ({ me }: { me: User }) => (
-  <Menu label="Your account" handle={<span className="avatar" data-initials={initialsOf(nameOf(me))} />} handleClass="icon-button">
+  <Menu label="Your account" handle={<Avatar name={nameOf(me)} picture={me.picture} />} handleClass="icon-button">
     <li className="what">
       {nameOf(me)}
       <br />

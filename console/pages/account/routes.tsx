@@ -17,6 +17,12 @@ export const accountRoutes = account.addChildren([
   }),
   createRoute({
     getParentRoute: () => account,
+    path: '/security',
+    staticData: { tab: { name: 'Security' } },
+    component: lazyRouteComponent(() => import('./security-page.tsx'), 'SecurityPage'),
+  }),
+  createRoute({
+    getParentRoute: () => account,
     path: '/api-tokens',
     staticData: { tab: { name: 'API tokens' } },
     component: lazyRouteComponent(() => import('./api-tokens-page.tsx'), 'ApiTokensPage'),
