@@ -130,7 +130,7 @@ function ConnectionRow({ connection: { provider, email_address, subject, created
             list="connections"
             verb="Disconnect"
             title={`Disconnect ${provider}`}
-            consequence="You no longer sign in through it, until you do so once with your password and connect it anew."
+            consequence="You no longer sign in through it. Signing in with it once more connects it again."
           />
         )}
       </td>
