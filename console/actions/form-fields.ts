@@ -83,7 +83,12 @@ export function bodyOf(fields: readonly FormField[], form: FormData, isChange = 
 
 function givenIn(form: FormData, path: string, kind: FormField['kind']): FormDataEntryValue | boolean | null {
   if (kind === 'box') return form.get(path) !== null;
-  return kind === 'boxes' ? form.getAll(path).filter((each) => typeof each === 'string').join('\n') : form.get(path);
+  return kind === 'boxes'
+    ? form
+        .getAll(path)
+        .filter((each) => typeof each === 'string')
+        .join('\n')
+    : form.get(path);
 }
 
 /** The body of a form that nobody has touched. */

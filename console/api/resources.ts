@@ -27,6 +27,8 @@ export interface Organization extends Resource {
   id: string;
   name: string;
   label: string;
+  country: string;
+  security_contact?: string;
 }
 
 export interface OrganizationProject extends Resource {

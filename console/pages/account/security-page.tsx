@@ -8,8 +8,8 @@ import { meQuery } from '../../api/queries.ts';
 import type { User } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { actionsColumn, List } from '../list-page.tsx';
 import { SignInAgain, useTitle } from '../page.tsx';
-import { EndButton } from './end-button.tsx';
 import { TwoFactors } from './two-factors.tsx';
 
 export function SecurityPage() {
@@ -85,55 +85,42 @@ function EmailAndPassword({ me, onChange }: { me: User; onChange(): void }) {
 }
 
 function Connections({ me }: { me: User }) {
-  const { data: connections } = useQuery(connectionsQuery(me));
+  const queries = useQueryClient();
+  const { data: connections, error } = useQuery(connectionsQuery(me));
+  const changed = () => void queries.invalidateQueries({ queryKey: ['me', 'connections'] });
   if (!connections || connections.length === 0) return undefined;
   return (
-    <section className="section" aria-label="Identity providers">
-      <div className="section-head">
-        <h2>Identity providers</h2>
-        <span className="quiet">Others who may vouch for you when you sign in.</span>
-      </div>
-      <table className="table cards">
-        <thead>
-          <tr>
-            <th scope="col">Provider</th>
-            <th scope="col">Knows you as</th>
-            <th scope="col">Connected</th>
-            <th scope="col">
-              <span className="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {connections.map((connection) => (
-            <ConnectionRow key={connection.provider} connection={connection} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <List
+      title="Identity providers"
+      hasHeading
+      about="Others who vouch for you when you sign in."
+      rows={connections}
+      error={error}
+      columns={['Provider', 'Knows you as', 'Connected', actionsColumn]}
+      empty={{ says: 'None.' }}
+    >
+      {(connection) => <ConnectionRow key={connection.provider} connection={connection} onChange={changed} />}
+    </List>
   );
 }
 
-function ConnectionRow({ connection: { provider, email_address, subject, created_at, ...rest } }: { connection: Connection }) {
-  const remove = linkOf(rest, 'delete');
-  return (
-    <tr>
-      <th scope="row">{provider}</th>
-      <td data-label="Knows you as">{email_address || subject}</td>
-      <td data-label="Connected">
-        <Age of={created_at} ago />
-      </td>
-      <td className="end">
-        {remove && (
-          <EndButton
-            link={remove}
-            list="connections"
-            verb="Disconnect"
-            title={`Disconnect ${provider}`}
-            consequence="You no longer sign in through it. Signing in with it once more connects it again."
-          />
-        )}
-      </td>
-    </tr>
-  );
-}
+const ConnectionRow = ({ connection, onChange }: { connection: Connection; onChange(): void }) => (
+  <tr>
+    <th scope="row">{connection.provider}</th>
+    <td data-label="Knows you as">{connection.email_address || connection.subject}</td>
+    <td data-label="Connected">
+      <Age of={connection.created_at} ago />
+    </td>
+    <td className="end">
+      <DeedButton
+        resource={connection}
+        rel="delete"
+        verb="Disconnect"
+        label={`Disconnect ${connection.provider}`}
+        look="button tiny"
+        guard={{ loses: 'You no longer sign in through it. Signing in with it once more connects it again.' }}
+        onDone={onChange}
+      />
+    </td>
+  </tr>
+);

@@ -42,7 +42,7 @@ export function TwoFactors({ me, onChange }: { me: User; onChange(): void }) {
             verb="Turn off"
             title="Turn two-factor authentication off"
             look="button danger"
-            told={() => ({ effects: [{ kind: 'lost', what: 'Your password alone signs you in. Recovery codes stop working.' }] })}
+            guard={{ loses: 'Your password alone signs you in. Recovery codes stop working.' }}
             onDone={done}
           />
         </span>
@@ -76,7 +76,7 @@ function SetUp({ me, onDone, onClose }: { me: User; onDone(result: unknown): voi
           link={enable}
           verb="Turn it on"
           given={{ secret: proposal.secret }}
-          told={() => ({ drawing: <Scan proposal={proposal} /> })}
+          told={scanned(proposal)}
           onDone={onDone}
           onCancel={onClose}
         />
@@ -84,6 +84,8 @@ function SetUp({ me, onDone, onClose }: { me: User; onDone(result: unknown): voi
     </Dialog>
   );
 }
+
+const scanned = (proposal: Proposal) => () => ({ drawing: <Scan proposal={proposal} /> });
 
 const Scan = ({ proposal: { secret, qr_code } }: { proposal: Proposal }) => (
   <div className="scan">

@@ -1,5 +1,6 @@
 /** The pages of an organization, in the order of their tabs. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import type { CarbonInterval } from '../../api/organization-queries.ts';
 import { root } from '../root.tsx';
 
 const organization = createRoute({
@@ -14,5 +15,43 @@ export const organizationRoutes = organization.addChildren([
     path: '/',
     staticData: { tab: { name: 'Projects' } },
     component: lazyRouteComponent(() => import('./projects-page.tsx'), 'ProjectsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/members',
+    staticData: { tab: { name: 'Members', link: 'members' } },
+    component: lazyRouteComponent(() => import('./members-page.tsx'), 'MembersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/teams',
+    staticData: { tab: { name: 'Teams', link: 'teams' } },
+    component: lazyRouteComponent(() => import('./teams-page.tsx'), 'TeamsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/teams/$team',
+    component: lazyRouteComponent(() => import('./team-page.tsx'), 'TeamPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/usage',
+    staticData: { tab: { name: 'Usage', link: 'subscriptions' } },
+    validateSearch: ({ project }: Record<string, unknown>): { project?: string } => (typeof project === 'string' ? { project } : {}),
+    component: lazyRouteComponent(() => import('./usage-page.tsx'), 'UsagePage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/carbon',
+    staticData: { tab: { name: 'Carbon', link: 'carbon' } },
+    validateSearch: ({ interval }: Record<string, unknown>): { interval?: CarbonInterval } =>
+      interval === 'day' || interval === 'month' || interval === 'year' ? { interval } : {},
+    component: lazyRouteComponent(() => import('./carbon-page.tsx'), 'CarbonPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/settings',
+    staticData: { tab: { name: 'Settings', link: 'update' } },
+    component: lazyRouteComponent(() => import('./settings-page.tsx'), 'SettingsPage'),
   }),
 ]);

@@ -45,6 +45,7 @@ export const getOrganizationCarbon = operation({
   summary: 'Tell the carbon emissions of all projects of an organization',
   endpoint: 'GET /organizations/{organization_id}/metrics/carbon',
   on: OrganizationEntity,
+  rel: 'carbon',
   permission: 'organization:list-projects',
   query: TimeFrameQuery,
   returns: plain(Type.Object({ organization_id: Ulid, meta: Meta, projects: Type.Array(Type.Object(ProjectValues)), total: Emissions })),

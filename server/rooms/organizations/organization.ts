@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
-import { entity } from '../../kernel/operation.ts';
+import { entity, type Link } from '../../kernel/operation.ts';
 import { Line, Time, Ulid, unlessEmpty, Uuid } from '../../kernel/schema.ts';
+import type { Caller, Permission } from '../../platform.ts';
 import { CountryInAnyCase } from '../users/public.ts';
 import { organizationAt, type Organization } from './queries.ts';
 
@@ -58,4 +59,43 @@ export const OrganizationEntity = entity({
   view: 'organization:view',
   references: { users: ({ owner_id }) => owner_id },
   load: ({ organization_id }, { db }) => organizationAt(db, organization_id),
+  links: (organization, caller) =>
+    Object.fromEntries(
+      furtherLinks
+        .filter(({ permission, offered }) => offered?.(organization) !== false && mayDo(caller, permission, organization))
+        .map(({ rel, to }) => [rel, to(organization)]),
+    ),
 });
+
+const mayDo = (caller: Caller | undefined, permission: Permission, { id }: Organization) =>
+  caller !== undefined && caller.can(permission, { organization: id }) && caller.hindrance({ organization: id }, permission) === undefined;
+
+interface FurtherLink {
+  rel: string;
+  permission: Permission;
+  offered?(organization: Organization): boolean;
+  to(organization: Organization): Link;
+}
+
+const enforcement = ({ id }: Organization, verb: string) => ({
+  href: `/organizations/${id}/mfa-enforcement/${verb}`,
+  method: 'POST',
+});
+
+/** What can be done about an organization at addresses that are not its own, or only in one of two states. */
+const furtherLinks: readonly FurtherLink[] = [
+  { rel: 'teams', permission: 'team:view', to: ({ id }) => ({ href: `/teams?filter[organization_id]=${id}` }) },
+  { rel: 'create-team', permission: 'team:manage', to: () => ({ href: '/teams', method: 'POST' }) },
+  {
+    rel: 'enable-mfa-enforcement',
+    permission: 'member:manage',
+    offered: ({ enforce_mfa }) => !enforce_mfa,
+    to: (organization) => enforcement(organization, 'enable'),
+  },
+  {
+    rel: 'disable-mfa-enforcement',
+    permission: 'member:manage',
+    offered: ({ enforce_mfa }) => enforce_mfa,
+    to: (organization) => enforcement(organization, 'disable'),
+  },
+];
