@@ -157,6 +157,20 @@ export interface Database {
     count: number;
     window_ends_at: Time;
   };
+  audit: {
+    id: string;
+    created_at: Generated<Time>;
+    user_id: string;
+    operation: string;
+    kind: string;
+    summary: string;
+    target: string;
+    subject_id: string | null;
+    organization_id: string | null;
+    project_id: string | null;
+    activity_id: string | null;
+    address: string;
+  };
   authorities: {
     id: GeneratedAlways<string>;
     certificate: string;

@@ -84,6 +84,8 @@ const table = {
   'organization:delete': ['organization:owner', 'operator'],
   'organization:list-projects': ['organization:projects:list', 'operator'],
   'organization:create-project': ['organization:projects:create', 'operator'],
+  /** Who did what, also how members changed the way they sign in. */
+  'audit:view': ['organization:admin', 'operator'],
   /** To whom invoices go and what they are about. */
   'billing:view': ['organization:billing', 'operator'],
   'billing:manage': ['organization:billing', 'operator'],

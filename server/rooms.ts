@@ -2,6 +2,7 @@
 import type { Rooms } from './kernel/room.ts';
 import { access } from './rooms/access/room.ts';
 import { activities } from './rooms/activities/room.ts';
+import { audit } from './rooms/audit/room.ts';
 import { autoscaling } from './rooms/autoscaling/room.ts';
 import { backups } from './rooms/backups/room.ts';
 import { builds } from './rooms/builds/room.ts';
@@ -58,6 +59,7 @@ export const rooms: Rooms = [
   teams,
   access,
   invitations,
+  audit,
   metering,
   prices,
   regions,

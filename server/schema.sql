@@ -239,6 +239,25 @@ create table attempts (
   constraint attempts_pkey PRIMARY KEY (key)
 );
 
+create table audit (
+  id text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  user_id uuid not null,
+  operation text not null,
+  kind text not null,
+  summary text not null,
+  target text not null,
+  subject_id uuid,
+  organization_id text,
+  project_id text,
+  activity_id text,
+  address text not null,
+  constraint audit_pkey PRIMARY KEY (id)
+);
+CREATE INDEX audit_created ON public.audit USING btree (created_at);
+CREATE INDEX audit_organization ON public.audit USING btree (organization_id, created_at, id);
+CREATE INDEX audit_subject ON public.audit USING btree (subject_id, created_at) WHERE (organization_id IS NULL);
+
 create table authorities (
   id bigint not null generated always as identity,
   certificate text not null,

@@ -150,7 +150,11 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'GET /tickets/{ticket_id}/attachments/{attachment_id}',
   ],
   'the owner': ['DELETE /organizations/{organization_id}', 'POST /organizations/{organization_id}/owner'],
-  'organization admins': ['PATCH /organizations/{organization_id}'],
+  'organization admins': [
+    'PATCH /organizations/{organization_id}',
+    'GET /organizations/{organization_id}/audit',
+    'GET /organizations/{organization_id}/audit/{record_id}',
+  ],
   'billing managers': [
     'GET /organizations/{organization_id}/address',
     'PATCH /organizations/{organization_id}/address',

@@ -14,6 +14,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Database } from '../database.ts';
 import type { Platform } from '../platform.ts';
 import { activitiesThat, firstState, type ActivityState } from './activity-life-cycle.ts';
+import { recordBeginning } from './audit.ts';
 import { shortId } from './id.ts';
 import { Problem } from './problem.ts';
 import type { Tx } from './sql.ts';
@@ -149,6 +150,7 @@ export async function startActivity<Input extends TSchema>(
     told as (${beside === undefined ? tellOfWaiting(shared) : sql`select`})
     select started.*, pg_notify('offshoot', 'work ') from started`.execute(tx);
   const [{ pg_notify: _, ...row }] = rows as [Activity & { pg_notify: unknown }];
+  await recordBeginning(tx, { id: row.id, project_id, type: definition.type, payload, text: sentence?.text });
   return row;
 }
 

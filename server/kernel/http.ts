@@ -10,6 +10,7 @@ import { Type, type TSchema } from 'typebox';
 import type { Caller, Platform } from '../platform.ts';
 import { isPermitted } from './access.ts';
 import { limitArrival } from './arrival-limit.ts';
+import { audited } from './audit.ts';
 import { inflateBody } from './compressed-body.ts';
 import { admitsOtherOrigins, answerPreflight, headersForOtherOrigins } from './cross-origin.ts';
 import { drainOnClose } from './drain-on-close.ts';
@@ -27,7 +28,7 @@ import { serveHealth } from './health.ts';
 import { publishReference } from './reference.ts';
 import { logRequests, openRequestLog } from './request-log.ts';
 import { openRequestLimit, type RequestLimit } from './request-limit.ts';
-import { operationsOf, type Rooms } from './room.ts';
+import { namesOf, operationsOf, type Rooms } from './room.ts';
 import { compileSlashes, slashedName, splitName } from './names-with-slashes.ts';
 import { isUpload, leaveBodiesUnread, receiveUpload } from './upload.ts';
 
@@ -44,13 +45,14 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   const http = openHttp(platform, compileSlashes(operationsOf(rooms)));
   await http.register(compress, { threshold: compressFromBytes, encodings: ['br', 'gzip'], globalDecompression: false });
   const operations = operationsOf(rooms);
+  const names = namesOf(rooms);
   const hal = openHal(operations, platform.secrets);
   const limit = openRequestLimit();
   const [uploads, others] = [operations.filter(({ body }) => isUpload(body)), operations.filter(({ body }) => !isUpload(body))];
-  for (const operation of others) serveOperation(http, answer(operation, hal, platform, limit), operation);
+  for (const operation of others) serveOperation(http, answer(operation, names, hal, platform, limit), operation);
   await http.register(async (scope) => {
     leaveBodiesUnread(scope);
-    for (const operation of uploads) serveOperation(scope, answer(operation, hal, platform, limit), operation);
+    for (const operation of uploads) serveOperation(scope, answer(operation, names, hal, platform, limit), operation);
   });
   refuseOtherMethods(http, operations);
   serveHealth(http, platform.db);
@@ -140,7 +142,7 @@ const addressesOf = (path: string) => {
 };
 
 /** The life of every request, in order. */
-function answer(operation: Operation, hal: Hal, platform: Platform, limit: RequestLimit) {
+function answer(operation: Operation, names: ReadonlyMap<Operation, string>, hal: Hal, platform: Platform, limit: RequestLimit) {
   /** Compiled with the first request: all of them at once would take most of a start. */
   let compiled: { parse: ReturnType<typeof compileParse>; present: ReturnType<Hal> } | undefined;
   const status = statusOf(operation.returns, operation.family);
@@ -156,9 +158,19 @@ function answer(operation: Operation, hal: Hal, platform: Platform, limit: Reque
       const { query, list } = parse.query(request);
       // An upload may take as long as the caller likes, so it takes no place meanwhile.
       const body = isUpload(operation.body) ? await outside(async () => parse.body(request)) : parse.body(request);
-      const result: unknown = await operation.handle(
-        { caller, params, target, query, list, body, outside, ...(operation.takesArrival && { arrival: arrivalOf(request) }) },
-        platform,
+      const deed = {
+        name: names.get(operation) ?? '',
+        operation,
+        caller,
+        target,
+        path: request.url.split('?', 1)[0] ?? '',
+        address: request.ip,
+      };
+      const result: unknown = await audited(deed, platform, () =>
+        operation.handle(
+          { caller, params, target, query, list, body, outside, ...(operation.takesArrival && { arrival: arrivalOf(request) }) },
+          platform,
+        ),
       );
       return { target, result };
     });

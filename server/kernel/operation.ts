@@ -159,6 +159,8 @@ export interface Declaration<
   body?: Body;
   /** Whether the request is handed over as it came, for what is signed as a whole. */
   takesArrival?: true;
+  /** Of an operation that only asks, though it is no GET: it leaves no record in the audit. */
+  changesNothing?: true;
   /** A body that works, for the docs and for the test that tries every operation. */
   example?: Body extends TSchema ? Static<Body> : never;
   returns: R;
@@ -196,6 +198,7 @@ export interface Operation {
   query?: TObject | JudgedQuery;
   body?: TSchema;
   takesArrival?: true;
+  changesNothing?: true;
   example?: unknown;
   returns: Returns;
   deprecated?: true;

@@ -27,6 +27,9 @@ export interface Room {
 export type Rooms = readonly Room[];
 
 export const operationsOf = (rooms: Rooms): Operation[] => rooms.flatMap(({ operations }) => Object.values(operations));
+/** What operations are called, as the OpenAPI document has it. */
+export const namesOf = (rooms: Rooms): ReadonlyMap<Operation, string> =>
+  new Map(rooms.flatMap(({ operations }) => Object.entries(operations).map(([name, operation]) => [operation, name] as const)));
 export const activitiesOf = (rooms: Rooms): ActivityDefinition[] => rooms.flatMap(({ activities }) => Object.values(activities ?? {}));
 export const deliveryKindsOf = (rooms: Rooms): DeliveryKind[] => rooms.flatMap(({ deliveries }) => deliveries ?? []);
 export const listenersOf = (rooms: Rooms): Listener[] => rooms.flatMap(({ listeners }) => listeners ?? []);

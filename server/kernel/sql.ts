@@ -2,9 +2,10 @@
  * The database: Kysely on node-postgres, with every parameterised statement prepared by name on its connection, which halves the CPU of a
  * request. Times come as text with microseconds, because a JavaScript Date would lose them.
  */
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { type DatabaseConnection, Kysely, PostgresDialect, type PostgresDialectConfig, PostgresDriver, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Database } from '../database.ts';
+import { commitWithCompanion } from './before-commit.ts';
 import { Problem } from './problem.ts';
 
 export type Db = Kysely<Database>;
@@ -61,8 +62,25 @@ export function openPool(url: string): pg.Pool {
 
 const pools = new WeakMap<Db, pg.Pool>();
 
+class CommittingDriver extends PostgresDriver {
+  override commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return commitWithCompanion(connection, () => super.commitTransaction(connection));
+  }
+}
+
+class CommittingDialect extends PostgresDialect {
+  readonly #config: PostgresDialectConfig;
+  constructor(config: PostgresDialectConfig) {
+    super(config);
+    this.#config = config;
+  }
+  override createDriver() {
+    return new CommittingDriver(this.#config);
+  }
+}
+
 export function openDatabase(pool: pg.Pool): Db {
-  const db: Db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  const db: Db = new Kysely<Database>({ dialect: new CommittingDialect({ pool }) });
   pools.set(db, pool);
   return db;
 }

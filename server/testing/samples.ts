@@ -43,6 +43,11 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
     const { organization_id } = await sampleOrganization(owner);
     return { organization_id, user_id: await sampleMember(owner, organization_id) };
   },
+  'audit record': async (owner) => {
+    const { organization_id } = await sampleOrganization(owner);
+    const { json } = await owner.send('GET', `/organizations/${organization_id}/audit`);
+    return { organization_id, record_id: String(json.items[0].id) };
+  },
   'organization invitation': async (owner) => {
     const { organization_id } = await sampleOrganization(owner);
     return sampleInvitation(owner, `/organizations/${organization_id}/invitations`, { organization_id });
@@ -623,6 +628,7 @@ export const absentAddress: Address = {
   uuid: absentUuid,
   token_id: absentUuid,
   invitation_id: absentUuid,
+  record_id: absentUlid,
   key_id: '999999999',
   email: 'nobody@example.org',
   username: 'nobody',

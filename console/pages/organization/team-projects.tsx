@@ -53,7 +53,7 @@ export function TeamProjects({ organization, team, onChange }: { organization: O
 function LetIn({ team, projects, onDone }: { team: Team; projects: readonly OrganizationProject[]; onDone(): void }) {
   const [isAsking, setAsking] = useState(false);
   const letIn = useMutation({
-    mutationFn: (project_id: string) => request('POST', hrefOf(team, 'project-access') ?? '', [{ project_id }]),
+    mutationFn: (project_id: FormDataEntryValue | null) => request('POST', hrefOf(team, 'project-access') ?? '', [{ project_id }]),
     onSuccess: () => {
       setAsking(false);
       onDone();
@@ -69,7 +69,7 @@ function LetIn({ team, projects, onDone }: { team: Team; projects: readonly Orga
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              letIn.mutate(String(new FormData(event.currentTarget).get('project') as string));
+              letIn.mutate(new FormData(event.currentTarget).get('project'));
             }}
           >
             <div className="dialog-body">

@@ -87,6 +87,7 @@ const accepted = { status: 'OK', code: 200 };
 export const validateProjectsIntegrations = operation({
   summary: 'Check whether an integration can do what it is for',
   endpoint: 'POST /projects/{projectId}/integrations/{integrationId}/validate',
+  changesNothing: true,
   on: IntegrationEntity,
   rel: '#validate',
   permission: 'integration:manage',

@@ -8,6 +8,7 @@ import { authorityLine, certify } from './ssh-certificate.ts';
 export const createSshCertificate = operation({
   summary: 'Certify an SSH key for an hour',
   endpoint: 'POST /ssh',
+  changesNothing: true,
   permission: 'signed-in',
   body: closed({ key: Type.String({ maxLength: 10_000, description: 'A public key, as in id_ed25519.pub.' }) }),
   example: { key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKxEv0ap2dF1bMTAZ0QCOiJyk2P8sFxXUvVR3V0zlfAq ada@example.org' },

@@ -34,6 +34,7 @@ export const confirmPhoneNumber = operation({
 export const needsPhoneVerification = operation({
   summary: 'Say whether you have to verify a phone number',
   endpoint: 'POST /me/phone',
+  changesNothing: true,
   permission: 'signed-in',
   returns: plain(Type.Object({ verify_phone: Type.Boolean() })),
   handle: () => Promise.resolve({ verify_phone: false }),
@@ -43,6 +44,7 @@ export const needsPhoneVerification = operation({
 export const needsVerification = operation({
   summary: 'Say whether you have to prove anything before you go on, and what',
   endpoint: 'POST /me/verification',
+  changesNothing: true,
   permission: 'signed-in',
   returns: plain(
     Type.Object({

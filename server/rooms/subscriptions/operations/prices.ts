@@ -169,6 +169,7 @@ export const canUpdateSubscription = operation({
 export const canAffordSubscription = operation({
   summary: 'Ask whether one can pay for more resources: always, nothing is charged',
   endpoint: 'POST /subscriptions/{subscriptionId}/can-afford',
+  changesNothing: true,
   on: SubscriptionEntity,
   find: findSubscriptionById,
   permission: 'contract:view',

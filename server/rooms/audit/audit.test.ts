@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import { beforeAll, expect, test } from 'vitest';
+import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { audit } from './room.ts';
+
+let home: TestPlatform;
+let ada: Person;
+let organization: string;
+
+beforeAll(async () => {
+  home = await openTestPlatform();
+  ada = await home.person();
+  organization = (await ada.send('POST', '/organizations', { label: 'Engines' })).json.id;
+});
+
+const recordsFor = async (person: Person, query = '') =>
+  (await person.send('GET', `/organizations/${organization}/audit?sort=-created_at&page[size]=100${query}`)).json.items;
+const newest = async () => (await recordsFor(ada))[0];
+
+test('what was changed is recorded: by whom, what, whom it concerns and from where, and nothing of what was sent', async () => {
+  const bob = await home.person();
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: bob.user.id, permissions: ['billing'] });
+  expect(await newest()).toMatchObject({
+    operation: 'postMember',
+    kind: 'organization member',
+    summary: 'Add a user to an organization',
+    user: { id: ada.user.id },
+    subject: { id: bob.user.id },
+    target: `/organizations/${organization}/members/${bob.user.id}`,
+    address: '127.0.0.1',
+    project_id: null,
+  });
+  await ada.send('PATCH', `/organizations/${organization}/members/${bob.user.id}`, { permissions: ['members'] });
+  expect(await newest()).toMatchObject({ operation: 'updateMember', subject: { id: bob.user.id } });
+
+  const { json: team } = await ada.send('POST', '/teams', { organization_id: organization, label: 'Secret label' });
+  expect(await newest()).toMatchObject({ operation: 'createTeam', kind: 'team', target: `/teams/${team.id}` });
+  const records = await recordsFor(ada);
+  expect(JSON.stringify(records)).not.toContain('Secret label');
+  expect(records.at(-1)).toMatchObject({ operation: 'postOrganization', kind: 'organization', target: `/organizations/${organization}` });
+  expect(await ada.send('GET', records[0]._links.self.href)).toMatchObject({ status: 200, json: { id: records[0].id } });
+});
+
+test('what is refused, and what is only read, leaves no record', async () => {
+  const before = (await recordsFor(ada)).length;
+  const members = `/organizations/${organization}/members`;
+  const bob = await home.person();
+  await ada.send('POST', members, { user_id: bob.user.id });
+  const refused = [
+    await ada.send('POST', members, { user_id: bob.user.id }),
+    await ada.send('POST', members, { user_id: 'nobody' }),
+    await bob.send('PATCH', `/organizations/${organization}`, { label: 'Mine' }),
+    await ada.send('DELETE', `${members}/${ada.user.id}`),
+    await ada.send('PATCH', `/organizations/${organization}`, { name: '!' }),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([409, 400, 403, 409, 400]);
+  await ada.send('GET', members);
+  await ada.send('POST', '/me/verification');
+  expect(await recordsFor(ada)).toHaveLength(before + 1);
+});
+
+test('a record is kept exactly when its change is: what is rolled back with the change was never done', async () => {
+  const before = (await recordsFor(ada)).length;
+  const name = `a${organization.toLowerCase().slice(0, 20)}`;
+  const other = (await ada.send('POST', '/organizations', { label: 'Other', name })).json;
+  expect((await ada.send('PATCH', `/organizations/${organization}`, { name: other.name })).status).toBe(409);
+  expect(await recordsFor(ada)).toHaveLength(before);
+  await ada.send('DELETE', `/organizations/${other.id}`);
+  const { rows } = await sql<{ operation: string }>`select operation from audit where organization_id = ${other.id} order by created_at`.execute(
+    home.platform.db,
+  );
+  expect(rows.map(({ operation }) => operation)).toEqual(['postOrganization', 'removeOrganization']);
+});
+
+test('administrators also see how members changed the way they sign in, but not from where, nor what somebody did before', async () => {
+  const grace = await home.person();
+  await grace.send('POST', `/users/${grace.user.id}/api-tokens`, { name: 'Before' });
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: grace.user.id });
+  const { json: token } = await grace.send('POST', `/users/${grace.user.id}/api-tokens`, { name: 'After' });
+  await grace.send('PATCH', `/profiles/${grace.user.id}/address`, { country: 'NL' });
+  const records = await recordsFor(ada, `&filter[user_id]=${grace.user.id}`);
+  expect(records).toMatchObject([{ kind: 'API token', target: `/users/${grace.user.id}/api-tokens/${token.id}`, address: '' }]);
+});
+
+test('only administrators of the organization and operators look; people of other organizations find nothing', async () => {
+  const path = `/organizations/${organization}/audit`;
+  const [member, admin, stranger] = [await home.person(), await home.person(), await home.person()];
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: member.user.id, permissions: ['members', 'billing'] });
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: admin.user.id, permissions: ['admin'] });
+  const own = (await stranger.send('POST', '/organizations', { label: 'Elsewhere' })).json.id;
+  const statuses = [await member.send('GET', path), await admin.send('GET', path), await stranger.send('GET', path)];
+  expect(statuses.map(({ status }) => status)).toEqual([403, 200, 404]);
+  const theirs = (await stranger.send('GET', `/organizations/${own}/audit`)).json.items;
+  expect(theirs).toMatchObject([{ operation: 'postOrganization', organization_id: own }]);
+  const [one] = await recordsFor(ada);
+  expect((await stranger.send('GET', `/organizations/${own}/audit/${one.id}`)).status).toBe(404);
+});
+
+test('records are filtered by person, kind, project and time, and read page by page', async () => {
+  const kinds = new Set((await recordsFor(ada, '&filter[kind]=team')).map(({ kind }: { kind: string }) => kind));
+  expect([...kinds]).toEqual(['team']);
+  expect(await recordsFor(ada, '&filter[created_at][gt]=2100-01-01T00:00:00Z')).toEqual([]);
+  expect(await recordsFor(ada, '&filter[project_id]=absent')).toEqual([]);
+  const all = await recordsFor(ada);
+  const first = (await ada.send('GET', `/organizations/${organization}/audit?sort=-created_at&page[size]=3`)).json;
+  const second = (await ada.send('GET', first._links.next.href)).json;
+  expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(all.slice(0, 6).map(({ id }: { id: string }) => id));
+  expect(first.count).toBe(all.length);
+});
+
+test('what is older than 400 days is forgotten', async () => {
+  const [one] = await recordsFor(ada);
+  await sql`update audit set created_at = now() - interval '401 days' where id = ${one.id}`.execute(home.platform.db);
+  for (const reconciler of audit.reconcilers ?? []) await reconciler.run(home.platform, new AbortController().signal);
+  const left = (await recordsFor(ada)).map(({ id }: { id: string }) => id);
+  expect(left).not.toContain(one.id);
+  expect(left.length).toBeGreaterThan(3);
+});
