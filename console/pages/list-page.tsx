@@ -26,6 +26,8 @@ interface List<Row> {
   hasHeading?: boolean;
   about?: ReactNode;
   button?: ReactNode;
+  /** What decides which rows there are. */
+  filters?: ReactNode;
   /** Undefined while they are on their way. */
   rows: readonly Row[] | undefined;
   error: Error | null;
@@ -39,7 +41,19 @@ interface List<Row> {
 const bonesShown = 3;
 const rowHeight = 40;
 
-export function List<Row>({ title, hasHeading = false, about, button, rows, error, columns, look = '', empty, children }: List<Row>) {
+export function List<Row>({
+  title,
+  hasHeading = false,
+  about,
+  button,
+  filters,
+  rows,
+  error,
+  columns,
+  look = '',
+  empty,
+  children,
+}: List<Row>) {
   return (
     <section className={hasHeading ? 'section' : undefined} aria-label={title}>
       <div className="section-head">
@@ -47,6 +61,7 @@ export function List<Row>({ title, hasHeading = false, about, button, rows, erro
         {about !== undefined && <p className="quiet page-intro">{about}</p>}
         {button !== undefined && <span className="push">{button}</span>}
       </div>
+      {filters}
       {error && <Failure error={error} />}
       {!rows && !error && <Bones rows={bonesShown} height={rowHeight} />}
       {rows?.length === 0 && <EmptyList {...empty} />}

@@ -24,10 +24,10 @@ export interface Deed {
   address: string;
 }
 
-/** Part of the transaction of what was done. */
-export const recordDeed = async (tx: Tx, deed: Deed): Promise<void> => {
-  await insertion(ulid(), deed).execute(tx);
-};
+/** For what people do on pages that are no operations: part of the transaction of what was done. */
+export async function recordDeed(tx: Tx, deed: Omit<Deed, 'address'>): Promise<void> {
+  await insertion(ulid(), { ...deed, address: '' }).execute(tx);
+}
 
 const insertion = (id: string, { user_id, operation, kind, summary, target, scope, activity_id, address }: Deed) => sql`
   insert into audit (id, user_id, operation, kind, summary, target, subject_id, organization_id, project_id, activity_id, address)
@@ -127,7 +127,6 @@ export async function recordBeginning(tx: Tx, { id, project_id, type, payload, t
     target,
     scope: { project: project_id },
     activity_id: id,
-    address: '',
   };
   await recordDeed(tx, deed);
 }

@@ -1,5 +1,6 @@
 /** The pages of an organization, in the order of their tabs. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import type { AuditFilter } from '../../api/audit-queries.ts';
 import type { CarbonInterval } from '../../api/organization-queries.ts';
 import { root } from '../root.tsx';
 
@@ -8,6 +9,13 @@ const organization = createRoute({
   path: '/organizations/$organization',
   component: lazyRouteComponent(() => import('./organization-frame.tsx'), 'OrganizationFrame'),
 });
+
+/** A day is one, or it is left out. */
+function textIn(search: Readonly<Record<string, unknown>>, name: string): [string, string][] {
+  const value = search[name];
+  const isDay = name === 'from' || name === 'to';
+  return typeof value === 'string' && (!isDay || /^\d{4}-\d\d-\d\d$/.test(value)) ? [[name, value]] : [];
+}
 
 export const organizationRoutes = organization.addChildren([
   createRoute({
@@ -47,6 +55,14 @@ export const organizationRoutes = organization.addChildren([
     validateSearch: ({ interval }: Record<string, unknown>): { interval?: CarbonInterval } =>
       interval === 'day' || interval === 'month' || interval === 'year' ? { interval } : {},
     component: lazyRouteComponent(() => import('./carbon-page.tsx'), 'CarbonPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/audit',
+    staticData: { tab: { name: 'Audit', link: 'audit' } },
+    validateSearch: (search: Record<string, unknown>): AuditFilter =>
+      Object.fromEntries(['person', 'kind', 'project', 'from', 'to'].flatMap((name) => textIn(search, name))),
+    component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
   }),
   createRoute({
     getParentRoute: () => organization,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
+import { sampleProject } from '../../testing/samples.ts';
 import { audit } from './room.ts';
 
 let home: TestPlatform;
@@ -66,10 +67,31 @@ test('a record is kept exactly when its change is: what is rolled back with the 
   expect((await ada.send('PATCH', `/organizations/${organization}`, { name: other.name })).status).toBe(409);
   expect(await recordsFor(ada)).toHaveLength(before);
   await ada.send('DELETE', `/organizations/${other.id}`);
-  const { rows } = await sql<{ operation: string }>`select operation from audit where organization_id = ${other.id} order by created_at`.execute(
-    home.platform.db,
-  );
+  const { rows } = await sql<{
+    operation: string;
+  }>`select operation from audit where organization_id = ${other.id} order by created_at`.execute(home.platform.db);
   expect(rows.map(({ operation }) => operation)).toEqual(['postOrganization', 'removeOrganization']);
+});
+
+test('a change whose record cannot be written is not made', async () => {
+  const bob = await home.person();
+  const at = `/organizations/${organization}/members/${bob.user.id}`;
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: bob.user.id });
+  await sql`alter table audit add constraint no_room check (operation <> 'deleteMember') not valid`.execute(home.platform.db);
+  expect((await ada.send('DELETE', at)).status).toBe(500);
+  expect((await ada.send('GET', at)).status).toBe(200);
+  await sql`alter table audit drop constraint no_room`.execute(home.platform.db);
+  expect((await ada.send('DELETE', at)).status).toBe(204);
+});
+
+test('what begins an activity is told in the words of the activity, and leads to it', async () => {
+  const { project_id } = await sampleProject(ada, organization);
+  const { json } = await ada.send('POST', `/projects/${project_id}/variables`, { name: 'env:SECRET_NAME', value: 'a-secret-value' });
+  const [activity] = json._embedded.activities;
+  const [record] = await recordsFor(ada, `&filter[project_id]=${project_id}`);
+  expect(record).toMatchObject({ operation: expect.any(String), project_id, activity_id: activity.id, kind: 'project variable' });
+  expect(record.summary).toMatch(/variable env:SECRET_NAME/);
+  expect(JSON.stringify(record)).not.toContain('a-secret-value');
 });
 
 test('administrators also see how members changed the way they sign in, but not from where, nor what somebody did before', async () => {

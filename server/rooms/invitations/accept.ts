@@ -3,6 +3,7 @@
  * organization and the project are held before the invitation is touched, in the order in which deleting them would, so that neither waits
  * for the other for ever. Whoever invited must be able to invite to the same still: what was taken from them is not given on.
  */
+import { recordDeed } from '../../kernel/audit.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
@@ -32,6 +33,14 @@ export const acceptInvitation = (
     const user_id = await personOf(tx, invitation);
     await joinOrganization(tx, organization_id, user_id, isOfProject(invitation) ? [] : permissions);
     if (isOfProject(invitation)) await giveAccess(tx, { project_id: invitation.project_id, organization_id, user_id, permissions });
+    await recordDeed(tx, {
+      user_id,
+      operation: 'acceptInvitation',
+      kind: 'organization member',
+      summary: 'Accept an invitation',
+      target: `/organizations/${organization_id}/members/${user_id}`,
+      scope: { organization: organization_id, user: user_id, ...(project_id !== null && { project: project_id }) },
+    });
     return invitation;
   });
 

@@ -4,7 +4,7 @@ import type { Platform } from '../../platform.ts';
 import { recordMail } from '../deliveries/public.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { changeUser, isEmail, userByEmail } from '../users/public.ts';
-import { issueLink, linkOf, useLink } from './mailed-link.ts';
+import { issueLink, linkOf, recordOnPage, useLink } from './mailed-link.ts';
 import { confirmEmailLetter, emailChangedLetter } from './messages.ts';
 
 /** Mails a link to the new address. The account keeps its address until somebody who reads that mail confirms the new one. */
@@ -34,6 +34,7 @@ export async function confirmEmail(platform: Platform, token: string): Promise<s
     if (!(await useLink(tx, link))) return false;
     await changeUser(tx, link.id, { email, email_verified: true });
     await recordMail(tx, platform, { to: link.email, ...emailChangedLetter(email, config.url) });
+    await recordOnPage(tx, link.id, 'confirmEmail', 'Confirm a new e-mail address');
     return true;
   });
   return changed ? email : undefined;

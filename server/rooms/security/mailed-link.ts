@@ -3,6 +3,7 @@
  * is replaced by a newer one for the same purpose. Opening it changes nothing: mail programs open links, too.
  */
 import { sql } from 'kysely';
+import { recordDeed } from '../../kernel/audit.ts';
 import { fingerprint, randomSecret } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 
@@ -60,3 +61,7 @@ export async function useLink(tx: Tx, link: { token_fingerprint: string; id: str
   if (used) await tx.deleteFrom('mailed_links').where('user_id', '=', link.id).execute();
   return used !== undefined;
 }
+
+/** What people do to their accounts by such a link is recorded as what they do by the API is. */
+export const recordOnPage = (tx: Tx, userId: string, operation: string, summary: string): Promise<void> =>
+  recordDeed(tx, { user_id: userId, operation, kind: 'user', summary, target: `/users/${userId}`, scope: { user: userId } });

@@ -3,7 +3,7 @@ import type { Platform } from '../../platform.ts';
 import { recordMail } from '../deliveries/public.ts';
 import { countAttempts, forgetAttempts, hashPassword, signOutEverywhere } from '../sign-in/public.ts';
 import { changeUser, isEmail, userByEmail } from '../users/public.ts';
-import { issueLink, linkOf, useLink } from './mailed-link.ts';
+import { issueLink, linkOf, recordOnPage, useLink } from './mailed-link.ts';
 import { resetPasswordLetter, tellPasswordChanged } from './messages.ts';
 
 /** Mails a link to the person's own address. */
@@ -51,6 +51,7 @@ export async function resetPassword(platform: Platform, token: string, password:
     await changeUser(tx, link.id, { password_hash, email_verified: true });
     await signOutEverywhere(tx, link.id);
     await tellPasswordChanged(tx, platform, link.email);
+    await recordOnPage(tx, link.id, 'resetPassword', 'Set a new password, by a mailed link');
     return true;
   });
   if (!changed) return false;
