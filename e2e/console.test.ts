@@ -7,6 +7,7 @@ import { openVisitedProject, useEnvironmentPages } from './console-environment.t
 import { eventually } from './eventually.ts';
 import { createInstallation } from './installation.ts';
 import { personWith } from './open-project.ts';
+import { invitesSomebody } from './people-in-the-console.ts';
 import { createProject } from './project.ts';
 import { canRunContainers } from '../server/testing/images.ts';
 
@@ -55,7 +56,10 @@ test(
     expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toMatch(/token|eyJ/i);
 
     const { organization } = (await send(installation.url, token, 'GET', `/projects/${project}`)).json as { organization: string };
-    expect(await auditConsole(page, installation.url, { project, organization, environment: 'main' })).toEqual([]);
+    await invitesSomebody(page, { url: installation.url, data: installation.data, organization });
+    const team = (await send(installation.url, token, 'POST', '/teams', { organization_id: organization, label: 'Designers' })).json
+      .id as string;
+    expect(await auditConsole(page, installation.url, { project, organization, team, environment: 'main' })).toEqual([]);
     if (canRunContainers)
       await useEnvironmentPages(page, installation.url, await openVisitedProject(personWith(installation.url, apiToken)));
     await page.goto(`${installation.url}/console/account/api-tokens`);
