@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyOf, fieldsOf, untouched } from './form-fields.ts';
+import { bodyOf, fieldsOf, refusalsBy, untouched } from './form-fields.ts';
 
 const branch = {
   type: 'object',
@@ -58,4 +58,70 @@ test('a form for what is there already begins with it, and sends what was change
   form.set('application_scope', 'app\r\n\r\nworker');
   form.set('disk', '512');
   expect(bodyOf(fields, form, true)).toEqual({ value: '', is_sensitive: true, application_scope: ['app', 'worker'], disk: 512 });
+});
+
+const integration = {
+  type: 'object',
+  required: ['url', 'token'],
+  properties: {
+    url: { type: 'string', maxLength: 2000 },
+    token: { type: 'string', maxLength: 8192, format: 'password' },
+    shared_key: { type: ['string', 'null'], format: 'password', 'x-usual': null },
+    states: { type: 'array', items: { type: 'string', enum: ['pending', 'complete'] }, 'x-usual': ['complete'] },
+    headers: { type: 'object', additionalProperties: { type: 'string' }, 'x-usual': {} },
+    app: {
+      type: ['object', 'null'],
+      required: ['id', 'private_key'],
+      properties: {
+        id: { type: 'string' },
+        private_key: { type: 'string', format: 'password', contentMediaType: 'application/x-pem-file' },
+      },
+    },
+  },
+} as const;
+
+test('secrets, lists of choices, names with values, and what is usual are read from the schema', () => {
+  const fields = fieldsOf(integration);
+  expect(fields.map(({ path, kind, label, isRequired, initial }) => [path, kind, label, isRequired, initial])).toEqual([
+    ['url', 'text', 'Url', true, ''],
+    ['token', 'secret', 'Token', true, ''],
+    ['shared_key', 'secret', 'Shared key', false, ''],
+    ['states', 'several', 'States', false, 'complete'],
+    ['headers', 'pairs', 'Headers', false, ''],
+    ['app.id', 'text', 'App: id', false, ''],
+    ['app.private_key', 'long secret', 'App: private key', false, ''],
+  ]);
+  const form = new FormData();
+  form.set('url', 'https://hooks.example.org');
+  for (const state of ['pending', 'complete']) form.append('states', state);
+  form.set('headers', 'X-Team: shop\nAuthorization: Bearer a:b');
+  expect(bodyOf(fields, form)).toEqual({
+    url: 'https://hooks.example.org',
+    states: ['pending', 'complete'],
+    headers: { 'X-Team': 'shop', Authorization: 'Bearer a:b' },
+  });
+});
+
+test('a change leaves secrets alone that nobody typed, takes away what may be absent, and sends an object with all its parts', () => {
+  const fields = fieldsOf(integration, { url: 'https://hooks.example.org', shared_key: 'shared', states: ['complete'], app: { id: '1' } });
+  expect(untouched(fields, true)).toEqual({});
+  const form = new FormData();
+  form.set('url', 'https://hooks.example.org');
+  form.set('token', '');
+  form.set('shared_key', '');
+  form.append('states', 'complete');
+  form.set('app.id', '1');
+  form.set('app.private_key', 'PEM');
+  expect(bodyOf(fields, form, true)).toEqual({ shared_key: null, app: { id: '1', private_key: 'PEM' } });
+});
+
+test('what is refused of a part or of the whole is said beside the field that has it', () => {
+  const fields = fieldsOf(integration);
+  const { byPath, isAllShown } = refusalsBy(fields, { 'states.0': 'must be one of pending, complete', app: 'is given twice' });
+  expect([...byPath]).toEqual([
+    ['states', 'must be one of pending, complete'],
+    ['app.id', 'is given twice'],
+  ]);
+  expect(isAllShown).toBe(true);
+  expect(refusalsBy(fields, { type: 'is required' }).isAllShown).toBe(false);
 });

@@ -25,6 +25,14 @@ export interface Schema {
   properties?: Readonly<Record<string, Schema>>;
   maxLength?: number;
   items?: Schema;
+  format?: string;
+  contentMediaType?: string;
+  additionalProperties?: Schema | boolean;
+  /** What a field holds where nobody says anything, and is not written into the body by the API itself. */
+  'x-usual'?: unknown;
+  title?: string;
+  /** The bodies among which a field decides. */
+  oneOf?: readonly Schema[];
 }
 
 interface OperationMeta {

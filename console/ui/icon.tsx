@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 
 const shapes = {
+  back: <path d="M10 3.500 5.500 8l4.500 4.500" />,
   backup: <path d="M2.5 5.5h11v7a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1zM2 2.500h12v3H2zM6.500 8.500h3" />,
   branch: (
     <>

@@ -11,7 +11,7 @@ import { invalidField, Problem } from './problem.ts';
 export type Parser = (value: unknown) => unknown;
 
 const withFormats = (ajv: Ajv) => {
-  addFormats.default(ajv, ['email', 'uuid', 'uri', 'date-time', 'date', 'hostname']);
+  addFormats.default(ajv, ['email', 'uuid', 'uri', 'date-time', 'date', 'hostname', 'password']);
   return ajv.addKeyword(messageKeyword);
 };
 

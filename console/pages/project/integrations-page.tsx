@@ -12,6 +12,8 @@ import { Snippet } from '../../ui/copy-button.tsx';
 import { Bones, FailureNotice } from '../../ui/notice.tsx';
 import { Glyph } from '../../ui/status.tsx';
 import { Failure } from '../page.tsx';
+import { AddIntegration, ChangeIntegration } from './integration-forms.tsx';
+import { subjectOf } from './integration-variants.ts';
 import { ProjectThings, ThingsHead, useChanged } from './project-things.tsx';
 
 const deliveriesShown = 10;
@@ -20,21 +22,22 @@ export const IntegrationsPage = () => <ProjectThings title="Integrations">{(proj
 
 function Integrations({ project }: { project: Project }) {
   const { data: integrations, error } = useQuery(integrationsQuery(project));
+  const changed = useChanged(project.id);
   return (
     <>
-      <ThingsHead>
+      <ThingsHead button={<AddIntegration project={project} onDone={changed} />}>
         Code hosts that the project follows, whom its activities and its health are told, and where its logs are sent.
       </ThingsHead>
       {error && <Failure error={error} />}
       {!integrations && !error && <Bones rows={3} height={56} />}
       <div className="stack">
         {integrations?.map((integration) => (
-          <IntegrationPanel key={integration.id} project={project.id} integration={integration} />
+          <IntegrationPanel key={integration.id} project={project} integration={integration} />
         ))}
       </div>
-      {linkOf(project, '#manage-integrations') && (
-        <div className="empty section">
-          <p>A new one is made with the client, which asks for what its type needs:</p>
+      {integrations?.length === 0 && (
+        <div className="empty">
+          <p>The project is connected with nothing outside yet. With the client, which asks for what a type needs:</p>
           <Snippet label="Copy the command" text={`upsun integration:add --project ${project.id}`} />
         </div>
       )}
@@ -42,13 +45,15 @@ function Integrations({ project }: { project: Project }) {
   );
 }
 
-function IntegrationPanel({ project, integration }: { project: string; integration: Integration }) {
+function IntegrationPanel({ project, integration }: { project: Project; integration: Integration }) {
   const [isOpen, setOpen] = useState(false);
-  const changed = useChanged(project);
+  const changed = useChanged(project.id);
+  const subject = subjectOf(integration);
   return (
     <section className="panel" aria-label={`${integration.type} ${integration.id}`}>
       <header>
         <h2 className="mono">{integration.type}</h2>
+        {subject !== '' && <span className="cut mono">{subject}</span>}
         <span className="quiet">
           changed <Age of={integration.updated_at} ago />
         </span>
@@ -58,6 +63,8 @@ function IntegrationPanel({ project, integration }: { project: string; integrati
               What it was told
             </button>
           )}
+          <CheckButton integration={integration} />
+          <ChangeIntegration project={project} integration={integration} onDone={changed} />
           <DeedButton
             resource={integration}
             rel="#delete"
@@ -71,8 +78,38 @@ function IntegrationPanel({ project, integration }: { project: string; integrati
           />
         </span>
       </header>
-      {isOpen && <Deliveries project={project} integration={integration} />}
+      {isOpen && <Deliveries project={project.id} integration={integration} />}
     </section>
+  );
+}
+
+/** Asks whatever is outside whether it would take what is sent, and says what it answered. */
+function CheckButton({ integration }: { integration: Integration }) {
+  const link = linkOf(integration, '#validate');
+  const check = useMutation({ mutationFn: () => request('POST', link?.href ?? '') });
+  if (!link) return undefined;
+  return (
+    <>
+      {check.error && (
+        <span className="is-failed small" role="alert">
+          {check.error.message}
+        </span>
+      )}
+      {check.isSuccess && (
+        <span className="is-active small" role="status">
+          It works
+        </span>
+      )}
+      <button
+        type="button"
+        className="button tiny"
+        aria-label={`Check ${integration.type} ${integration.id}`}
+        disabled={check.isPending}
+        onClick={() => check.mutate()}
+      >
+        Check
+      </button>
+    </>
   );
 }
 

@@ -5,6 +5,7 @@ import {
   choice,
   flag,
   forManagers,
+  hiddenText,
   list,
   orNull,
   required,
@@ -38,7 +39,7 @@ const scriptCharactersMax = 256 * 1024;
 
 /** Who may not manage integrations is not told whether there is one. */
 export const sharedKey: Field = orNull({
-  schema: Type.String({ minLength: 1, maxLength: keyCharactersMax, description: 'What requests are signed with.' }),
+  schema: Type.String(hiddenText(keyCharactersMax, 'What requests are signed with.')),
 });
 
 export const webhook = activityHook({

@@ -59,8 +59,15 @@ export const text = (description: string, usual?: string): Field => ({
   ...(usual !== undefined && { usual }),
 });
 
-export const token = (description: string): Field =>
-  writeOnly({ schema: Type.String({ minLength: 1, maxLength: tokenCharactersMax, ...oneLine, description }) });
+/** A text that whoever types it hides from those who look over their shoulder. */
+export const hiddenText = (charactersMax: number, description: string) =>
+  ({ minLength: 1, maxLength: charactersMax, format: 'password', description }) as const;
+
+export const key = (description: string, charactersMax = textCharactersMax): Field => ({
+  schema: Type.String({ ...hiddenText(charactersMax, description), ...oneLine }),
+});
+
+export const token = (description: string): Field => writeOnly(key(description, tokenCharactersMax));
 
 export const flag = (usual: boolean, description: string): Field => ({ schema: Type.Boolean({ description }), usual });
 

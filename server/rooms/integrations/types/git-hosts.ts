@@ -1,7 +1,7 @@
 /** Integrations with what hosts the project's code: which branches and requests become environments, and how the host is asked. */
 import { randomBytes } from 'node:crypto';
 import { Type, type TSchema } from 'typebox';
-import { address, choice, flag, orNull, required, text, token, type Field, type IntegrationType, type Values } from './field.ts';
+import { address, choice, flag, hiddenText, orNull, required, text, token, type Field, type IntegrationType, type Values } from './field.ts';
 
 const common = {
   fetch_branches: flag(true, 'Whether branches are fetched.'),
@@ -60,7 +60,10 @@ const app: Field = {
   schema: Type.Object(
     {
       app_id: Type.String({ pattern: '^[A-Za-z0-9._-]{1,100}$', description: 'The id of the App, or its client id.' }),
-      private_key: Type.String({ minLength: 1, maxLength: 8192, description: 'A private key of the App, in PEM.' }),
+      private_key: Type.String({
+        ...hiddenText(8192, 'A private key of the App, in PEM.'),
+        contentMediaType: 'application/x-pem-file',
+      }),
       installation_id: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,20}$', description: 'Where it is not given, GitHub is asked for that of the repository.' }),
       ),
@@ -115,12 +118,14 @@ export const gitlab = gitHost(
 
 type NullableField = Field & { schema: TSchema & { type: string } };
 
+const partCharactersMax = 1000;
+
 /** Credentials of several parts, of which one is never shown. */
 const credentials = (parts: readonly string[], secretPart: string, description: string): Field => {
-  const part = Type.String({ minLength: 1, maxLength: 1000 });
+  const part = (name: string) => Type.String(name === secretPart ? hiddenText(partCharactersMax, 'Never shown again.') : { minLength: 1, maxLength: partCharactersMax });
   return {
     ...orNull({
-      schema: Type.Object(Object.fromEntries(parts.map((name) => [name, part])), { additionalProperties: false, description }),
+      schema: Type.Object(Object.fromEntries(parts.map((name) => [name, part(name)])), { additionalProperties: false, description }),
     }),
     ...hidden(secretPart),
   };

@@ -1,7 +1,7 @@
 /** Integrations that are told when something is wrong with a project, and when it is well again. */
 import { Type } from 'typebox';
 import { sharedKey } from './activity-hooks.ts';
-import { forManagers, list, orNull, required, secretAddress, text, token, writeOnly, type IntegrationType } from './field.ts';
+import { forManagers, key, list, orNull, required, secretAddress, text, token, writeOnly, type IntegrationType } from './field.ts';
 
 /** No character by which one address could become two, or a name and an address. */
 const partOfAddress = String.raw`[^\s@<>,;:"()\\\u0000-\u001f\u007f-\u009f]+`;
@@ -32,7 +32,7 @@ export const healthEmail: IntegrationType = {
 };
 
 export const healthPagerduty: IntegrationType = {
-  fields: { routing_key: required(forManagers(text('The integration key of a service.'), () => '')) },
+  fields: { routing_key: required(forManagers(key('The integration key of a service.'), () => '')) },
 };
 
 export const healthSlack: IntegrationType = {

@@ -32,6 +32,29 @@ export const integrationTypes: Record<OfferedIntegration, IntegrationType> = {
   webhook,
 };
 
+/** What each is for, to somebody who chooses among them. */
+const purposes: Record<OfferedIntegration, string> = {
+  bitbucket: 'Branches and pull requests at Bitbucket become environments.',
+  bitbucket_server: 'Branches and pull requests of a Bitbucket server become environments.',
+  blackfire: 'Profiles are kept at Blackfire.',
+  'cdn.fastly': 'The cache at Fastly is emptied after deployments.',
+  gitea: 'Branches and pull requests of a Gitea or Forgejo become environments.',
+  github: 'Branches and pull requests at GitHub become environments.',
+  gitlab: 'Branches and merge requests of a GitLab become environments.',
+  'health.email': 'Mail to people when something is wrong.',
+  'health.pagerduty': 'An incident at PagerDuty when something is wrong.',
+  'health.slack': 'A message in Slack when something is wrong.',
+  'health.webhook': 'A request to an address of yours when something is wrong.',
+  httplog: 'Logs are posted to an address of yours.',
+  newrelic: 'Logs are sent to New Relic.',
+  otlplog: 'Logs are sent to a collector that speaks OpenTelemetry.',
+  script: 'A script of yours runs after activities.',
+  splunk: 'Logs are sent to Splunk.',
+  sumologic: 'Logs are sent to Sumo Logic.',
+  syslog: 'Logs are sent to a syslog receiver.',
+  webhook: 'A request to an address of yours after activities.',
+};
+
 const types: Record<string, IntegrationType> = integrationTypes;
 
 export const typeOf = (name: string): IntegrationType => {
@@ -46,14 +69,17 @@ const variantOf = ([name, { fields }]: [string, IntegrationType]): TSchema =>
     {
       type: Type.String({ enum: [name] }),
       ...Object.fromEntries(
-        Object.entries(fields).map(([field, { schema, isRequired }]) => [
+        Object.entries(fields).map(([field, { schema, isRequired, usual }]) => [
           field,
-          isRequired && !substituteOf(fields, field) ? schema : Type.Optional(schema),
+          isRequired && !substituteOf(fields, field) ? schema : Type.Optional(withUsual(schema, usual)),
         ]),
       ),
     },
-    { additionalProperties: false, title: name, ...requiredUnlessReplaced(fields) },
+    { additionalProperties: false, title: name, description: purposes[name as OfferedIntegration], ...requiredUnlessReplaced(fields) },
   );
+
+/** Told to those who draw a form. It is no `default`, which would be put in where a change leaves a field out, and take back what was chosen before. */
+const withUsual = (schema: TSchema, usual: unknown): TSchema => (usual === undefined ? schema : { ...schema, 'x-usual': usual });
 
 const substituteOf = (fields: IntegrationType['fields'], field: string) =>
   Object.entries(fields).find(([, { insteadOf }]) => insteadOf === field)?.[0];
