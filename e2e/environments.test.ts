@@ -37,6 +37,9 @@ test(
     const branch = await shop.address('feature/more');
     expect(branch).not.toBe(main);
     expect(await read(branch, '/sales')).toBe('3');
+    const { data_taken_at: branchedAt } = await shop.environment('feature/more');
+    expect(await shop.environment('feature/more')).toMatchObject({ data_taken_from: 'main', data_taken_at: expect.any(String) });
+    expect(await shop.environment('main')).toMatchObject({ data_taken_from: null, data_taken_at: null });
     expect(await read(branch, '/files')).toBe('3');
     expect(await read(branch, '/whats')).toBe('sanitized,thing');
     expect(await read(main, '/whats')).toBe('secret,thing');
@@ -58,6 +61,7 @@ test(
     expect(Object.entries(told).filter(([, mismatches]) => mismatches.length > 0)).toEqual([]);
 
     await shop.act('/environments/feature%2Fmore/synchronize', { synchronize_data: true });
+    expect(Date.parse((await shop.environment('feature/more')).data_taken_at)).toBeGreaterThan(Date.parse(branchedAt));
     expect(await read(branch, '/sales')).toBe('5');
 
     await shop.git('checkout', '--quiet', '-b', 'feature/more');

@@ -414,6 +414,15 @@ export interface Database {
     sealed: string;
     created_at: Generated<Time>;
   };
+  environment_use: {
+    project_id: string;
+    machine_name: string;
+    measured_at: Time;
+    cpu_used: number;
+    memory_bytes: string;
+    data_bytes: string | null;
+    own_bytes: string | null;
+  };
   environment_variables: {
     project_id: string;
     environment_id: string;
@@ -474,6 +483,8 @@ export interface Database {
     last_autoscale_down_at: Time | null;
     is_mirrored: Generated<boolean>;
     is_from_fork: Generated<boolean>;
+    data_taken_at: Time | null;
+    data_taken_from: string | null;
   };
   health_alerts: {
     id: string;

@@ -30,6 +30,7 @@ import { monitoring } from './rooms/monitoring/room.ts';
 import { organizations } from './rooms/organizations/room.ts';
 import { profiles } from './rooms/profiles/room.ts';
 import { prices } from './rooms/prices/room.ts';
+import { projectTree } from './rooms/project-tree/room.ts';
 import { projects } from './rooms/projects/room.ts';
 import { recovery } from './rooms/recovery/room.ts';
 import { references } from './rooms/references/room.ts';
@@ -82,6 +83,7 @@ export const rooms: Rooms = [
   recovery,
   logs,
   measuring,
+  projectTree,
   relay,
   carbon,
   observability,

@@ -612,6 +612,18 @@ create table edge_proofs (
   constraint edge_proofs_pkey PRIMARY KEY (question)
 );
 
+create table environment_use (
+  project_id text not null,
+  machine_name text not null,
+  measured_at timestamp with time zone not null,
+  cpu_used double precision not null,
+  memory_bytes bigint not null,
+  data_bytes bigint,
+  own_bytes bigint,
+  constraint environment_use_pkey PRIMARY KEY (project_id, machine_name),
+  constraint environment_use_project_id_machine_name_fkey FOREIGN KEY (project_id, machine_name) REFERENCES environments(project_id, machine_name) ON UPDATE CASCADE ON DELETE CASCADE
+);
+
 create table environment_variables (
   project_id text not null,
   environment_id text not null,
@@ -676,6 +688,8 @@ create table environments (
   last_autoscale_down_at timestamp with time zone,
   is_mirrored boolean not null default false,
   is_from_fork boolean not null default false,
+  data_taken_at timestamp with time zone,
+  data_taken_from text,
   constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
   constraint environments_stack_id_key UNIQUE (stack_id),
   constraint environments_pkey PRIMARY KEY (project_id, id),

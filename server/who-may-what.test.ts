@@ -225,6 +225,7 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'GET /projects/{projectId}',
     'GET /projects/{projectId}/activities',
     'GET /projects/{projectId}/capabilities',
+    'GET /projects/{projectId}/tree',
     'GET /projects/{projectId}/settings',
     'GET /projects/{projectId}/system',
     'GET /projects/{project_id}/user-access',

@@ -33,6 +33,27 @@ const listedBy = <T>(project: Project, rel: string, name: string) =>
     enabled: hrefOf(project, rel) !== undefined,
   });
 
+/** What an environment holds and uses, what was deployed there lately, and who works on it. */
+export interface TreeShoot {
+  id: string;
+  data: { bytes: number | null; own_bytes: number | null };
+  uses: { cpu: number | null; memory_bytes: number | null };
+  deployments: readonly { at: string; is_successful: boolean }[];
+  people: readonly { id: string; display_name: string; last_active_at: string }[];
+}
+
+/** What is used is measured once a minute, of which nobody is told. */
+const measuredMilliseconds = 60_000;
+
+export const treeQuery = (project: Project | undefined) =>
+  queryOptions({
+    queryKey: ['projects', project?.id ?? '', 'tree'],
+    queryFn: ({ signal }) => request<readonly TreeShoot[]>('GET', hrefOf(project, 'tree') ?? '', undefined, signal),
+    enabled: hrefOf(project, 'tree') !== undefined,
+    refetchInterval: measuredMilliseconds,
+    staleTime: measuredMilliseconds,
+  });
+
 export interface Variable extends Resource {
   id: string;
   name: string;
@@ -79,33 +100,4 @@ export const deliveriesQuery = (project: string, integration: Integration) =>
     queryKey: ['projects', project, 'integrations', integration.id, 'activities'],
     queryFn: ({ signal }) => request<readonly Activity[]>('GET', hrefOf(integration, '#activities') ?? '', undefined, signal),
     enabled: hrefOf(integration, '#activities') !== undefined,
-  });
-
-export interface UserAccess extends Resource {
-  user_id: string;
-  permissions: readonly string[];
-}
-
-export interface Person {
-  username: string;
-  first_name: string;
-  last_name: string;
-  email: string;
-}
-
-/** Who was given access to a project themselves, and what they are called. */
-export const userAccessQuery = (project: string) =>
-  queryOptions({
-    queryKey: ['projects', project, 'user-access'],
-    queryFn: async ({ signal }) => {
-      const page = await request<Resource & { items: readonly UserAccess[] }>(
-        'GET',
-        `/projects/${encodeURIComponent(project)}/user-access`,
-        undefined,
-        signal,
-      );
-      const references = Object.keys(page._links).filter((rel) => rel.startsWith('ref:users:'));
-      const sets = references.map((rel) => request<Record<string, Person>>('GET', hrefOf(page, rel) ?? '', undefined, signal));
-      return { items: page.items, people: Object.assign({}, ...(await Promise.all(sets))) as Record<string, Person> };
-    },
   });

@@ -75,7 +75,15 @@ export interface Environment extends Resource {
   http_access: { is_enabled: boolean; basic_auth: Record<string, string> };
   head_commit: string | null;
   merge_info: { commits_ahead: number | null; commits_behind: number | null };
-  deployment_state: { last_deployment_successful?: boolean | null; last_deployment_at?: string | null } | null;
+  deployment_state: {
+    last_deployment_successful?: boolean | null;
+    /** Why, in one sentence. */
+    last_deployment_failure_reason?: string | null;
+    last_deployment_at?: string | null;
+  } | null;
+  /** Whose data it has a copy of, as of when; null: its data is its own. */
+  data_taken_from: string | null;
+  data_taken_at: string | null;
   last_backup_at: string | null;
   sizing: { services: Sizes; webapps: Sizes; workers: Sizes };
   created_at: string;

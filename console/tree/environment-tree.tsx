@@ -1,13 +1,15 @@
 /** The environments of a project, each below the one it grew from: the signature of the product, and the home page of a project. */
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, type PointerEvent, useState, useSyncExternalStore } from 'react';
+import { type KeyboardEvent, memo, type PointerEvent, useMemo, useState, useSyncExternalStore } from 'react';
 import { EnvironmentMenu } from '../actions/environment-actions.tsx';
-import { addressOf, standingOf, type EnvironmentStanding } from '../api/environment-standing.ts';
+import { standingOf, type EnvironmentStanding } from '../api/environment-standing.ts';
+import type { TreeShoot } from '../api/project-queries.ts';
 import type { Activity, Environment } from '../api/resources.ts';
-import { Age, useNow } from '../ui/age.tsx';
+import { useNow } from '../ui/age.tsx';
 import { GrowthDrawing } from './growth-drawing.tsx';
 import { grow, narrow, scaleOf, wide, type Measures, type Scale, type Slice } from './growth.ts';
 import { shootsOf } from './shoots.ts';
+import { Apart, Data, LastActivity, People, Standing, Uses } from './tree-cells.tsx';
 
 const narrowScreen = matchMedia('(max-width: 880px)');
 const useMeasures = (): Measures =>
@@ -23,12 +25,16 @@ interface Tree {
   project: string;
   environments: readonly Environment[];
   activities: readonly Activity[];
+  /** What the API's tree tells of each, once it is there. */
+  told: readonly TreeShoot[];
 }
 
-export function EnvironmentTree({ project, environments, activities }: Tree) {
+export function EnvironmentTree({ project, environments, activities, told }: Tree) {
   const now = useNow();
   const measures = useMeasures();
-  const shoots = shootsOf(environments, activities);
+  const toldOf = useMemo(() => new Map(told.map((shoot) => [shoot.id, shoot])), [told]);
+  const looks = useMemo(() => looksOf(environments), [environments]);
+  const shoots = shootsOf(environments, activities, toldOf);
   const scale = scaleOf(shoots, Math.max(now, ...shoots.map(({ takenAt }) => takenAt)), measures);
   const byId = new Map(environments.map((environment) => [environment.id, environment]));
   return (
@@ -54,9 +60,10 @@ export function EnvironmentTree({ project, environments, activities }: Tree) {
               environment={environment}
               standing={standing}
               last={lastOn(environment, activities)}
+              told={toldOf.get(slice.id)}
               slice={slice}
               measures={measures}
-              environments={byId}
+              looks={looks}
             />
           );
         })}
@@ -64,6 +71,9 @@ export function EnvironmentTree({ project, environments, activities }: Tree) {
     </table>
   );
 }
+
+const looksOf = (environments: readonly Environment[]) =>
+  new Map(environments.map(({ id, type, status }) => [id, `${type} ${status === 'inactive' ? 'dormant' : ''}`]));
 
 const TreeHead = ({ scale }: { scale: Scale }) => (
   <thead>
@@ -83,6 +93,7 @@ const TreeHead = ({ scale }: { scale: Scale }) => (
       <th scope="col">Last activity</th>
       <th scope="col">Code</th>
       <th scope="col">Data</th>
+      <th scope="col">Uses now</th>
       <th scope="col">
         <span className="unseen">Actions</span>
       </th>
@@ -95,17 +106,29 @@ interface Row {
   environment: Environment;
   standing: EnvironmentStanding;
   last: Activity | undefined;
+  told: TreeShoot | undefined;
   slice: Slice;
   measures: Measures;
-  environments: ReadonlyMap<string, Environment>;
+  looks: ReadonlyMap<string, string>;
 }
 
-function TreeRow({ project, environment, standing, last, slice, measures, environments }: Row) {
+/** Time moves on and things happen elsewhere in the tree: a row that looks the same is not drawn again. */
+const TreeRow = memo(TreeRowDrawn, (before, now) => {
+  const { standing, slice, ...rest } = before;
+  const isSame = (Object.keys(rest) as (keyof typeof rest)[]).every((name) => before[name] === now[name]);
+  return isSame && looksSame(standing, now.standing) && looksSame(slice, now.slice);
+});
+
+/** A tenth of a pixel is seen by nobody. */
+const looksSame = (one: object, other: object) => shownIn(one) === shownIn(other);
+const shownIn = (value: object) => JSON.stringify(value, (_, part: unknown) => (typeof part === 'number' ? Math.round(part * 10) / 10 : part));
+
+function TreeRowDrawn({ project, environment, standing, last, told, slice, measures, looks }: Row) {
   const { id, type, parent, is_main } = environment;
   return (
     <tr data-environment={id} aria-level={slice.depth + 1} className={is_main ? 'root' : undefined}>
       <td className="growth-cell">
-        <GrowthDrawing slice={slice} measures={measures} environments={environments} standing={standing.standing} />
+        <GrowthDrawing slice={slice} measures={measures} looks={looks} standing={standing.standing} />
       </td>
       <th scope="row">
         <span className="name">
@@ -113,6 +136,7 @@ function TreeRow({ project, environment, standing, last, slice, measures, enviro
             {id}
           </Link>
           <span className={`tag ${type === 'development' ? 'plain' : type}`}>{type}</span>
+          {told && <People people={told.people} />}
           <span className="unseen">{parent === null ? ', the root' : `, offshoot of ${parent}`}</span>
         </span>
         <Standing environment={environment} standing={standing} />
@@ -122,89 +146,13 @@ function TreeRow({ project, environment, standing, last, slice, measures, enviro
         <Apart environment={environment} />
       </td>
       <td>
-        <DataAge environment={environment} />
+        <Data environment={environment} told={told?.data} />
       </td>
+      <td className="uses-cell">{told && <Uses environment={environment} uses={told.uses} />}</td>
       <td className="menu-cell">
         <EnvironmentMenu project={project} environment={environment} />
       </td>
     </tr>
-  );
-}
-
-function Standing({ environment, standing }: { environment: Environment; standing: EnvironmentStanding }) {
-  const address = addressOf(environment);
-  return (
-    <>
-      <span className="under">
-        <span className={`status is-${standing.standing}`}>
-          {standing.word}
-          {standing.percent !== undefined && `, ${standing.percent} %`}
-          {environment.sleeping_since !== null && standing.standing === 'sleeping' && (
-            <span>
-              {' '}
-              for <Age of={environment.sleeping_since} />
-            </span>
-          )}
-        </span>
-        {address && standing.standing !== 'inactive' && (
-          <a className="address" href={address} title={address}>
-            {new URL(address).host}
-          </a>
-        )}
-      </span>
-      {standing.percent !== undefined && (
-        <span className="progress row-progress" aria-hidden="true">
-          <span style={{ width: `${standing.percent}%` }} />
-        </span>
-      )}
-    </>
-  );
-}
-
-const LastActivity = ({ project, activity }: { project: string; activity: Activity }) => (
-  <>
-    <span className="cut">
-      {activity.result === 'failure' ? 'Failed' : 'Done'}, <Age of={activity.completed_at ?? activity.created_at} ago />
-    </span>
-    <span className="under">
-      <Link className="cut" to="/projects/$project/activities/$activity" params={{ project, activity: activity.id }}>
-        {activity.text}
-      </Link>
-    </span>
-  </>
-);
-
-function Apart({ environment: { parent, merge_info } }: { environment: Environment }) {
-  const { commits_ahead: ahead, commits_behind: behind } = merge_info;
-  if (parent === null) return <span className="quiet small">root</span>;
-  if (ahead === null || behind === null) return undefined;
-  return (
-    <span className="apart">
-      <span className={`n ${ahead === 0 ? 'zero' : ''}`}>{ahead} ahead</span>
-      <span className={`n ${behind === 0 ? 'zero' : ''}`}>{behind} behind</span>
-    </span>
-  );
-}
-
-function DataAge({ environment: { parent, status, last_backup_at, created_at } }: { environment: Environment }) {
-  if (status === 'inactive') return <span className="quiet">none: nothing runs</span>;
-  return (
-    <>
-      <span className="cut">{parent === null ? 'its own' : `from ${parent}`}</span>
-      <span className="under">
-        <span className="cut">
-          {last_backup_at === null ? (
-            <>
-              made <Age of={created_at} ago />
-            </>
-          ) : (
-            <>
-              backed up <Age of={last_backup_at} ago />
-            </>
-          )}
-        </span>
-      </span>
-    </>
   );
 }
 

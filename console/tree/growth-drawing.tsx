@@ -1,5 +1,4 @@
 /** The slice of the tree that one row draws. The lines are for those who see them; the row says in words whose offshoot it is. */
-import type { Environment } from '../api/resources.ts';
 import { Glyph, type Standing } from '../ui/status.tsx';
 import type { Measures, Slice } from './growth.ts';
 
@@ -10,16 +9,14 @@ const drop = 22;
 interface Drawing {
   slice: Slice;
   measures: Measures;
-  environments: ReadonlyMap<string, Environment>;
+  /** What each shoot looks like, as classes. */
+  looks: ReadonlyMap<string, string>;
   standing: Standing;
 }
 
-export function GrowthDrawing({ slice, measures, environments, standing }: Drawing) {
+export function GrowthDrawing({ slice, measures, looks, standing }: Drawing) {
   const { passing, leaving, arrivesAt, start, restsFrom, joints, id } = slice;
-  const classOf = (shoot: string, more = '') => {
-    const of = environments.get(shoot);
-    return `shoot ${of?.type ?? ''} ${of?.status === 'inactive' ? 'dormant' : ''} ${more}`;
-  };
+  const classOf = (shoot: string) => `shoot ${looks.get(shoot) ?? ''}`;
   const line = restsFrom === undefined ? measures.end : Math.max(start, restsFrom);
   return (
     <div className="growth" aria-hidden="true">

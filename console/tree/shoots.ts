@@ -1,8 +1,9 @@
 /**
- * The environments of a project as shoots. When data was taken is not told by the API yet: it is the moment at which an environment was made, or a later one
- * at which its data was synchronized or restored, as far as the recent activities tell.
+ * The environments of a project as shoots. An environment whose data is its own has had it since it was made. What was deployed lately is told by the API's tree
+ * and, until that is there, as far as the recent activities tell.
  */
 import type { Activity, Environment } from '../api/resources.ts';
+import type { TreeShoot } from '../api/project-queries.ts';
 import type { Shoot } from './growth.ts';
 
 const deploying = new Set([
@@ -14,32 +15,32 @@ const deploying = new Set([
   'environment.rollback',
 ]);
 
-export function shootsOf(environments: readonly Environment[], activities: readonly Activity[]): Shoot[] {
+export function shootsOf(
+  environments: readonly Environment[],
+  activities: readonly Activity[],
+  told: ReadonlyMap<string, TreeShoot> = new Map(),
+): Shoot[] {
   return environments.map((environment) => {
     const own = activities.filter(({ environments: on }) => on.includes(environment.id));
     return {
       id: environment.id,
       parent: environment.parent,
-      takenAt: takenAt(environment, own),
+      takenAt: Date.parse(environment.data_taken_at ?? environment.created_at),
       restsSince: restsSince(environment, own),
       isDormant: environment.status === 'inactive',
-      deployments: own
-        .filter((activity) => isDeployment(activity, environment))
-        .map(({ completed_at, result }) => ({ at: Date.parse(completed_at ?? ''), isFailed: result === 'failure' })),
+      deployments: told.get(environment.id)?.deployments.map(({ at, is_successful }) => ({ at: Date.parse(at), isFailed: !is_successful })) ??
+        deploymentsIn(own, environment),
     };
   });
 }
 
+const deploymentsIn = (own: readonly Activity[], environment: Environment) =>
+  own
+    .filter((activity) => isDeployment(activity, environment))
+    .map(({ completed_at, result }) => ({ at: Date.parse(completed_at ?? ''), isFailed: result === 'failure' }));
+
 const isDeployment = ({ type, completed_at, environments }: Activity, { id }: Environment) =>
   deploying.has(type) && completed_at !== null && environments.at(-1) === id;
-
-function takenAt({ id, created_at }: Environment, own: readonly Activity[]): number {
-  const brought = own.find(({ type, result, environments, parameters }) => {
-    if (result !== 'success' || environments.at(-1) !== id) return false;
-    return (type === 'environment.synchronize' && parameters['synchronize_data'] === true) || type === 'environment.restore';
-  });
-  return Date.parse(brought?.completed_at ?? created_at);
-}
 
 function restsSince({ status, sleeping_since, updated_at }: Environment, own: readonly Activity[]): number | undefined {
   if (status === 'active') return sleeping_since === null ? undefined : Date.parse(sleeping_since);

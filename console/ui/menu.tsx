@@ -1,5 +1,5 @@
 /** A menu: native details, closed by Escape, by a click elsewhere, and by choosing something in it. */
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 
 interface Menu {
   label: string;
@@ -13,7 +13,10 @@ interface Menu {
 
 export function Menu({ label, handle, handleClass, children, staysOpen = false }: Menu) {
   const details = useRef<HTMLDetailsElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  // A page may have hundreds of menus: those that are closed listen to nothing, and have nothing in them.
   useEffect(() => {
+    if (!isOpen) return undefined;
     const close = () => {
       if (details.current) details.current.open = false;
     };
@@ -33,13 +36,13 @@ export function Menu({ label, handle, handleClass, children, staysOpen = false }
       removeEventListener('click', onClick);
       removeEventListener('keydown', onKey);
     };
-  }, [staysOpen]);
+  }, [isOpen, staysOpen]);
   return (
-    <details className="menu" ref={details}>
+    <details className="menu" ref={details} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className={handleClass} aria-label={label} title={label}>
         {handle}
       </summary>
-      <ul className="menu-list">{children}</ul>
+      {isOpen && <ul className="menu-list">{children}</ul>}
     </details>
   );
 }

@@ -51,6 +51,12 @@ const deviations: Deviation[] = [
   })),
   { of: ['Environment'], field: 'sleeping_since', allows: textOrNull, because: 'People have to see why nothing runs.' },
   { of: ['Environment'], field: 'start_failure', allows: textOrNull, because: 'People have to see why nothing runs.' },
+  ...['data_taken_from', 'data_taken_at'].map((field) => ({
+    of: ['Environment'],
+    field,
+    allows: textOrNull,
+    because: 'People have to see how old the data is that they work with.',
+  })),
   {
     of: ['Backup'],
     field: 'is_damaged',

@@ -6,6 +6,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 
 export function Kin({ environment }: { environment: Environment }) {
   const { parent, created_at, last_backup_at, http_access, restrict_robots, merge_info, sleeping_since } = environment;
+  const { data_taken_from, data_taken_at } = environment;
   const ssh = sshCommands(environment);
   const isGuarded = Object.keys(http_access.basic_auth).length > 0;
   return (
@@ -34,6 +35,14 @@ export function Kin({ environment }: { environment: Environment }) {
             <dt>Code</dt>
             <dd>
               {merge_info.commits_ahead} ahead, {merge_info.commits_behind} behind
+            </dd>
+          </>
+        )}
+        {data_taken_from !== null && data_taken_at !== null && (
+          <>
+            <dt>Data</dt>
+            <dd>
+              {data_taken_from === environment.id ? 'from a backup' : `from ${data_taken_from}`}, <Age of={data_taken_at} ago />
             </dd>
           </>
         )}

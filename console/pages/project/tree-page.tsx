@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { standingOf } from '../../api/environment-standing.ts';
+import { treeQuery, type TreeShoot } from '../../api/project-queries.ts';
 import { activitiesQuery, environmentsQuery, projectQuery } from '../../api/queries.ts';
 import type { Activity, Environment } from '../../api/resources.ts';
 import { EnvironmentTree, useFilter } from '../../tree/environment-tree.tsx';
@@ -19,6 +20,7 @@ export function TreePage() {
   const { data: project, error } = useQuery(projectQuery(id));
   const { data: environments, error: environmentsError } = useQuery(environmentsQuery(id));
   const { data: activities } = useQuery(activitiesQuery(id));
+  const { data: told } = useQuery(treeQuery(project));
   useTitle(project?.title);
   const failure = error ?? environmentsError;
   const isEmpty = environments?.every(({ has_code }) => !has_code);
@@ -31,7 +33,7 @@ export function TreePage() {
         {project && isNew && (
           <FirstPush project={project} environment={environments?.find(({ is_main }) => is_main)} activities={activities ?? []} />
         )}
-        {environments && !isEmpty && <Environments project={id} environments={environments} activities={activities ?? []} />}
+        {environments && !isEmpty && <Environments project={id} environments={environments} activities={activities ?? []} told={told ?? []} />}
       </Main>
       <aside className="feed" aria-label="Activity">
         <h2>Activity</h2>
@@ -63,9 +65,10 @@ interface EnvironmentsProps {
   project: string;
   environments: readonly Environment[];
   activities: readonly Activity[];
+  told: readonly TreeShoot[];
 }
 
-function Environments({ project, environments, activities }: EnvironmentsProps) {
+function Environments({ project, environments, activities, told }: EnvironmentsProps) {
   const { typed, setTyped, shown } = useFilter(environments);
   return (
     <>
@@ -89,7 +92,7 @@ function Environments({ project, environments, activities }: EnvironmentsProps) 
       {shown.length === 0 ? (
         <p className="quiet">No environment has a name like that.</p>
       ) : (
-        <EnvironmentTree project={project} environments={shown} activities={activities} />
+        <EnvironmentTree project={project} environments={shown} activities={activities} told={told} />
       )}
       <p className="key">A shoot is as long as its data is old. A dot is a deployment. A dotted line is at rest.</p>
     </>

@@ -79,7 +79,7 @@ async function findBackup(work: Work<Input>, platform: Platform): Promise<Restor
   const { db, secrets } = platform;
   const { backup, origin, environment, restoresCode, restoresSizes, init } = input;
   const title = titleOf(backup, origin);
-  const { stack_sealed, stored, parts } = await step('find backup', async () => {
+  const { stack_sealed, stored, parts, created_at } = await step('find backup', async () => {
     const found = await restorableContent(db, project_id, backup);
     if (!found) throw new Problem('conflict', `The ${title} was deleted, or found damaged, meanwhile; restore another one.`);
     return found;
@@ -91,6 +91,7 @@ async function findBackup(work: Work<Input>, platform: Platform): Promise<Restor
     isElsewhere: environment !== origin,
     init,
     restoresSizes,
+    madeAt: created_at,
     parts,
     bytesWithoutHoles: bytesWithoutHoles(stored, parts),
     fetch: (folders, signal) => {

@@ -246,6 +246,17 @@ const replaceCurrent = (tx: Tx, projectId: string, environmentId: string) =>
     tx,
   );
 
+/** Whose data an environment has had, as of when; itself for a backup of its own. */
+export interface TakenData {
+  from: string;
+  /** Undefined: it is not known any more. */
+  at?: string | undefined;
+}
+
+export const noteTakenData = (tx: Tx, projectId: string, environmentId: string, { from, at }: TakenData) =>
+  sql`update environments set data_taken_from = ${from}, data_taken_at = coalesce(${at ?? null}::timestamptz, clock_timestamp())
+    where project_id = ${projectId} and id = ${environmentId}`.execute(tx);
+
 /** Sets the commit that is deployed from now on instead of the branch's head; null: the head is deployed again. */
 export const pinCommit = (tx: Tx, projectId: string, environmentId: string, commit: string | null) =>
   sql`update environments set pinned_commit = case when head_commit = ${commit} then null else ${commit}::text end
@@ -305,7 +316,7 @@ export async function forgetStack(tx: Tx, projectId: string, environmentId: stri
     with before as (select stack_id from environments where project_id = ${projectId} and id = ${environmentId} for update)
     update environments set stack_id = null, status = ${environmentLife.sqlAfter('status', 'forget')}, last_deployment = null,
       pinned_commit = null, sleeping_since = null, is_waking = false, start_failure = null,
-      chosen_sizes = '{}', sizes_by_hand = false,
+      chosen_sizes = '{}', sizes_by_hand = false, data_taken_at = null, data_taken_from = null,
       updated_at = clock_timestamp()
     from before where project_id = ${projectId} and id = ${environmentId} returning before.stack_id`.execute(tx);
   await replaceCurrent(tx, projectId, environmentId);

@@ -1,6 +1,7 @@
 /**
  * What containers use: every few seconds a sample of each for the store of measurements, and every minute how full volumes are. Apps, workers, services and tasks
- * are sampled; builds belong to no environment and are not. Volumes count once, however many containers have them, and also while none runs.
+ * are sampled; builds belong to no environment and are not. Volumes count once, however many containers have them, and also while none runs. With the volumes,
+ * what each environment uses now is written down (latest-use.ts).
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,6 +11,7 @@ import type { ContainerStatistics, Runtime } from '../../drivers/runtime/runtime
 import type { Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Listener } from '../../kernel/listener.ts';
 import { openOwners, type Owners } from '../deployments/public.ts';
+import { noteUse, openUseTally, type EnvironmentUse, type UseTally } from './latest-use.ts';
 import { beginningOf, countersOf, mountSamplesOf, samplesOf, type Counters, type Filled } from './samples.ts';
 
 const everyMilliseconds = 5000;
@@ -28,7 +30,7 @@ export const sampleContainers: Listener = {
     const { runtime, volumes } = await machine();
     const owners = openOwners(db);
     const file = join(config.data, 'measuring', 'last-look.json');
-    const look = await openSampler({ runtime, volumes, owners, metrics, file, say: (sentence) => log.info(sentence) });
+    const look = await openSampler({ runtime, volumes, owners, metrics, file, say: (sentence) => log.info(sentence), note: (uses, at) => noteUse(db, uses, at) });
     let isFailing = false;
     while (!signal.aborted) {
       try {
@@ -59,12 +61,15 @@ export interface SamplerParts {
   /** Where the last look is remembered while the platform is off. */
   file: string;
   say: (sentence: string) => void;
+  /** Writes down what environments use now. */
+  note?: (uses: readonly EnvironmentUse[], at: Date) => Promise<void>;
 }
 
 /** Returns what is to be called every few seconds. */
 export async function openSampler(parts: SamplerParts): Promise<(now: Date) => Promise<void>> {
   let last = await readLook(parts.file);
   let hasSaid = false;
+  const tally = openUseTally();
   return async (now) => {
     const all = await parts.runtime.statistics();
     const owners = await parts.owners(all.map(({ name }) => name));
@@ -73,9 +78,10 @@ export async function openSampler(parts: SamplerParts): Promise<(now: Date) => P
       hasSaid = true;
     }
     last ??= { at: now.getTime(), containers: new Map(), volumesAt: -Infinity, volumes: new Map() };
-    const containers = sampleEach(parts, owners, all, last);
+    const containers = sampleEach(parts, owners, all, last, tally);
     const areDue = areVolumesDue(last, now, all);
-    const { volumesAt, volumes } = areDue ? await sampleVolumes(parts, owners, all, last, now) : last;
+    const { volumesAt, volumes } = areDue ? await sampleVolumes(parts, owners, all, last, now, tally) : last;
+    if (areDue) await parts.note?.(tally.take(now), now);
     last = { at: now.getTime(), containers, volumesAt, volumes };
     // Records are on their way for half a second: whoever is killed meanwhile loses these seconds, and counts none of them twice.
     await writeLook(parts.file, last);
@@ -88,14 +94,22 @@ function areVolumesDue({ volumesAt, containers }: LastLook, now: Date, all: read
   return now.getTime() - volumesAt >= volumesSoonestMilliseconds && all.some(({ name }) => !containers.has(name));
 }
 
-function sampleEach({ metrics }: SamplerParts, owners: Owners, all: readonly ContainerStatistics[], last: LastLook): Map<string, Counters> {
+function sampleEach(
+  { metrics }: SamplerParts,
+  owners: Owners,
+  all: readonly ContainerStatistics[],
+  last: LastLook,
+  tally: UseTally,
+): Map<string, Counters> {
   const counters = new Map([...last.containers].filter(([, { at }]) => at > last.at - rememberedMilliseconds));
   for (const statistics of all) {
     const owner = owners.ofContainer(statistics.name);
     if (!owner) continue;
     const now = countersOf(statistics);
     const before = beginningOf(now, last.containers.get(statistics.name), last.at);
-    if (before) metrics.append('samples', samplesOf(owner, statistics, before, now));
+    const samples = before ? samplesOf(owner, statistics, before, now) : [];
+    metrics.append('samples', samples);
+    tally.countContainer(owner, statistics, samples);
     counters.set(statistics.name, now);
   }
   return counters;
@@ -107,15 +121,17 @@ async function sampleVolumes(
   all: readonly ContainerStatistics[],
   last: LastLook,
   now: Date,
+  tally: UseTally,
 ): Promise<Pick<LastLook, 'volumesAt' | 'volumes'>> {
   const usages = await volumes.usages();
   const temporary = new Map(all.map(({ name, temporaryVolume }) => [temporaryVolume, name]));
   const filled = new Map<string, Filled>();
   const records: MountSampleRecord[] = [];
-  for (const [name, { bytes, bytesMax }] of usages) {
+  for (const [name, { bytes, exclusiveBytes, bytesMax }] of usages) {
     const container = temporary.get(name);
     const owner = container === undefined ? owners.ofVolume(name) : owners.ofContainer(container);
     if (!owner) continue;
+    if (container === undefined) tally.countVolume(owner, bytes, exclusiveBytes);
     const found = { at: now.getTime(), bytes };
     records.push(...mountSamplesOf(owner, container === undefined ? diskMount : temporaryMount, bytesMax, last.volumes.get(name), found));
     filled.set(name, found);

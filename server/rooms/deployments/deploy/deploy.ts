@@ -41,6 +41,7 @@ import {
   runPostDeployHooks,
   sanitizeData,
   settle,
+  takenData,
 } from './deployment-steps.ts';
 import { environmentFor, prepareDeployment, routesOf, sizesOf, type Built } from './ongoing-deployment.ts';
 import { currentSizes, deployedById, failureOf, isSettled, noteOutcome } from '../queries.ts';
@@ -65,15 +66,15 @@ export async function deployStack(given: Work<unknown>, platform: Platform, requ
   if (!built) return;
   const deploying = await prepareDeployment(work, platform, request, built);
   await fetchData(deploying);
-  await makeData(deploying, await keptVolumes(deploying));
+  const clonedAt = await makeData(deploying, await keptVolumes(deploying));
   await closeEnvironment(deploying);
-  await replaceData(deploying);
+  const replacedAt = await replaceData(deploying);
   await openServices(deploying);
   await sanitizeData(deploying);
   await openApplications(deploying);
   const commands = await runDeployHooks(deploying);
   await openEnvironment(deploying);
-  await settle(deploying, commands);
+  await settle(deploying, commands, takenData(deploying, replacedAt ?? clonedAt));
   await cleanUp(deploying);
   await runPostDeployHooks(deploying, commands);
 }

@@ -12,7 +12,7 @@ import { locationsOf, prepareImages } from '../stack/stack-locations.ts';
 import { changedServices } from '../stack/plan.ts';
 import { wantedHosts } from '../stack/host-names.ts';
 import { isPassing, stackOfVolume } from '../stack/names.ts';
-import { deployedById, makeCurrent, noteMaintenance, noteOutcome, noteScaling, pinCommit, type LastDeployment } from '../queries.ts';
+import { deployedById, makeCurrent, noteMaintenance, noteOutcome, noteScaling, noteTakenData, pinCommit, type LastDeployment, type TakenData } from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { scaledDirections } from '../sizes/autoscaled.ts';
 import { dropOldAccess, startServices } from './services.ts';
@@ -59,18 +59,21 @@ export async function fetchData({ work, machine, request, clonings }: OngoingDep
   );
 }
 
-export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>): Promise<void> =>
+/** Tells when data was cloned, where some was. */
+export const makeData = (deploying: OngoingDeployment, kept: ReadonlySet<string>): Promise<string | null> =>
   deploying.work.step(
     'make volumes',
     async (signal) => {
       const { work, platform, machine, wanted, current, plan, source, clonings } = deploying;
       for (const line of [...openingLines(deploying), ...emptyLines(deploying, kept)]) work.log(line);
       await prepareImages(work, platform.db, machine, wanted.stack, signal);
-      const cloned = current ? [] : clonings;
+      const cloned = current || !source ? [] : clonings;
+      const clonedAt = new Date().toISOString();
       if (source && cloned.length > 0) await cloneVolumes(platform, machine, source, cloned);
       await makeVolumes(machine, plan.volumes.make);
       await resizeVolumes(machine, [...plan.volumes.make.filter(({ name }) => kept.has(name)), ...plan.volumes.resize]);
       if (plan.volumes.make.length > 0) await machine.volumes.settle();
+      return cloned.length > 0 ? clonedAt : null;
     },
     unlessSettled(deploying, async () => {
       const { machine, plan, current } = deploying;
@@ -111,23 +114,33 @@ function logClosing({ work, plan }: OngoingDeployment) {
   for (const { name } of gone) work.log(`  Closing service ${name}`);
 }
 
-/** Replaces the data. Nothing may have the volumes mounted meanwhile. */
-export async function replaceData(deploying: OngoingDeployment): Promise<void> {
+/** Replaces the data, and tells when. Nothing may have the volumes mounted meanwhile. */
+export async function replaceData(deploying: OngoingDeployment): Promise<string | null> {
   const { work, platform, machine, wanted, current, source, clonings, request } = deploying;
   const restoring = restoringOf(request);
-  if (!replacesData(request) || !(source ? current : restoring)) return;
+  if (!replacesData(request) || !(source ? current : restoring)) return null;
   if (current)
     await work.step('keep data', async () => {
       await removeStackContainers(machine, wanted.stack.id);
       await keepBefore(machine, clonings);
       await machine.volumes.settle();
     });
-  await work.step('replace data', async () => {
+  return work.step('replace data', async () => {
+    const replacedAt = new Date().toISOString();
     work.log(`  Replacing data with that of ${source?.stack.environment.id ?? restoring?.title}`);
     if (source) await overwriteVolumes(platform, machine, source, clonings);
     else await takeIn(machine, clonings);
     await machine.volumes.settle();
+    return replacedAt;
   });
+}
+
+/** Undefined: the environment goes on with the data that it has. A backup's data is as old as the backup. */
+export function takenData({ source, clonings, request }: OngoingDeployment, at: string | null): TakenData | undefined {
+  const restoring = restoringOf(request);
+  if (clonings.length === 0) return undefined;
+  if (restoring) return { from: restoring.stack.environment.id, at: restoring.madeAt };
+  return source && { from: source.stack.environment.id, at: at ?? undefined };
 }
 
 export const openServices = (deploying: OngoingDeployment): Promise<void> =>
@@ -215,10 +228,15 @@ export const openEnvironment = (deploying: OngoingDeployment): Promise<void> =>
   });
 
 /** Makes the deployment current; from here on nothing is taken back. It includes staged changes, unless it repeats an earlier deployment. */
-export const settle = ({ work, wanted: { stack }, current, request }: OngoingDeployment, commands: Commands): Promise<void> =>
+export const settle = (
+  { work, wanted: { stack }, current, request }: OngoingDeployment,
+  commands: Commands,
+  taken: TakenData | undefined,
+): Promise<void> =>
   work.record('make current', async (tx) => {
     const [project, environment] = [stack.project.id, stack.environment.id];
     await makeCurrent(tx, stack);
+    if (taken) await noteTakenData(tx, project, environment, taken);
     const pin = pinAfter(request);
     if (pin !== undefined) await pinCommit(tx, project, environment, pin);
     if (renewsImages(request)) await noteMaintenance(tx, project, environment);

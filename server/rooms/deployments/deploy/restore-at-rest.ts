@@ -8,8 +8,8 @@ import type { Platform } from '../../../platform.ts';
 import type { DeploymentAtRest, Rest } from './deploy-request.ts';
 import { prepareDeployment } from './ongoing-deployment.ts';
 import { withProgress } from './deployment-progress.ts';
-import { fetchData, makeData, replaceData } from './deployment-steps.ts';
-import { changeState, makeCurrent } from '../queries.ts';
+import { fetchData, makeData, replaceData, takenData } from './deployment-steps.ts';
+import { changeState, makeCurrent, noteTakenData } from '../queries.ts';
 import { checkRestoring, findBackedUp } from './restoring.ts';
 import { markRestoredAsleep } from '../running/sleep-queries.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -24,10 +24,11 @@ export async function restoreAtRest(given: Work<unknown>, platform: Platform, re
   const deploying = await prepareDeployment(work, platform, request, built);
   await fetchData(deploying);
   await makeData(deploying, new Set());
-  await replaceData(deploying);
+  const taken = takenData(deploying, await replaceData(deploying));
   const { machine, wanted } = deploying;
   await work.record('make current', async (tx) => {
     await makeCurrent(tx, wanted.stack);
+    if (taken) await noteTakenData(tx, wanted.stack.project.id, wanted.stack.environment.id, taken);
     await putToRest[rest](tx, wanted.stack);
   });
   await work.step('tell edge', () => tellEdge(machine, wanted, edgeTold[rest]));

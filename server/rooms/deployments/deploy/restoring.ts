@@ -34,6 +34,8 @@ export interface RestorePlan {
 }
 
 export interface Restoring extends RestorePlan, Source {
+  /** When the backup was made. */
+  madeAt?: string | undefined;
   /** The parts of the backup: volumes, by the names that `nameInStack` gives, and slugs. */
   parts: readonly { name: string; bytes: number }[];
 }
