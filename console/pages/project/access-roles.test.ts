@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { permissionsWith, roleIn } from './access-roles.ts';
+import { invitedRoles, permissionsInvited, permissionsWith, roleIn } from './access-roles.ts';
 
 const permissions = ['viewer', 'staging:contributor', 'development:admin'];
 
@@ -18,4 +18,14 @@ test('another role in one column leaves the others as they are', () => {
   expect(permissionsWith(permissions, 'development', '')).toEqual(['viewer', 'staging:contributor']);
   expect(permissionsWith(permissions, 'project', 'admin')).toEqual(['admin']);
   expect(permissionsWith(['admin'], 'project', 'viewer')).toEqual(['viewer']);
+});
+
+test('an invitation names the types on which somebody gets a role, and is shown like the access that it becomes', () => {
+  const chosen: Record<string, string> = { production: '', staging: 'viewer', development: 'contributor' };
+  const environments = invitedRoles((type) => chosen[type] ?? '');
+  expect(environments).toEqual([
+    { type: 'staging', role: 'viewer' },
+    { type: 'development', role: 'contributor' },
+  ]);
+  expect(permissionsInvited({ role: 'viewer', environments })).toEqual(['viewer', 'staging:viewer', 'development:contributor']);
 });

@@ -33,3 +33,16 @@ export function permissionsWith(permissions: readonly string[], type: Environmen
   const others = permissions.filter((each) => !each.startsWith(`${type}:`));
   return role === '' ? others : [...others, `${type}:${role}`];
 }
+
+/** What an invitation gives: a role for each type that has one. */
+export const invitedRoles = (roleOn: (type: string) => string): { type: string; role: string }[] =>
+  types
+    .filter((type) => type !== 'project')
+    .map((type) => ({ type, role: roleOn(type) }))
+    .filter(({ role }) => role !== '');
+
+/** The permissions that an invitation stands for, as those who came have them. */
+export const permissionsInvited = ({ role, environments }: { role: string; environments: readonly { type: string; role: string }[] }): string[] => [
+  role,
+  ...environments.map((each) => `${each.type}:${each.role}`),
+];

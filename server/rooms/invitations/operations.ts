@@ -85,6 +85,7 @@ export const createProjectInvitation = operation({
   endpoint: 'POST /projects/{project_id}/invitations',
   on: ProjectEntity,
   find: ({ project_id }, _caller, { db }) => projectById(db, project_id),
+  rel: '#invite',
   permission: 'access:manage',
   body: closed({
     email: Email,
@@ -134,6 +135,7 @@ export const listProjectInvitations = operation({
   endpoint: 'GET /projects/{project_id}/invitations',
   on: ProjectEntity,
   find: ({ project_id }, _caller, { db }) => projectById(db, project_id),
+  rel: 'invitations',
   permission: 'access:manage',
   returns: page(ProjectInvitationEntity, listing),
   async handle({ target, list }, { db }) {

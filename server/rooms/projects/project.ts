@@ -69,13 +69,16 @@ const schema: TObject = Type.Object({
   maintenance: nullable(Type.Object({ next_maintenance: Time })),
 });
 
+/** Operations that belong to accounts spell the parameter in their own way; a project links to them, too. */
+const addressOf = (id: string) => ({ projectId: id, project_id: id });
+
 /** One Git repository with all its environments. */
 export const ProjectEntity = entity({
   name: 'project',
   path: '/projects/{projectId}',
   params: { projectId: ProjectId },
   schema,
-  address: ({ id }: Project) => ({ projectId: id }),
+  address: ({ id }: Project) => addressOf(id),
   scope: ({ id, organization_id }) => ({ project: id, organization: organization_id }),
   view: 'project:view',
   load: async ({ projectId }, { db, config }) => {

@@ -23,6 +23,7 @@ export const listProjectUserAccess = operation({
   endpoint: 'GET /projects/{project_id}/user-access',
   on: ProjectEntity,
   find: ({ project_id }, _caller, { db }) => projectById(db, project_id),
+  rel: 'user-access',
   permission: 'access:view',
   returns: page(UserAccessEntity, { sort: ['granted_at', 'updated_at'], ...accessList }),
   handle: ({ target, list }, { db }) => usersIn(db, target.id, list),
