@@ -238,6 +238,7 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'GET /projects/{projectId}/environment-types/{environmentTypeId}',
     'GET /projects/{projectId}/domains',
     'GET /projects/{projectId}/domains/{domainId}',
+    'GET /projects/{projectId}/domains/{domainId}/dns',
     'GET /projects/{projectId}/domain-claims',
     'GET /projects/{projectId}/domain-claims/{domainClaimId}',
     'GET /projects/{projectId}/certificates',

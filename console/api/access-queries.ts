@@ -17,7 +17,12 @@ export interface Person {
 }
 
 /** A list, and what it mentions, by id. */
-async function listed<Item, Mentioned>(project: Project, rel: string, set: string, signal: AbortSignal) {
+interface Listed<Item, Mentioned> {
+  items: readonly Item[];
+  mentioned: Readonly<Record<string, Mentioned>>;
+}
+
+async function listed<Item, Mentioned>(project: Project, rel: string, set: string, signal: AbortSignal): Promise<Listed<Item, Mentioned>> {
   const page = await request<Resource & { items: readonly Item[] }>('GET', hrefOf(project, rel) ?? '', undefined, signal);
   const references = Object.keys(page._links).filter((name) => name.startsWith(`ref:${set}:`));
   const sets = references.map((name) => request<Record<string, Mentioned>>('GET', hrefOf(page, name) ?? '', undefined, signal));

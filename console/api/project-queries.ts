@@ -76,6 +76,20 @@ export interface Domain extends Resource {
 
 export const domainsQuery = (project: Project) => listedBy<Domain>(project, 'domains', 'domains');
 
+export interface DomainDns {
+  /** Null: nobody answers. */
+  is_set: boolean | null;
+  says: string;
+  records: readonly { type: string; name: string; value: string }[];
+}
+
+export const domainDnsQuery = (project: string, domain: Domain) =>
+  queryOptions({
+    queryKey: ['projects', project, 'domains', domain.id, 'dns'],
+    queryFn: ({ signal }) => request<DomainDns>('GET', hrefOf(domain, 'dns') ?? '', undefined, signal),
+    enabled: hrefOf(domain, 'dns') !== undefined,
+  });
+
 export interface Certificate extends Resource {
   id: string;
   domains: readonly string[];

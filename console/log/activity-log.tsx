@@ -8,6 +8,7 @@ import type { Activity } from '../api/resources.ts';
 import { duration, useNow } from '../ui/age.tsx';
 import { Glyph, type Standing } from '../ui/status.tsx';
 import { ActivitySentence } from './activity-sentence.tsx';
+import { failingLine, failureAddress } from './failing-line.ts';
 import { type FollowedLog, useLog } from './follow-log.ts';
 import { LogLines } from './log-lines.tsx';
 import { found, rowsOf } from './log-rows.ts';
@@ -80,7 +81,8 @@ function Lines({ activity, log, isWhole, search, found: foundLine }: LinesProps)
   const router = useRouter();
   const params = { project: activity.project, activity: activity.id };
   const address = router.history.createHref(router.buildLocation({ to: '/projects/$project/activities/$activity', params }).publicHref);
-  const addressed = useLocation({ select: ({ hash }) => (isWhole ? numberIn(hash) : undefined) });
+  const hash = useLocation({ select: (location) => (isWhole ? location.hash : '') });
+  const addressed = hash === failureAddress ? failingLine(log.lines) : numberIn(hash);
   const shown = foundLine ?? addressed;
   const steps = useMemo(() => stepsOf(log.lines), [log.lines]);
   const rows = useMemo(

@@ -121,7 +121,8 @@ const TreeRow = memo(TreeRowDrawn, (before, now) => {
 
 /** A tenth of a pixel is seen by nobody. */
 const looksSame = (one: object, other: object) => shownIn(one) === shownIn(other);
-const shownIn = (value: object) => JSON.stringify(value, (_, part: unknown) => (typeof part === 'number' ? Math.round(part * 10) / 10 : part));
+const shownIn = (value: object) =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === 'number' ? Math.round(part * 10) / 10 : part));
 
 function TreeRowDrawn({ project, environment, standing, last, told, slice, measures, looks }: Row) {
   const { id, type, parent, is_main } = environment;

@@ -28,7 +28,8 @@ export function shootsOf(
       takenAt: Date.parse(environment.data_taken_at ?? environment.created_at),
       restsSince: restsSince(environment, own),
       isDormant: environment.status === 'inactive',
-      deployments: told.get(environment.id)?.deployments.map(({ at, is_successful }) => ({ at: Date.parse(at), isFailed: !is_successful })) ??
+      deployments:
+        told.get(environment.id)?.deployments.map(({ at, is_successful }) => ({ at: Date.parse(at), isFailed: !is_successful })) ??
         deploymentsIn(own, environment),
     };
   });

@@ -115,6 +115,7 @@ export async function openTestPlatform(
   const domainRecords = { texts: new Map<string, string>(), pages: new Map<string, string>() };
   const domainProofs = {
     hasText: async (name: string, value: string) => domainRecords.texts.get(name) === value,
+    whereTo: async () => undefined,
     hasPage: async (host: string, path: string, text: string) => domainRecords.pages.get(`${host}${path}`) === text,
   };
   const outbound = openOutbound({ ...config, look: onThisMachine });

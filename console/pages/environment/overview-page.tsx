@@ -5,6 +5,7 @@ import { deploymentQuery, environmentActivitiesQuery, environmentQuery } from '.
 import type { Activity, Environment } from '../../api/resources.ts';
 import { ActivityLog } from '../../log/activity-log.tsx';
 import { Deployments } from './deployments.tsx';
+import { FailedDeployment } from './failed-deployment.tsx';
 import { Kin } from './kin.tsx';
 import { Resources } from './resources.tsx';
 import { StackMap } from './stack-map.tsx';
@@ -31,6 +32,7 @@ function Overview({ project, environment, activities }: OverviewProps) {
   return (
     <div className="env-grid">
       <div className="env-content">
+        <FailedDeployment project={project} environment={environment} activities={activities} />
         {deployment && <StackMap deployment={deployment} />}
         {!environment.has_deployment && <NothingRuns environment={environment} />}
         {deployment && <Resources deployment={deployment} />}

@@ -37,7 +37,10 @@ export function InviteButton({ project, onDone }: Form) {
             asks={['email', 'role', 'force']}
             suggests={{ role: 'viewer' }}
             first={({ path }) => path !== 'force'}
-            more={{ fields: <RolesOnTypes />, body: (form) => ({ permissions: invitedRoles((type) => String(form.get(nameOf(type)) ?? '')) }) }}
+            more={{
+              fields: <RolesOnTypes />,
+              body: (form) => ({ permissions: invitedRoles((type) => form.getAll(nameOf(type)).join('')) }),
+            }}
             onDone={done}
             onCancel={() => setOpen(false)}
           />

@@ -31,8 +31,8 @@ function Access({ project }: { project: Project }) {
   return (
     <>
       <ThingsHead button={<InviteButton project={project} onDone={changed} />}>
-        People and teams that somebody let into this project. Administrators of the project may do everything; others have a role on each type
-        of environment. Owners and administrators of the organization are in without being listed.
+        People and teams that somebody let into this project. Administrators of the project may do everything; others have a role on each
+        type of environment. Owners and administrators of the organization are in without being listed.
       </ThingsHead>
       {error && <Failure error={error} />}
       {!people && !error && <Bones rows={3} height={40} />}

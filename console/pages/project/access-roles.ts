@@ -42,7 +42,10 @@ export const invitedRoles = (roleOn: (type: string) => string): { type: string; 
     .filter(({ role }) => role !== '');
 
 /** The permissions that an invitation stands for, as those who came have them. */
-export const permissionsInvited = ({ role, environments }: { role: string; environments: readonly { type: string; role: string }[] }): string[] => [
+export const permissionsInvited = ({
   role,
-  ...environments.map((each) => `${each.type}:${each.role}`),
-];
+  environments,
+}: {
+  role: string;
+  environments: readonly { type: string; role: string }[];
+}): string[] => [role, ...environments.map((each) => `${each.type}:${each.role}`)];

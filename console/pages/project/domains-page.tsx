@@ -1,12 +1,11 @@
 /** The domains of a project: where each has to lead, whether it is served with a certificate, and what hinders that. */
 import { useQuery } from '@tanstack/react-query';
 import { DeedButton } from '../../actions/deed-button.tsx';
-import { addressOf } from '../../api/environment-standing.ts';
 import { hrefOf } from '../../api/link.ts';
-import { certificatesQuery, domainsQuery, type Certificate, type Domain } from '../../api/project-queries.ts';
-import { environmentsQuery } from '../../api/queries.ts';
+import { certificatesQuery, domainDnsQuery, domainsQuery, type Certificate, type Domain } from '../../api/project-queries.ts';
 import type { Project } from '../../api/resources.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { FailureNotice } from '../../ui/notice.tsx';
 import { Badge } from '../../ui/status.tsx';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
 import { ProjectThings, useChanged } from './project-things.tsx';
@@ -15,10 +14,7 @@ export const DomainsPage = () => <ProjectThings title="Domains">{(project) => <D
 
 function Domains({ project }: { project: Project }) {
   const { data: domains, error } = useQuery(domainsQuery(project));
-  const { data: environments } = useQuery(environmentsQuery(project.id));
   const changed = useChanged(project.id);
-  const production = environments?.find(({ is_main }) => is_main);
-  const address = production && addressOf(production);
   const add = (
     <DeedButton
       resource={project}
@@ -39,21 +35,14 @@ function Domains({ project }: { project: Project }) {
         button={add}
         rows={domains}
         error={error}
-        columns={['Domain', 'Record to set', 'Certificate', actionsColumn]}
+        columns={['Domain', 'DNS', 'Certificate', actionsColumn]}
         empty={{
           says: 'No domain yet: production is reached at the address that the platform gave it.',
           cli: `upsun domain:add www.example.org --project ${project.id}`,
           curl: curlOf('POST', hrefOf(project, '#manage-domains'), { name: 'www.example.org' }),
         }}
       >
-        {(domain) => (
-          <DomainRow
-            key={domain.id}
-            domain={domain}
-            target={address === undefined ? undefined : new URL(address).hostname}
-            onChange={changed}
-          />
-        )}
+        {(domain) => <DomainRow key={domain.id} project={project.id} domain={domain} onChange={changed} />}
       </List>
       <Certificates project={project} />
     </>
@@ -61,18 +50,19 @@ function Domains({ project }: { project: Project }) {
 }
 
 interface DomainRow {
+  project: string;
   domain: Domain;
-  /** Where the record is to lead. */
-  target: string | undefined;
   onChange(): void;
 }
 
-const DomainRow = ({ domain, target, onChange }: DomainRow) => (
+const DomainRow = ({ project, domain, onChange }: DomainRow) => (
   <tr>
     <th scope="row">
       <span className="mono">{domain.name}</span> {domain.is_default && <span className="tag plain">default</span>}
     </th>
-    <td data-label="Record to set">{target !== undefined && <Record text={`${domain.name}. CNAME ${target}.`} />}</td>
+    <td data-label="DNS">
+      <Dns project={project} domain={domain} />
+    </td>
     <td data-label="Certificate">
       <CertificateState ssl={domain.ssl} />
     </td>
@@ -91,6 +81,36 @@ const DomainRow = ({ domain, target, onChange }: DomainRow) => (
     </td>
   </tr>
 );
+
+/** What to set, until it is set. Whoever has just set it looks again. */
+function Dns({ project, domain }: Pick<DomainRow, 'project' | 'domain'>) {
+  const { data: dns, error, isFetching, refetch } = useQuery(domainDnsQuery(project, domain));
+  if (error) return <FailureNotice>{error.message}</FailureNotice>;
+  if (!dns) return <span className="quiet">Looking it up…</span>;
+  return (
+    <div className="stack dns">
+      <span className="row wrap">
+        <Badge of={dns.is_set ? 'active' : dns.is_set === null ? 'paused' : 'failed'}>
+          {dns.is_set ? 'Set' : dns.is_set === null ? 'Not known' : 'Not set'}
+        </Badge>
+        <span className="small">{dns.says}</span>
+        <button
+          type="button"
+          className="button tiny"
+          aria-label={`Look up ${domain.name} again`}
+          disabled={isFetching}
+          onClick={() => void refetch()}
+        >
+          Look again
+        </button>
+      </span>
+      {!dns.is_set && dns.records.map((record) => <Record key={record.value} text={`${record.name}. ${record.type} ${lastPartOf(record)}`} />)}
+    </div>
+  );
+}
+
+/** A name ends with a dot, or name servers would add the zone to it. */
+const lastPartOf = ({ type, value }: { type: string; value: string }) => (type === 'CNAME' ? `${value}.` : value);
 
 const Record = ({ text }: { text: string }) => (
   <span className="row">

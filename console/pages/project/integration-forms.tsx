@@ -61,7 +61,10 @@ export function AddIntegration({ project, onDone }: { project: Project; onDone()
         Add an integration
       </button>
       {isOpen && (
-        <Dialog title={chosen ? <TypeTitle type={chosen.type} onBack={() => setChosen(undefined)} /> : 'Add an integration'} onClose={close}>
+        <Dialog
+          title={chosen ? <TypeTitle type={chosen.type} onBack={() => setChosen(undefined)} /> : 'Add an integration'}
+          onClose={close}
+        >
           {error && <FailureNotice>{error.message}</FailureNotice>}
           {!variants && !error && <Bones rows={6} height={36} />}
           {variants && !chosen && <TypeList variants={variants} onChoose={setChosen} />}
@@ -124,7 +127,12 @@ export function ChangeIntegration({ project, integration, onDone }: Change) {
   };
   return (
     <>
-      <button type="button" className="button tiny" aria-label={`Change ${integration.type} ${integration.id}`} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className="button tiny"
+        aria-label={`Change ${integration.type} ${integration.id}`}
+        onClick={() => setOpen(true)}
+      >
         Change
       </button>
       {isOpen && (

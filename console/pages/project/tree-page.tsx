@@ -33,7 +33,9 @@ export function TreePage() {
         {project && isNew && (
           <FirstPush project={project} environment={environments?.find(({ is_main }) => is_main)} activities={activities ?? []} />
         )}
-        {environments && !isEmpty && <Environments project={id} environments={environments} activities={activities ?? []} told={told ?? []} />}
+        {environments && !isEmpty && (
+          <Environments project={id} environments={environments} activities={activities ?? []} told={told ?? []} />
+        )}
       </Main>
       <aside className="feed" aria-label="Activity">
         <h2>Activity</h2>

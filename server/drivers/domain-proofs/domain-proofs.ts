@@ -1,14 +1,16 @@
 /**
- * What the owner of a domain has put up for us to see: a TXT record, asked of the domain's own name servers, or a text at an address of its web server.
+ * What the owner of a domain has put up for us to see: where it leads, a TXT record, asked of the domain's own name servers, or a text at an address of its web server.
  * Whoever can put either there has the domain. Neither throws: what cannot be seen is not there.
  */
-import { openDnsView } from '../certificates/dns/dns-view.ts';
+import { openDnsView, type Destination } from '../certificates/dns/dns-view.ts';
 import { mayVisit } from '../outbound/addresses.ts';
 import { openOutbound, type Outbound } from '../outbound/outbound.ts';
 
 export interface DomainProofs {
   /** Whether all name servers that answer have this TXT record. */
   hasText(name: string, value: string): Promise<boolean>;
+  /** Where DNS says that a name leads now; undefined: nobody answers. */
+  whereTo(name: string): Promise<Destination | undefined>;
   /** Whether `http://<host><path>` answers with this text and nothing else. */
   hasPage(host: string, path: string, text: string): Promise<boolean>;
 }
@@ -27,6 +29,7 @@ export function openDomainProofs({ allowPrivateAddresses, nameServers, httpPort 
   const outbound = openOutbound({ allowPrivateAddresses });
   return {
     hasText: (name, value) => dns.hasText(name, value).catch(() => false),
+    whereTo: (name) => dns.whereTo(name).catch(() => undefined),
     hasPage: async (host, path, text) => (await pageAt(outbound, httpPort, host, path)) === text,
   };
 }

@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
-import { array, created, deleted, one, operation, updated } from '../../kernel/operation.ts';
+import { array, created, deleted, one, operation, plain, updated } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { closed } from '../../kernel/schema.ts';
+import { closed, nullable, Time } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { environmentLife } from '../environments/life-cycle.ts';
-import { EnvironmentEntity } from '../environments/public.ts';
+import { environmentById, EnvironmentEntity } from '../environments/public.ts';
 import { ProjectEntity, projectFields } from '../projects/public.ts';
 import { addDomain } from './add-domain.ts';
 import { Ssl } from './certificate-of-domain.ts';
 import { changeDomain, removeDomain } from './change-domain.ts';
+import { dnsStateOf } from './domain-records.ts';
 import { DomainEntity, EnvironmentDomainEntity, shown, type Domain, type SiteDomain } from './domain.ts';
 import { domainsOfEnvironment, productionDomains, productionSite, type Site } from './queries.ts';
 
@@ -70,6 +71,33 @@ export const getDomain = operation({
   permission: 'domain:view',
   returns: one(DomainEntity),
   handle: async ({ target }) => target,
+});
+
+const DnsRecordSchema = Type.Object({ type: Type.String({ enum: ['CNAME', 'A', 'AAAA'] }), name: Type.String(), value: Type.String() });
+
+export const getDomainDns = operation({
+  summary: 'Get the records that lead a domain of production here, and whether DNS has them now',
+  endpoint: 'GET /projects/{projectId}/domains/{domainId}/dns',
+  on: DomainEntity,
+  rel: 'dns',
+  permission: 'domain:view',
+  returns: plain(
+    Type.Object({
+      is_set: nullable(Type.Boolean({ description: 'Whether visitors of the name come here; null: its name servers do not answer.' })),
+      says: Type.String({ description: 'The same in a sentence, with where it leads instead.' }),
+      records: Type.Array(DnsRecordSchema, { description: 'What to set, whoever has the name.' }),
+      found: Type.Object({ aliases: Type.Array(Type.String()), addresses: Type.Array(Type.String()) }),
+      checked_at: Time,
+    }),
+  ),
+  handle: async ({ target, outside }, platform) => {
+    const { db, config } = platform;
+    const { id } = await production(db, target.project_id);
+    const site = await environmentById(db, config.domain, target.project_id, id);
+    if (!site) throw new Problem('not-found', 'No such domain.');
+    const { name, registered_name } = target;
+    return outside(() => dnsStateOf(platform, { name, registered_name, target: site.edge_hostname }));
+  },
 });
 
 export const updateDomain = operation({

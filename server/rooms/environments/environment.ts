@@ -54,7 +54,10 @@ export const EnvironmentEntity = entity({
     ),
     start_failure: nullable(Type.String({ description: 'Why what should run could not be started, the last time that was tried.' })),
     data_taken_from: nullable(
-      Type.String({ description: 'The environment whose data this one has a copy of: itself after a backup of its own was restored; null: its data is its own.' }),
+      Type.String({
+        description:
+          'The environment whose data this one has a copy of: itself after a backup of its own was restored; null: its data is its own.',
+      }),
     ),
     data_taken_at: nullable(Type.String({ format: 'date-time', description: 'As of when the copy is.' })),
     last_active_at: nullable(Time),

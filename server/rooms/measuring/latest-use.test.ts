@@ -13,7 +13,7 @@ const seconds = (count: number) => count * 1000;
 
 const statistics = (name: string, at: Date, cpuSeconds: number): ContainerStatistics => ({
   name,
-  startedAt: new Date(at.getTime() - seconds(3600)),
+  startedAt: new Date('2026-01-01T00:00:00Z'),
   at,
   cpuSeconds,
   cpuLimit: 1,
@@ -82,14 +82,23 @@ test('the tree tells what each environment holds and uses, as it was last looked
   });
   expect(json[0].uses.cpu).toBeCloseTo(0.5, 1);
   expect(json[0].people).toHaveLength(1);
-  expect(json[1]).toMatchObject({ data: { taken_from: null, bytes: null }, uses: { cpu: null, memory_bytes: null, measured_at: null }, people: [] });
+  expect(json[1]).toMatchObject({
+    data: { taken_from: null, bytes: null },
+    uses: { cpu: null, memory_bytes: null, measured_at: null },
+    people: [],
+  });
 
   const guest = await home.person();
-  await owner.send('POST', `/projects/${projectId}/user-access`, [{ user_id: guest.user.id, permissions: ['viewer', 'production:viewer'] }]);
+  await owner.send('POST', `/projects/${projectId}/user-access`, [
+    { user_id: guest.user.id, permissions: ['viewer', 'production:viewer'], auto_add_member: true },
+  ]);
   const seen = await guest.send('GET', `/projects/${projectId}/tree`);
   expect(seen.json.map(({ id }: { id: string }) => id)).toEqual(['main']);
 
   // What nobody looks at any more is not told as if it were so now.
   await sql`update environment_use set measured_at = now() - interval '10 minutes' where project_id = ${projectId}`.execute(db);
-  expect((await owner.send('GET', `/projects/${projectId}/tree`)).json[0]).toMatchObject({ uses: { cpu: null }, data: { bytes: null, taken_from: 'main' } });
+  expect((await owner.send('GET', `/projects/${projectId}/tree`)).json[0]).toMatchObject({
+    uses: { cpu: null },
+    data: { bytes: null, taken_from: 'main' },
+  });
 });

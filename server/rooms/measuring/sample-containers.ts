@@ -30,7 +30,15 @@ export const sampleContainers: Listener = {
     const { runtime, volumes } = await machine();
     const owners = openOwners(db);
     const file = join(config.data, 'measuring', 'last-look.json');
-    const look = await openSampler({ runtime, volumes, owners, metrics, file, say: (sentence) => log.info(sentence), note: (uses, at) => noteUse(db, uses, at) });
+    const look = await openSampler({
+      runtime,
+      volumes,
+      owners,
+      metrics,
+      file,
+      say: (sentence) => log.info(sentence),
+      note: (uses, at) => noteUse(db, uses, at),
+    });
     let isFailing = false;
     while (!signal.aborted) {
       try {

@@ -14,7 +14,11 @@ const Shoot = Type.Object({
     taken_from: nullable(Type.String({ description: 'The environment whose data it has a copy of; null: its data is its own.' })),
     taken_at: nullable(Type.String({ format: 'date-time', description: 'As of when the copy is.' })),
     bytes: nullable(Type.Integer({ description: 'What is in its volumes; null: it has none, or nobody counts.' })),
-    own_bytes: nullable(Type.Integer({ description: 'What of it nobody else holds; the rest is shared with environments that it came from or that came from it.' })),
+    own_bytes: nullable(
+      Type.Integer({
+        description: 'What of it nobody else holds; the rest is shared with environments that it came from or that came from it.',
+      }),
+    ),
   }),
   uses: Type.Object({
     cpu: nullable(Type.Number({ description: 'Processors, over the last minute; null: it was not looked at lately.' })),

@@ -7,6 +7,13 @@ export interface DnsView {
   endOfAliases(name: string): Promise<string>;
   /** Whether all name servers that answer have this TXT record. */
   hasText(name: string, value: string): Promise<boolean>;
+  /** Where a name leads now, as its own name servers say: the names that it is an alias of, in their order, and addresses. Undefined: nobody answers. */
+  whereTo(name: string): Promise<Destination | undefined>;
+}
+
+export interface Destination {
+  aliases: string[];
+  addresses: string[];
 }
 
 const aliasesMax = 8;
@@ -36,6 +43,23 @@ export function openDnsView({ servers, mayAsk = isPublicAddress }: DnsViewOption
       const answers = await Promise.all(asked.map((server) => textsOf(resolverOf([server]), name)));
       const heard = answers.filter((texts) => texts !== undefined);
       return heard.length > 0 && heard.every((texts) => texts.includes(value));
+    },
+    async whereTo(name) {
+      const aliases: string[] = [];
+      for (let end = name; aliases.length <= aliasesMax; end = aliases.at(-1) ?? end) {
+        const asked = servers ?? (await nameServersOf(general, end, mayAsk)).map(asServer);
+        // A name in no zone leads nowhere; one whose name servers may not be asked is not known.
+        if (asked.length === 0) return (await hasNameServers(general, end)) ? undefined : { aliases, addresses: [] };
+        const resolver = resolverOf(asked);
+        const next = await answerOf(resolver.resolveCname(end));
+        if (next === undefined) return undefined;
+        if (next[0] === undefined) {
+          const found = await Promise.all([answerOf(resolver.resolve4(end)), answerOf(resolver.resolve6(end))]);
+          return found.every((each) => each === undefined) ? undefined : { aliases, addresses: found.flatMap((each) => each ?? []) };
+        }
+        aliases.push(next[0].toLowerCase());
+      }
+      return { aliases, addresses: [] };
     },
   };
 }
@@ -73,8 +97,11 @@ const asServer = (address: string) => (address.includes(':') ? `[${address}]` : 
 const answersWithout: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** Undefined where there is no answer, such as when this machine cannot reach the server. */
-const textsOf = (resolver: Resolver, name: string): Promise<string[] | undefined> =>
-  resolver.resolveTxt(name).then(
-    (records) => records.map((pieces) => pieces.join('')),
-    (error: NodeJS.ErrnoException) => (answersWithout.has(error.code ?? '') ? [] : undefined),
-  );
+const answerOf = <Record>(asked: Promise<Record[]>): Promise<Record[] | undefined> =>
+  asked.catch((error: NodeJS.ErrnoException) => (answersWithout.has(error.code ?? '') ? [] : undefined));
+
+const textsOf = async (resolver: Resolver, name: string): Promise<string[] | undefined> =>
+  (await answerOf(resolver.resolveTxt(name)))?.map((pieces) => pieces.join(''));
+
+/** Whether the zone of the name is there at all, whoever its name servers are. */
+const hasNameServers = async (general: Looking, name: string): Promise<boolean> => (await nameServersOf(general, name, () => true)).length > 0;

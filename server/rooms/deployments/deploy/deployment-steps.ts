@@ -12,7 +12,17 @@ import { locationsOf, prepareImages } from '../stack/stack-locations.ts';
 import { changedServices } from '../stack/plan.ts';
 import { wantedHosts } from '../stack/host-names.ts';
 import { isPassing, stackOfVolume } from '../stack/names.ts';
-import { deployedById, makeCurrent, noteMaintenance, noteOutcome, noteScaling, noteTakenData, pinCommit, type LastDeployment, type TakenData } from '../queries.ts';
+import {
+  deployedById,
+  makeCurrent,
+  noteMaintenance,
+  noteOutcome,
+  noteScaling,
+  noteTakenData,
+  pinCommit,
+  type LastDeployment,
+  type TakenData,
+} from '../queries.ts';
 import { clusterOf } from '../stack/relationships.ts';
 import { scaledDirections } from '../sizes/autoscaled.ts';
 import { dropOldAccess, startServices } from './services.ts';

@@ -1,7 +1,19 @@
 /** Integrations with what hosts the project's code: which branches and requests become environments, and how the host is asked. */
 import { randomBytes } from 'node:crypto';
 import { Type, type TSchema } from 'typebox';
-import { address, choice, flag, hiddenText, orNull, required, text, token, type Field, type IntegrationType, type Values } from './field.ts';
+import {
+  address,
+  choice,
+  flag,
+  hiddenText,
+  orNull,
+  required,
+  text,
+  token,
+  type Field,
+  type IntegrationType,
+  type Values,
+} from './field.ts';
 
 const common = {
   fetch_branches: flag(true, 'Whether branches are fetched.'),
@@ -122,7 +134,8 @@ const partCharactersMax = 1000;
 
 /** Credentials of several parts, of which one is never shown. */
 const credentials = (parts: readonly string[], secretPart: string, description: string): Field => {
-  const part = (name: string) => Type.String(name === secretPart ? hiddenText(partCharactersMax, 'Never shown again.') : { minLength: 1, maxLength: partCharactersMax });
+  const part = (name: string) =>
+    Type.String(name === secretPart ? hiddenText(partCharactersMax, 'Never shown again.') : { minLength: 1, maxLength: partCharactersMax });
   return {
     ...orNull({
       schema: Type.Object(Object.fromEntries(parts.map((name) => [name, part(name)])), { additionalProperties: false, description }),
