@@ -63,7 +63,6 @@ export const fieldLooks: Readonly<Record<string, FieldLook>> = {
   title: { label: 'Title' },
   type: { label: 'Type' },
   is_default: { label: 'Default' },
-  email: { label: 'E-mail' },
   role: { label: 'Role in the project' },
   force: { label: 'Invite again', hint: 'An invitation of this address that waits is taken back first.' },
   clone_parent: { label: 'With a clone of the data', isChecked: true },

@@ -1,7 +1,7 @@
 /** What the pages of an organization ask of the API. Keys begin with the path of what they are about. */
 import { queryOptions } from '@tanstack/react-query';
 import { hrefOf, type Resource } from './link.ts';
-import type { Person } from './project-queries.ts';
+import type { Person } from './access-queries.ts';
 import { request } from './request.ts';
 import type { Organization } from './resources.ts';
 

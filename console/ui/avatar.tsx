@@ -1,4 +1,6 @@
 /** What a person looks like: their picture, or their initials. Their name is beside it or in a label, so it is not read out. */
+import { initialsOf } from './initials.ts';
+
 interface Pictured {
   name: string;
   picture?: string | undefined;
@@ -11,8 +13,3 @@ export const Avatar = ({ name, picture, className = '' }: Pictured) =>
   ) : (
     <span className={`avatar ${className}`} data-initials={initialsOf(name)} />
   );
-
-function initialsOf(name: string) {
-  const words = name.split(/[\s._-]+/).filter((word) => word !== '');
-  return (words.length > 1 ? `${words[0]?.[0]}${words.at(-1)?.[0]}` : name.slice(0, 2)).toUpperCase();
-}

@@ -9,7 +9,6 @@ import { signOut } from '../session/session.ts';
 import { AppearanceMenu } from './appearance.tsx';
 import { Avatar } from './avatar.tsx';
 import { Brand } from './icon.tsx';
-import { initialsOf } from './initials.ts';
 import { Menu } from './menu.tsx';
 import { Search } from './search.tsx';
 

@@ -4,7 +4,7 @@ import { DeedButton } from '../../actions/deed-button.tsx';
 import { organizationWords } from '../../actions/deeds.ts';
 import { hrefOf } from '../../api/link.ts';
 import { invitationsQuery, membersQuery, nameOfPerson, type Invitation, type Member } from '../../api/organization-queries.ts';
-import type { Person } from '../../api/project-queries.ts';
+import type { Person } from '../../api/access-queries.ts';
 import type { Organization } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { Avatar } from '../../ui/avatar.tsx';

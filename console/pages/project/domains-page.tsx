@@ -104,7 +104,8 @@ function Dns({ project, domain }: Pick<DomainRow, 'project' | 'domain'>) {
           Look again
         </button>
       </span>
-      {!dns.is_set && dns.records.map((record) => <Record key={record.value} text={`${record.name}. ${record.type} ${lastPartOf(record)}`} />)}
+      {!dns.is_set &&
+        dns.records.map((record) => <Record key={record.value} text={`${record.name}. ${record.type} ${lastPartOf(record)}`} />)}
     </div>
   );
 }
