@@ -14,8 +14,12 @@ const machine = {
   include: serverFiles.filter((file) => !isShared(file)),
   globalSetup: ['server/testing/database.ts', 'server/testing/collect-images.ts'],
 };
-/** Whole platforms, driven by clients, browsers and commands. Those that boot computers take long and are run by name: `./offshoot test machines`. */
-const whole = { include: ['e2e/**/*.test.ts'], exclude: [...configDefaults.exclude, 'e2e/machines/**'], testTimeout: 240_000 };
+/** Whole platforms, driven by clients, browsers and commands. Those that boot computers, or build programs of others, take long and are run by name: `./offshoot test machines`, `./offshoot test peers`. */
+const whole = {
+  include: ['e2e/**/*.test.ts'],
+  exclude: [...configDefaults.exclude, 'e2e/machines/**', 'e2e/peers/**'],
+  testTimeout: 240_000,
+};
 
 export default defineConfig({
   test: {
