@@ -251,6 +251,11 @@ export interface Database {
     since: Time;
     method: unknown;
   };
+  cdn_certificates: {
+    integration_id: string;
+    certificate_id: string;
+    mark: string;
+  };
   certificate_provisioners: {
     project_id: string;
     directory_url: string;
@@ -317,6 +322,11 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     issuer: string;
+  };
+  counted_forwardings: {
+    name: string;
+    generation: string;
+    bytes: string;
   };
   crons: {
     project_id: string;
@@ -485,6 +495,12 @@ export interface Database {
     is_from_fork: Generated<boolean>;
     data_taken_at: Time | null;
     data_taken_from: string | null;
+  };
+  forwarded_logs: {
+    hour: Time;
+    project_id: string;
+    environment: string;
+    bytes: string;
   };
   health_alerts: {
     id: string;
@@ -975,6 +991,7 @@ export interface Database {
     requests: string | null;
     request_bytes: string | null;
     response_bytes: string | null;
+    forwarded_bytes: string | null;
   };
   user_access: {
     project_id: string;

@@ -373,6 +373,15 @@ create table carbon_methods (
   constraint carbon_methods_pkey PRIMARY KEY (since)
 );
 
+create table cdn_certificates (
+  integration_id text not null,
+  certificate_id text not null,
+  mark text not null,
+  constraint cdn_certificates_pkey PRIMARY KEY (integration_id, certificate_id),
+  constraint cdn_certificates_certificate_id_fkey FOREIGN KEY (certificate_id) REFERENCES certificates(id) ON DELETE CASCADE,
+  constraint cdn_certificates_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
+);
+
 create table certificate_provisioners (
   project_id text not null,
   directory_url text not null,
@@ -460,6 +469,13 @@ create table connections (
   constraint connections_issuer_subject_key UNIQUE (issuer, subject),
   constraint connections_pkey PRIMARY KEY (user_id, provider),
   constraint connections_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+create table counted_forwardings (
+  name text not null,
+  generation text not null,
+  bytes bigint not null,
+  constraint counted_forwardings_pkey PRIMARY KEY (name, generation)
 );
 
 create table crons (
@@ -705,6 +721,14 @@ create table environments (
   constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
 );
 CREATE INDEX environments_parent ON public.environments USING btree (project_id, parent);
+
+create table forwarded_logs (
+  hour timestamp with time zone not null,
+  project_id text not null,
+  environment text not null,
+  bytes bigint not null,
+  constraint forwarded_logs_pkey PRIMARY KEY (hour, project_id, environment)
+);
 
 create table health_alerts (
   id text not null,
@@ -1480,6 +1504,7 @@ create table usage_hours (
   requests bigint,
   request_bytes bigint,
   response_bytes bigint,
+  forwarded_bytes bigint,
   constraint usage_hours_pkey PRIMARY KEY (metered_id, hour),
   constraint usage_hours_metered_id_fkey FOREIGN KEY (metered_id) REFERENCES metered(id)
 );

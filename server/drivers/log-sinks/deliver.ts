@@ -3,7 +3,7 @@
  * that are down cost no memory. What was too large goes in smaller parts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LogRecord, RecordContext } from './log-record.ts';
+import { bytesOf, type LogRecord, type RecordContext } from './log-record.ts';
 import type { Answer, LogSink } from './log-sink.ts';
 
 /** What the owner of a sink wants to know. */
@@ -28,9 +28,16 @@ export interface DeliveryOptions {
 
 export type Later = Extract<Answer, { is: 'later' }>;
 
+/** What the sink took: so many records, and so many bytes of lines. Of a batch of which it took a part, nobody knows which, so bytes are those of an average line. */
+export interface TakenLines {
+  is: 'taken';
+  records: number;
+  bytes: number;
+}
+
 export interface Delivery {
-  /** Answers how many records the sink took, or that it takes none now. Throws when the signal is aborted. */
-  attempt(records: readonly LogRecord[]): Promise<number | Later>;
+  /** Answers what the sink took, or that it takes nothing now. Throws when the signal is aborted. */
+  attempt(records: readonly LogRecord[]): Promise<TakenLines | Later>;
   /** Until the next attempt is worth it. Throws when the signal is aborted. */
   pause(answer: Later): Promise<void>;
 }
@@ -64,19 +71,31 @@ export function delivery({ sink, context, signal, cut, tell, firstPauseSeconds }
     answered();
     if (answer.is === 'too-large' && records.length > 1) {
       const half = Math.ceil(records.length / 2);
-      return (await insist(records.slice(0, half))) + (await insist(records.slice(half)));
+      return both(await insist(records.slice(0, half)), await insist(records.slice(half)));
     }
     const refused = answer.is === 'taken' ? Math.min(answer.refused ?? 0, records.length) : records.length;
     refuse(refused, answer.why ?? '');
-    return records.length - refused;
+    return taken(records, records.length - refused);
   };
   /** A part is kept until the sink has it: reading the batch again would send the other part again, too, perhaps for ever. */
-  const insist = async (records: readonly LogRecord[]): Promise<number> => {
+  const insist = async (records: readonly LogRecord[]): Promise<TakenLines> => {
     for (;;) {
-      const taken = await attempt(records);
-      if (typeof taken === 'number') return taken;
-      await pause(taken);
+      const answer = await attempt(records);
+      if (answer.is === 'taken') return answer;
+      await pause(answer);
     }
   };
   return { attempt, pause };
 }
+
+const taken = (all: readonly LogRecord[], records: number): TakenLines => ({
+  is: 'taken',
+  records,
+  bytes: records === 0 ? 0 : Math.round((bytesOf(all) * records) / all.length),
+});
+
+const both = (one: TakenLines, other: TakenLines): TakenLines => ({
+  is: 'taken',
+  records: one.records + other.records,
+  bytes: one.bytes + other.bytes,
+});

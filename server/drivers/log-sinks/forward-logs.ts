@@ -9,7 +9,7 @@
 import { limit } from '../../kernel/limits.ts';
 import { listLogs, logFile } from '../logs/log-folders.ts';
 import { collectBatch, commitBatch, type Batch, type Followed } from './collect-batch.ts';
-import { delivery, type DeliveryEvent, type DeliveryOptions, type Later } from './deliver.ts';
+import { delivery, type DeliveryEvent, type DeliveryOptions, type Later, type TakenLines } from './deliver.ts';
 import { followServices, type Following } from './follow-services.ts';
 import type { LogRecord, RecordContext } from './log-record.ts';
 import type { LogSink } from './log-sink.ts';
@@ -98,10 +98,11 @@ function sending(
 
   const sendBatch = async (batch: Batch) => {
     const records = isRedacted ? batch.records.map(withoutPersons) : batch.records;
-    const taken = records.length === 0 ? 0 : await attempt(records);
-    if (typeof taken !== 'number') return taken;
-    progress.sentRecords += taken;
-    options.onSent?.(taken);
+    const taken = records.length === 0 ? nothingTaken : await attempt(records);
+    if (taken.is === 'later') return taken;
+    progress.sentRecords += taken.records;
+    options.onSent?.(taken.records);
+    positions.count(taken.bytes);
     for (const { log, bytes } of batch.lost) tell({ is: 'lost', log, bytes });
     return commitBatch(batch, positions).then(() => 'sent' as const, notWrittenDown);
   };
@@ -138,6 +139,8 @@ function noteIn(progress: Progress, event: ForwardingEvent) {
   else if (event.is === 'refused') progress.refusedRecords += event.records;
   else progress.lostBytes += event.bytes;
 }
+
+const nothingTaken: TakenLines = { is: 'taken', records: 0, bytes: 0 };
 
 const withoutPersons = (record: LogRecord): LogRecord => ({ ...record, message: redacted(record.message) });
 

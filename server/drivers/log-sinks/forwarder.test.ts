@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { appendLog } from '../logs/append-log.ts';
 import { ensureLogs, logFile } from '../logs/log-folders.ts';
-import { openForwarder, type Forwarder, type ForwarderEvent, type ForwardingTask } from './forwarder.ts';
+import { countedIn, openForwarder, type Forwarder, type ForwarderEvent, type ForwardingTask } from './forwarder.ts';
 import { testNetwork } from './test-network.ts';
 import { messagesIn, openTestReceiver, respondWith } from './test-receiver.ts';
 
@@ -56,7 +56,12 @@ test('what is wanted is forwarded and nothing else; what changes goes on where i
   await write(two, 'first of two');
   await expect.poll(() => taken().toSorted()).toEqual(['first of one', 'first of two']);
   await forwarder.want([{ ...one, context: { ...one.context, extra: { team: 'blue' } } }]);
-  expect(readdirSync(join(folder, 'positions'))).toEqual(['one']);
+  // What was taken of the one that ended waits for whoever adds it up.
+  expect(readdirSync(join(folder, 'positions'))).toEqual(['ended', 'one']);
+  expect(await countedIn(join(folder, 'positions'))).toMatchObject([
+    { name: 'one', bytes: 'first of one'.length },
+    { name: 'two', bytes: 'first of two'.length, ended: expect.any(String) },
+  ]);
   await write(one, 'second of one');
   await write(two, 'second of two');
   await expect.poll(() => taken().at(-1)).toBe('second of one');

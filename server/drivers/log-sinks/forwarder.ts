@@ -2,7 +2,7 @@
  * Keeps as many forwardings as are wanted, each with its place in the logs: one for each sink and environment. They share the number of batches that may be under way, by
  * the parties that they are for, so that memory and connections are bounded however many there are, and one party's slow sinks keep nobody else's waiting.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fairLimit } from '../../kernel/fair-limit.ts';
 import { limit } from '../../kernel/limits.ts';
@@ -10,6 +10,7 @@ import { forwardLogs, type Forwarding, type ForwardingEvent } from './forward-lo
 import type { RecordContext } from './log-record.ts';
 import type { SinkNetwork } from './log-sink.ts';
 import { openSink, type SinkSettings } from './open-sink.ts';
+import { takenIn, type Taken } from './positions.ts';
 
 export interface ForwardingTask {
   /** Tells it from all others; the file that keeps how far it has come has this name. */
@@ -82,6 +83,36 @@ export function openForwarder({ folder, network, tell }: ForwarderOptions): Forw
   };
 }
 
-async function forgetOthers(folder: string, wanted: ReadonlyMap<string, unknown>): Promise<void> {
-  for (const file of await readdir(folder)) if (!wanted.has(file)) await rm(join(folder, file), { force: true });
+/** What was counted of those that end is kept until somebody has added it up, under a name that does not come back. */
+export async function forgetOthers(folder: string, wanted: ReadonlyMap<string, unknown>): Promise<void> {
+  const files = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const { name } of files.filter((each) => each.isFile() && !wanted.has(each.name))) {
+    const taken = await takenIn(join(folder, name));
+    if (taken && !name.endsWith('.new')) {
+      await mkdir(join(folder, endedFolder), { recursive: true, mode: 0o700 });
+      await rename(join(folder, name), join(folder, endedFolder, `${taken.generation}-${name}`));
+    } else await rm(join(folder, name), { force: true });
+  }
+}
+
+const endedFolder = 'ended';
+
+export interface Counted extends Taken {
+  name: string;
+  /** The file, where the forwarding has ended: whoever has added up what it says removes it. */
+  ended?: string;
+}
+
+/** What sinks took of each forwarding, of those that go on and of those that ended. */
+export async function countedIn(folder: string): Promise<Counted[]> {
+  const counted: Counted[] = [];
+  for (const ended of [false, true]) {
+    const at = ended ? join(folder, endedFolder) : folder;
+    for (const name of await readdir(at).catch(() => [])) {
+      const file = join(at, name);
+      const taken = name.endsWith('.new') || (!ended && name === endedFolder) ? undefined : await takenIn(file);
+      if (taken) counted.push({ ...taken, ...(ended ? { name: name.slice(taken.generation.length + 1), ended: file } : { name }) });
+    }
+  }
+  return counted;
 }

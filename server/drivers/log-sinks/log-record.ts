@@ -11,6 +11,9 @@ export interface LogRecord {
   message: string;
 }
 
+/** Of the lines alone, without what is said of each and however they go over the wire. */
+export const bytesOf = (records: readonly LogRecord[]): number => records.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0);
+
 export type Level = 'info' | 'error';
 
 /** Programs do not say how serious a line is. What the edge and the platform write down because something failed is an error. */

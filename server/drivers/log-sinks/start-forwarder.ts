@@ -1,10 +1,9 @@
 /** A forwarder in a process of its own, which is there while something is to be forwarded. When it ends by itself it is started again, and is told anew what is wanted. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limit } from '../../kernel/limits.ts';
-import type { Forwarder, ForwarderEvent, ForwardingTask } from './forwarder.ts';
+import { forgetOthers, type Forwarder, type ForwarderEvent, type ForwardingTask } from './forwarder.ts';
 import type { ProcessOptions, Told, Wanted } from './forwarder-process.ts';
 
 export interface StartedForwarder extends Forwarder {
@@ -79,7 +78,7 @@ export function startForwarder({ say, tell, ...options }: StartOptions): Started
     want: async (tasks) => {
       now.tasks = tasks;
       await hand();
-      if (tasks.length === 0) await rm(options.folder, { recursive: true, force: true });
+      if (tasks.length === 0) await forgetOthers(options.folder, new Map());
     },
     close: () => {
       now.isClosed = true;

@@ -2,4 +2,4 @@
 export { mailLane, recordMail, sendMail } from './mail-delivery.ts';
 export { attemptsOf, deliveriesOfIntegration, type SeenAttempt, type SeenDelivery } from './queries.ts';
 export { cancelDelivery, hastenLane, recordDelivery, repeatDelivery, type NewDelivery } from './record-delivery.ts';
-export { sendRequest } from './send-request.ts';
+export { askReceiver, sendRequest } from './send-request.ts';

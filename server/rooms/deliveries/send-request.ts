@@ -13,16 +13,19 @@ const isForGood = new Set<FaultReason>(['malformed', 'forbidden', 'misled']);
 /** Statuses by which a receiver says that it would take the same request later. */
 const mayBeTakenLater = (status: number) => status >= 500 || status === 408 || status === 429;
 
-export async function sendRequest(outbound: Outbound, asked: Request): Promise<Sent> {
+export const sendRequest = async (outbound: Outbound, asked: Request): Promise<Sent> => (await askReceiver(outbound, asked)).sent;
+
+/** For those who need of the reply more than is shown: `body` is all of it, and empty where none came. */
+export async function askReceiver(outbound: Outbound, asked: Request): Promise<{ sent: Sent; body: string }> {
   const request = shownRequest(asked);
   try {
     const reply = await outbound.request({ secondsMax, replyBytesMax, ...asked });
-    return { request, ...sentBy(reply) };
+    return { sent: { request, ...sentBy(reply) }, body: reply.body.toString('utf8') };
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
     // Whoever answers at great length has answered.
-    if (error.reply) return { request, ...sentBy(error.reply) };
-    return { request, outcome: isForGood.has(error.reason) ? 'refused' : 'failed', trouble: error.message };
+    if (error.reply) return { sent: { request, ...sentBy(error.reply) }, body: '' };
+    return { sent: { request, outcome: isForGood.has(error.reason) ? 'refused' : 'failed', trouble: error.message }, body: '' };
   }
 }
 

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Metrics } from '../../drivers/metrics/metrics.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { forgetForwarded, forwardedIn } from './forwarded-logs.ts';
 import { hourMilliseconds, quantities, usageOfHour, type AllocatedSpan, type HourOfUsage } from './usage-of-hour.ts';
 
 /** How long measurements may be late. */
@@ -28,11 +29,11 @@ export async function meterHours(meter: Meter): Promise<void> {
   for (let hour = first; hour <= now && !meter.signal?.aborted; hour += hourMilliseconds) await meterHour(meter, hour);
 }
 
-/** Where nothing is allocated, hours pass without anybody being asked. Returns whether that is so. */
+/** Where nothing is allocated, and no logs were forwarded, hours pass without anybody being asked. Returns whether that is so. */
 export async function passWhileNothingIsAllocated(db: Db, now: Date): Promise<boolean> {
   const { rows } = await sql`
     update metering set closed_until = greatest(closed_until, ${atMilliseconds(hourOf(now.getTime() - lateMilliseconds))})
-    where not exists (select from allocations) returning is_only`.execute(db);
+    where not exists (select from allocations) and not exists (select from forwarded_logs) returning is_only`.execute(db);
   return rows.length > 0;
 }
 
@@ -50,8 +51,10 @@ async function meterHour({ db, metrics, now, mayClose }: Meter, hour: number): P
     // Whoever else meters waits here, and then finds the hour closed.
     if (hour < (await closedUntil(tx))) return;
     const allocations = await allocationsIn(tx, hour, ends);
-    const organizations = await organizationsOf(tx, [...new Set(measured.map(({ project }) => project))]);
-    await writeHour(tx, hour, usageOfHour({ hour, now: now.getTime(), allocations, measured, organizations }));
+    const forwarded = await forwardedIn(tx, new Date(hour));
+    const projects = new Set([...measured.map(({ project }) => project), ...forwarded.map(({ project_id }) => project_id)]);
+    const organizations = await organizationsOf(tx, [...projects]);
+    await writeHour(tx, hour, usageOfHour({ hour, now: now.getTime(), allocations, measured, forwarded, organizations }));
     if (mayClose && now.getTime() >= ends + lateMilliseconds) await closeHour(tx, ends);
   });
 }
@@ -93,4 +96,5 @@ async function writeHour(tx: Tx, hour: number, usage: readonly HourOfUsage[]): P
 async function closeHour(tx: Tx, ends: number): Promise<void> {
   await sql`update metering set closed_until = ${atMilliseconds(ends)}`.execute(tx);
   await sql`delete from allocations where until <= ${atMilliseconds(ends)}`.execute(tx);
+  await forgetForwarded(tx, new Date(ends));
 }

@@ -7,6 +7,7 @@ import { sampleEnvironment } from '../../testing/samples.ts';
 import type { Allocated } from './allocations.ts';
 import { lookAtAllocations } from './interruptions.ts';
 import { lateMilliseconds, meterHours, passWhileNothingIsAllocated } from './meter-hours.ts';
+import { countForwarded } from './forwarded-logs.ts';
 import { noteBackups } from './note-backups.ts';
 import { closedUntil, sumUsage, type UsageLevel } from './sums.ts';
 import { quantities } from './usage-of-hour.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   owner = await home.person();
 });
 beforeEach(async () => {
-  await sql`truncate allocations, usage_hours, metered, metering`.execute(db);
+  await sql`truncate allocations, usage_hours, metered, metering, forwarded_logs, counted_forwardings`.execute(db);
 });
 
 const look = (now: number, bootId = 'boot', processStarted = 0) => lookAtAllocations(db, { now, bootId, processStarted });
@@ -109,6 +110,7 @@ describe('an hour', () => {
         requests: 3,
         request_bytes: 0,
         response_bytes: 99,
+        forwarded_bytes: 0,
       },
     ]);
   });
@@ -153,6 +155,28 @@ describe('an hour', () => {
     await meter(start + 10 * hour, [measuredIn(start, { requests: 1 })]);
     expect(await sums()).toMatchObject([{ requests: 1 }]);
   });
+});
+
+test('forwarded logs are counted once, whichever statement the platform is killed at, and stay when what counted them begins anew', async () => {
+  const now = Math.floor(Date.now() / hour) * hour;
+  await look(now);
+  const counting = { name: 'i-p-main', generation: 'first', projectId: 'p', environment: 'main' };
+  for (const bytes of [1000, 2500])
+    for (let statement = 1, isDone = false; !isDone; statement++) {
+      const killed = killedAt(statement);
+      await countForwarded(killed.db, { ...counting, bytes }).catch((error: unknown) => {
+        if (!String(error).includes('killed')) throw error;
+      });
+      isDone = killed.isOver();
+    }
+  await countForwarded(db, { ...counting, bytes: 2500 });
+  await countForwarded(db, { ...counting, generation: 'second', bytes: 40 });
+  expect(await passWhileNothingIsAllocated(db, new Date(now + 5 * hour))).toBe(false);
+  await meter(now + 3 * hour, []);
+  expect(await sums(['project_id', 'environment', 'kind'], now, now + hour)).toMatchObject([
+    { project_id: 'p', environment: 'main', kind: 'logs', forwarded_bytes: 2540 },
+  ]);
+  expect(await passWhileNothingIsAllocated(db, new Date(now + 5 * hour))).toBe(true);
 });
 
 test('while nothing is allocated, hours pass by themselves', async () => {

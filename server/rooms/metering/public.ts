@@ -10,5 +10,6 @@ export {
   type AllocatedKind,
   type Allocation,
 } from './allocations.ts';
+export { countForwarded, forgetCounted, type CountedForwarding } from './forwarded-logs.ts';
 export { closedUntil, sumUsage, type UsageAsked, type UsageGrain, type UsageLevel, type UsageSum } from './sums.ts';
 export { quantities, type Metered, type MeteredKind, type Quantities, type Quantity } from './usage-of-hour.ts';

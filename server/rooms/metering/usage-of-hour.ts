@@ -15,6 +15,7 @@ export const quantities = [
   'requests',
   'request_bytes',
   'response_bytes',
+  'forwarded_bytes',
 ] as const;
 export type Quantity = (typeof quantities)[number];
 /** Whole numbers: milliseconds, milliseconds of one CPU, seconds of one MB, bytes, requests. */
@@ -22,8 +23,8 @@ export type Quantities = Record<Quantity, number>;
 
 export const noQuantities = (): Quantities => Object.fromEntries(quantities.map((quantity) => [quantity, 0])) as Quantities;
 
-/** What is measured of something that nobody allocated: requests that no app answered are the router's. */
-export type MeteredKind = AllocatedKind | 'router' | 'other';
+/** What is measured of something that nobody allocated: requests that no app answered are the router's, and logs that were forwarded are the environment's. */
+export type MeteredKind = AllocatedKind | 'router' | 'logs' | 'other';
 
 export interface Metered {
   organization_id: string;
@@ -40,12 +41,18 @@ export interface AllocatedSpan extends Omit<Metered, 'service' | 'kind'> {
   until: number;
 }
 
+/** Logs of an environment that sinks outside took. */
+export interface ForwardedLogs extends Pick<Metered, 'project_id' | 'environment'> {
+  bytes: number;
+}
+
 export interface HourFacts {
   hour: number;
   /** What lies after this has not happened yet. */
   now: number;
   allocations: readonly AllocatedSpan[];
   measured: readonly Usage[];
+  forwarded: readonly ForwardedLogs[];
   /** The organization that each project belongs to. */
   organizations: ReadonlyMap<string, string>;
 }
@@ -64,7 +71,7 @@ const keyOf = (metered: Metered) => JSON.stringify([byService(metered), metered.
 /** Builds and backups are not what runs under the name. */
 const isMeasured = ({ kind }: Pick<Metered, 'kind'>) => kind !== 'build' && kind !== 'backups';
 
-export function usageOfHour({ hour, now, allocations, measured, organizations }: HourFacts): HourOfUsage[] {
+export function usageOfHour({ hour, now, allocations, measured, forwarded, organizations }: HourFacts): HourOfUsage[] {
   const sums = new Map<string, HourOfUsage>();
   const owners = new Map<string, Metered>();
   const add = (metered: Metered, more: Partial<Quantities>) => {
@@ -88,6 +95,8 @@ export function usageOfHour({ hour, now, allocations, measured, organizations }:
     const whose = { project_id, environment, service };
     add(owners.get(byService(whose)) ?? { ...unknown, ...whose }, usedIn(usage));
   }
+  for (const { bytes, ...whose } of forwarded)
+    add({ organization_id: organizations.get(whose.project_id) ?? '', ...whose, service: '', kind: 'logs' }, { forwarded_bytes: bytes });
   return [...sums.values()].map(({ metered, quantities: exact }) => ({ metered, quantities: rounded(exact) })).filter(isSomething);
 }
 

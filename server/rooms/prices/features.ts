@@ -48,7 +48,7 @@ export const features = {
   ),
   egress_bandwidth: adding('Traffic out', 'GB', { kinds: measured, quantity: 'response_bytes' }, gigabyte, false),
   ingress_requests: adding('Requests in', 'requests', { kinds: measured, quantity: 'requests' }, 1n, false),
-  logs_fwd_content_size: adding('Forwarded logs', 'GB', undefined, gigabyte, false),
+  logs_fwd_content_size: adding('Forwarded logs', 'GB', { kinds: ['logs'], quantity: 'forwarded_bytes' }, gigabyte, false),
   fastly_bandwidth: adding('CDN traffic', 'GB', undefined, gigabyte, false),
   fastly_requests: adding('CDN requests', 'requests', undefined, 1n, false),
 } as const satisfies Record<string, Feature>;

@@ -9,7 +9,8 @@ import type { ListedActivity } from '../../activities/public.ts';
 import { recordDelivery, sendRequest } from '../../deliveries/public.ts';
 import { opened, type Integration } from '../integration.ts';
 import { integrationsOf } from '../queries.ts';
-import { purgeRequest, type Fastly } from './fastly-request.ts';
+import type { Fastly } from '../cdn/fastly.ts';
+import { purgeRequest } from '../cdn/fastly-purge.ts';
 import { activityBody, webhookRequest, type DeliveryRequest, type Webhook } from './webhook-request.ts';
 
 interface HookPayload {

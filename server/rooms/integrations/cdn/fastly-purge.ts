@@ -1,14 +1,8 @@
-/** What Fastly is asked: to empty the whole cache of a service (https://www.fastly.com/documentation/reference/api/purging/). */
-import type { DeliveryRequest } from './webhook-request.ts';
+/** Empties the whole cache of a service of Fastly (https://www.fastly.com/documentation/reference/api/purging/). */
+import type { DeliveryRequest } from '../activity-hooks/webhook-request.ts';
+import { fastlyApi, type Fastly } from './fastly.ts';
 
-export interface Fastly {
-  token: string;
-  service_id: string;
-}
-
-const usualApi = 'https://api.fastly.com';
-
-export const purgeRequest = ({ token, service_id }: Fastly, api = usualApi): DeliveryRequest => ({
+export const purgeRequest = ({ token, service_id }: Fastly, api = fastlyApi): DeliveryRequest => ({
   method: 'POST',
   url: `${api}/service/${encodeURIComponent(service_id)}/purge_all`,
   headers: { 'fastly-key': token, accept: 'application/json' },

@@ -48,6 +48,9 @@ export const forwardLogs: Reconciler = {
   },
 };
 
+/** Where forwardings keep how far they have come, and how much sinks took. */
+export const forwardingFolder = ({ data }: Pick<Platform['config'], 'data'>) => join(data, 'log-forwarding');
+
 /** Its process, while there is one. */
 export const forwarderPid = (platform: Platform): number | undefined => forwardingOf(platform).forwarder.pid();
 
@@ -57,7 +60,7 @@ const forwardingOf = stateOf<Platform, LogForwarding>(({ config, log }) => {
     conditions: new Map(),
     instruments: openForwardingInstruments(),
     forwarder: startForwarder({
-      folder: join(config.data, 'log-forwarding'),
+      folder: forwardingFolder(config),
       allowPrivateAddresses: config.allowPrivateAddresses,
       caCertificates: config.caCertificates,
       say: (sentence) => log.warn(sentence),

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { serverCertificate } from '../../../drivers/certificates/test-pebble.ts';
 import { messagesIn, openTestReceiver, respondWith } from '../../../drivers/log-sinks/test-receiver.ts';
@@ -16,6 +17,7 @@ import { logsFolder } from '../../../machine.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';
 import { sampleLog } from '../../../testing/samples.ts';
 import { machineName } from '../../environments/public.ts';
+import { countForwardedLogs } from './count-forwarded-logs.ts';
 import { forwarderPid, forwardLogs } from './forward-logs.ts';
 import type { Asked } from './test-forwarding-platform.ts';
 
@@ -209,40 +211,58 @@ describe('a validation', () => {
   });
 });
 
-test('no line is lost when the platform is killed, nor while the sink is away', { timeout: 120_000 }, async () => {
-  const { projectId, environmentId, integrations, write, add } = await openProject();
-  const id = await add({ type: 'httplog', url: receiver.url });
-  const asked: Asked = { data: home.platform.config.data, databaseUrl: home.databaseUrl, key: key.toString('hex') };
-  const start = () => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'test-forwarding-platform.ts'), JSON.stringify(asked)], {
-      stdio: ['pipe', 'inherit', 'inherit'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    return child;
-  };
-  let platform = start();
-  await expect.poll(isForwarded(id, environmentId, projectId), { timeout: 60_000 }).toBe(true);
-  await write(numbered(0, 10));
-  await expect.poll(() => taken().length).toBe(10);
+test(
+  'no line is lost when the platform is killed, nor while the sink is away; each is counted once, however often it was sent',
+  { timeout: 120_000 },
+  async () => {
+    const { projectId, environmentId, integrations, write, add } = await openProject();
+    const id = await add({ type: 'httplog', url: receiver.url });
+    const asked: Asked = { data: home.platform.config.data, databaseUrl: home.databaseUrl, key: key.toString('hex') };
+    const start = () => {
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'test-forwarding-platform.ts'), JSON.stringify(asked)], {
+        stdio: ['pipe', 'inherit', 'inherit'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      return child;
+    };
+    let platform = start();
+    await expect.poll(isForwarded(id, environmentId, projectId), { timeout: 60_000 }).toBe(true);
+    await write(numbered(0, 10));
+    await expect.poll(() => taken().length).toBe(10);
 
-  // The sink has these lines, and nobody lives to write that down.
-  receiver.respond = (response) => {
-    platform.kill('SIGKILL');
-    response.destroy();
-    return true;
-  };
-  await write(numbered(10, 20));
-  await once(platform, 'exit');
-  await write(numbered(20, 30));
-  const { port } = receiver;
-  const before = taken();
-  await receiver.close();
-  platform = start();
-  await write(numbered(30, 40));
-  receiver = await openTestReceiver(port);
-  await expect.poll(() => new Set([...before, ...taken()]).size, { timeout: 60_000 }).toBe(40);
-  expect([...new Set([...before, ...taken()])]).toEqual(numbered(0, 40));
+    // The sink has these lines, and nobody lives to write that down.
+    receiver.respond = (response) => {
+      platform.kill('SIGKILL');
+      response.destroy();
+      return true;
+    };
+    await write(numbered(10, 20));
+    await once(platform, 'exit');
+    await write(numbered(20, 30));
+    const { port } = receiver;
+    const before = taken();
+    await receiver.close();
+    platform = start();
+    await write(numbered(30, 40));
+    receiver = await openTestReceiver(port);
+    await expect.poll(() => new Set([...before, ...taken()]).size, { timeout: 60_000 }).toBe(40);
+    expect([...new Set([...before, ...taken()])]).toEqual(numbered(0, 40));
 
-  await owner.send('DELETE', `${integrations}/${id}`);
-  await expect.poll(isForwarded(id, environmentId, projectId)).toBe(false);
-});
+    const metered = async () => {
+      await countForwardedLogs.run(home.platform, new AbortController().signal);
+      const { rows } = await sql<{ bytes: number }>`
+      select sum(bytes)::integer as bytes from forwarded_logs where project_id = ${projectId} and environment = ${machineName(environmentId, projectId)}`.execute(
+        home.platform.db,
+      );
+      return rows[0]?.bytes;
+    };
+    const bytesOf = (lines: readonly string[]) => lines.join('').length;
+    await expect.poll(metered).toBe(bytesOf(numbered(0, 40)));
+    await write(['the last line']);
+    await expect.poll(() => taken()).toContain('the last line');
+    await owner.send('DELETE', `${integrations}/${id}`);
+    await expect.poll(isForwarded(id, environmentId, projectId)).toBe(false);
+    expect([await metered(), await metered()]).toEqual(Array(2).fill(bytesOf([...numbered(0, 40), 'the last line'])));
+    expect(await home.platform.db.selectFrom('counted_forwardings').select('name').where('name', 'like', `${id}-%`).execute()).toEqual([]);
+  },
+);

@@ -57,6 +57,14 @@ async function beginningsOf(folder: string): Promise<Map<string, number>> {
 
 const clusterOf = ({ project_id, machine_name }: Row) => `${project_id}-${machine_name}`;
 
+const nameOf = (row: Row) => `${row.id}-${clusterOf(row)}`;
+
+/** Whose logs a forwarding of that name sends. */
+export function ownerOf(name: string): { projectId: string; environment: string } | undefined {
+  const [, projectId, environment] = /^[a-z0-9]+-([a-z0-9]+)-(.+)$/.exec(name) ?? [];
+  return projectId !== undefined && environment !== undefined ? { projectId, environment } : undefined;
+}
+
 /** Some can be stored before all is known that it takes to send something. */
 const isComplete = (type: string, values: Values, config: Config) => Object.keys(typeOf(type).lacks?.(values, config) ?? {}).length === 0;
 
@@ -70,7 +78,7 @@ function forwardingOf(row: Row, values: Values, { folder, begunAt }: { folder: s
     type: settings.type,
     environment: { id: environment_id, title: environment_title, type: environment_type },
     task: {
-      name: `${id}-${clusterOf(row)}`,
+      name: nameOf(row),
       party: organization_id,
       logs: logsOf(folder, clusterOf(row)),
       settings,
