@@ -138,6 +138,29 @@ describe('what is done with environments', () => {
     expect(pushed).toEqual([{ kind: 'ask-approval', number: 7, commit: 'c2' }]);
   });
 
+  test('what was branched from a pull request goes before it, deepest first; where branches are not pruned it stays, below production', () => {
+    const below = (name: string, parent: string): MirroredEnvironment => ({ name, origin: 'branch', parent, revision: 'b0' });
+    const request: MirroredEnvironment = { name: 'pr-7', origin: 'pull-request', parent: 'main', revision: 'c1' };
+    const all = [production, request, below('mine', 'pr-7'), below('a', 'mine'), below('other', 'main')];
+    expect(kindsOf(planMirror(all, view({}), rules, nobody))).toEqual(['delete a', 'delete mine', 'delete pr-7', 'delete other']);
+    const open = view({}, pullRequest(7));
+    const keeping = { ...rules, pruneBranches: false };
+    expect(planMirror(all, open, keeping, nobody)).toEqual([]);
+    const closed = planMirror(all, view({}), keeping, nobody);
+    expect(kindsOf(closed)).toEqual(['reparent mine', 'delete pr-7']);
+    expect(carriedOut(all, closed).find(({ name }) => name === 'mine')).toMatchObject({ parent: 'main' });
+  });
+
+  test('a branch does not stay below a pull request that leads to it', () => {
+    const topic: MirroredEnvironment = { name: 'topic', origin: 'branch', parent: 'pr-7', revision: 't1' };
+    const request: MirroredEnvironment = { name: 'pr-7', origin: 'pull-request', parent: 'main', revision: 'c1' };
+    const steps = planMirror([production, request, topic], view({ topic: 't1' }, pullRequest(7, { targetBranch: 'topic' })), rules, nobody);
+    expect(steps).toEqual([
+      { kind: 'reparent', name: 'topic', parent: 'main' },
+      { kind: 'reparent', name: 'pr-7', parent: 'topic' },
+    ]);
+  });
+
   test('a branch that is called like a pull request is not mirrored, and gives way to one', () => {
     expect(planMirror([production], view({ 'pr-7': 'b' }), rules, nobody)).toEqual([]);
     const own: MirroredEnvironment = { name: 'pr-7', origin: 'branch', parent: 'main', revision: 'b' };

@@ -116,10 +116,10 @@ export function planMirror(
     [...all].filter(({ name }) => !current.has(name)).map((each) => creation(each, rules, builds.get(each.name)?.build));
   return [
     ...creating(branches.values()),
-    ...[...current.values()].flatMap((each) => reparenting(each, wanted.get(each.name))),
+    ...[...current.values()].toSorted(branchesFirst).flatMap((each) => reparenting(each, wanted.get(each.name))),
     ...environments
       .filter((each) => !isKept(each))
-      .toSorted(pullRequestsFirst)
+      .toSorted(deepestFirst(environments))
       .map(({ name }): MirrorStep => ({ kind: 'delete', name })),
     ...creating(pullRequests),
     ...[...current.values()].flatMap((each) => updating(each, wanted.get(each.name), rules, builds.get(each.name)?.build)),
@@ -127,9 +127,26 @@ export function planMirror(
   ];
 }
 
-/** They are nobody's parents. */
-const pullRequestsFirst = (one: MirroredEnvironment, other: MirroredEnvironment) => rankOf(one) - rankOf(other);
-const rankOf = ({ origin }: MirroredEnvironment) => (origin === 'pull-request' ? 0 : 1);
+/** A branch may have to leave a pull request before that can be below it. */
+const branchesFirst = (one: MirroredEnvironment, other: MirroredEnvironment) => one.origin.localeCompare(other.origin);
+
+/** Whatever was branched from what: nothing is deleted while something that is to be deleted, too, is below it. */
+function deepestFirst(environments: readonly MirroredEnvironment[]) {
+  const parents = parentsOf(environments);
+  const depths = new Map(environments.map(({ name }) => [name, lineAbove(name, parents).length]));
+  return (one: MirroredEnvironment, other: MirroredEnvironment) => (depths.get(other.name) ?? 0) - (depths.get(one.name) ?? 0);
+}
+
+type Parents = ReadonlyMap<string, string | null>;
+
+const parentsOf = (environments: readonly MirroredEnvironment[]): Parents => new Map(environments.map(({ name, parent }) => [name, parent]));
+
+/** From its parent to the root. */
+function lineAbove(name: string, parents: Parents): string[] {
+  const line: string[] = [];
+  for (let above = parents.get(name); typeof above === 'string' && !line.includes(above); above = parents.get(above)) line.push(above);
+  return line;
+}
 
 interface WantedBuild {
   pullRequest: PullRequest;
@@ -165,11 +182,12 @@ const waitingFor = ({ pullRequests }: HostView, rules: MirrorRules, approvals: A
 /** Names that belong to pull requests: a branch of the host that is called so is not mirrored. */
 const reservedName = /^pr-\d+$/;
 
+/** People may move a branch below another one, or below a pull request; where that is gone, the branch goes back. */
 function wantedBranches(
   environments: readonly MirroredEnvironment[],
   { branches }: HostView,
   { defaultBranch, fetchBranches, pruneBranches }: MirrorRules,
-  builds: ReadonlyMap<string, unknown>,
+  builds: ReadonlyMap<string, WantedBuild>,
 ): Map<string, MirroredEnvironment> {
   const isPruned = (name: string) => fetchBranches && pruneBranches && name !== defaultBranch;
   const kept = environments.filter(({ name, origin }) => origin === 'branch' && !builds.has(name) && !isPruned(name));
@@ -183,19 +201,18 @@ function wantedBranches(
       revision,
     }));
   const wanted = new Map([...kept, ...mirrored].map((each) => [each.name, each]));
-  return new Map([...wanted].map(([name, each]) => [name, { ...each, parent: parentOf(each, environments, wanted, defaultBranch) }]));
-}
-
-/** People may move a branch below another one; where that is gone, the branch goes back. */
-function parentOf(
-  { name }: MirroredEnvironment,
-  environments: readonly MirroredEnvironment[],
-  branches: ReadonlyMap<string, unknown>,
-  defaultBranch: string,
-): string | null {
-  if (name === defaultBranch) return null;
-  const given = environments.find((each) => each.name === name && each.origin === 'branch')?.parent;
-  return typeof given === 'string' && branches.has(given) ? given : defaultBranch;
+  const parents = parentsOf(environments.filter(({ origin }) => origin === 'branch'));
+  const mayStayBelow = (name: string, given: string): boolean => {
+    const target = builds.get(given)?.pullRequest.targetBranch;
+    // Below a pull request that leads to it, or to what is below it, a branch would be above itself.
+    return wanted.has(given) || (target !== undefined && target !== name && !lineAbove(target, parents).includes(name));
+  };
+  const parentOf = (name: string): string | null => {
+    if (name === defaultBranch) return null;
+    const given = parents.get(name);
+    return typeof given === 'string' && mayStayBelow(name, given) ? given : defaultBranch;
+  };
+  return new Map([...wanted].map(([name, each]) => [name, { ...each, parent: parentOf(name) }]));
 }
 
 function pullRequestEnvironment(

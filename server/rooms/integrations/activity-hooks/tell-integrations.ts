@@ -23,8 +23,9 @@ export const tellIntegrations: Reconciler = {
   everySeconds: 30,
   run: async (platform, signal) => {
     let events = await eventsAfter(platform.db, '0');
+    const held = new Set<string>();
     while (events.length > 0 && !signal.aborted) {
-      for (const event of events) await tellOrLater(platform, event);
+      for (const event of events) if (!held.has(event.project_id)) await tellOrHold(platform, event, held);
       events = await eventsAfter(platform.db, events.at(-1)?.id ?? '');
     }
   },
@@ -35,11 +36,15 @@ const eventsAfter = async (db: Db, id: string): Promise<ActivityEvent[]> => {
   return rows;
 };
 
-/** What cannot be told now stays for the next look, and keeps nobody from hearing of what came after it. */
-async function tellOrLater(platform: Platform, event: ActivityEvent): Promise<void> {
-  await tell(platform, event).catch((error: unknown) =>
-    platform.log.warn({ error, activity: event.activity_id }, 'integrations could not be told of an activity'),
-  );
+/** Trouble that lasts longer than this is a mistake of ours, which must not keep a project silent for ever. */
+const heldMinutesMax = 10;
+
+/** What cannot be told now stays for the next look, and so does what came after it in the project: receivers hear of activities in their order. Nobody else is kept waiting. */
+async function tellOrHold(platform: Platform, event: ActivityEvent, held: Set<string>): Promise<void> {
+  await tell(platform, event).catch((error: unknown) => {
+    platform.log.warn({ error, activity: event.activity_id }, 'integrations could not be told of an activity');
+    if (Date.now() - Date.parse(event.created_at) < heldMinutesMax * 60_000) held.add(event.project_id);
+  });
 }
 
 async function tell(platform: Platform, event: ActivityEvent): Promise<void> {

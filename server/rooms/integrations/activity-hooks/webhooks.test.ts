@@ -91,6 +91,29 @@ test('a receiver that fails is asked again, and what comes later waits for it', 
   expect([...log.matchAll(/HTTP (\d+)/g)].map(([, status]) => status)).toEqual(['503', '429', '200']);
 });
 
+test('where something cannot be told at the moment, what came later waits for it, in that project alone', async () => {
+  const [one, other] = [await openReceiver(200), await openReceiver(200)];
+  const [first, second] = [await openProject({ url: one.url }), await openProject({ url: other.url })];
+  for (const name of ['env:A', 'env:B', 'env:C']) await addVariable(first.project, name);
+  await addVariable(second.project, 'env:A');
+  await workThrough(home.platform);
+  const { secrets } = home.platform;
+  onTestFinished(() => void (home.platform.secrets = secrets));
+  let isBroken = true;
+  const open: typeof secrets.open = (...asked) => {
+    if (!isBroken) return secrets.open(...asked);
+    isBroken = false;
+    throw new Error('not at the moment');
+  };
+  home.platform.secrets = { ...secrets, open };
+  await tellIntegrations.run(home.platform, new AbortController().signal);
+  home.platform.secrets = secrets;
+  const recorded = async ({ first: integration }: typeof second) => (await activitiesOf(integration)).length;
+  expect([await recorded(first), await recorded(second)]).toEqual([0, 1]);
+  await settle();
+  expect(namesTold(one.received)).toEqual(['env:A', 'env:B', 'env:C']);
+});
+
 test.for([302, 404])('a receiver that answers %i is not asked again', async (status) => {
   const { url, received } = await openReceiver(status);
   const { project, first } = await openProject({ url });
