@@ -3,7 +3,8 @@
  * walk over what came proves that it is whole; an ordinary fetch walks over all of it a second time. Killed half way, it leaves objects that nothing leads to.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitText, runGit, type Outcome } from './command.ts';
 import { cloneFromWeb, type Visit } from './fetch-remote.ts';
@@ -15,26 +16,57 @@ export async function firstFetch(scratchFolder: string, visit: Visit): Promise<O
     await mkdir(scratchFolder, { recursive: true, mode: 0o700 });
     const outcome = await cloneFromWeb({ ...visit, gitDir: clone });
     if (outcome.code !== 0) return outcome;
-    const refs = await gitText(clone, ['for-each-ref', '--format=%(objectname) %(refname)']);
+    const refs = (await refsOf(clone)).flatMap((ref) => targetsOf(ref, visit.what));
     await movePacks(clone, visit.gitDir);
-    const updates = refs
-      .split('\n')
-      .filter(Boolean)
-      .flatMap((line) => updatesOf(line, visit.what));
-    await runGit(visit.gitDir, ['update-ref', '--stdin', '-z'], { input: updates.join('') });
+    await setRefs(visit.gitDir, refs);
     return outcome;
   } finally {
     await rm(clone, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
-function updatesOf(line: string, what: readonly string[]): string[] {
-  const [sha, name] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
+interface FetchedRef {
+  sha: string;
+  name: string;
+}
+
+/** A clone writes all its refs into one file, which is read in a moment; where it did otherwise, Git is asked. */
+async function refsOf(clone: string): Promise<FetchedRef[]> {
+  const packed = await readFile(join(clone, packedRefs), 'utf8').catch(() => undefined);
+  const lines = (packed ?? (await gitText(clone, ['for-each-ref', '--format=%(objectname) %(refname)']))).split('\n');
+  // Other lines are a heading, and what tags lead to.
+  return lines.filter((line) => /^[0-9a-f]/.test(line)).map((line) => ({ sha: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
+}
+
+function targetsOf({ sha, name }: FetchedRef, what: readonly string[]): FetchedRef[] {
   return what.flatMap((refspec) => {
     const [from = '', to = ''] = refspec.replace(/^\+/, '').split(':', 2);
     const [source, target] = [from.slice(0, -1), to.slice(0, -1)];
-    return name.startsWith(source) ? [`update ${target}${name.slice(source.length)}\0${sha}\0\0`] : [];
+    return name.startsWith(source) ? [{ sha, name: `${target}${name.slice(source.length)}` }] : [];
   });
+}
+
+const packedRefs = 'packed-refs';
+
+/**
+ * Git writes a file for each ref and waits for the disk each time, which takes longer than the clone where there are thousands. In a repository that has none, all go into the file for many
+ * refs, as Git itself would pack them: under its lock, and with one wait for the disk.
+ */
+async function setRefs(gitDir: string, refs: readonly FetchedRef[]): Promise<void> {
+  const [file, lock] = [join(gitDir, packedRefs), join(gitDir, `${packedRefs}.lock`)];
+  const claimed = await open(lock, 'wx', 0o600).catch(() => undefined);
+  const isFree = claimed !== undefined && !existsSync(file);
+  if (isFree) {
+    const lines = refs.toSorted((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
+    await claimed.writeFile(lines.map(({ sha, name }) => `${sha} ${name}\n`).join(''));
+    await claimed.sync();
+    await claimed.close();
+    return rename(lock, file);
+  }
+  await claimed?.close();
+  if (claimed) await rm(lock);
+  const updates = refs.map(({ sha, name }) => `update ${name}\0${sha}\0\0`);
+  await runGit(gitDir, ['update-ref', '--stdin', '-z'], { input: updates.join('') });
 }
 
 /** Git sees a pack once its index is there, which therefore comes last. */

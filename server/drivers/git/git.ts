@@ -50,7 +50,7 @@ export interface Git {
   /** The branches and tags that a repository elsewhere has now, by their whole names. Throws a Problem. */
   remoteRefs(projectId: string, from: RemoteRepository, signal: AbortSignal): Promise<Map<string, string>>;
   /** All refs whose names begin so, up to a slash. */
-  refsUnder(projectId: string, prefix: string): Promise<Ref[]>;
+  refsUnder(projectId: string, ...prefixes: readonly string[]): Promise<Ref[]>;
 
   /** Branches and tags, by name. */
   refs(projectId: string): Promise<Ref[]>;

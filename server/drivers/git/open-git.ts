@@ -46,7 +46,7 @@ export async function openGit(folder: string, limits: ImportLimits): Promise<Git
     import: (projectId, source, by, log, signal) => importCommit(path(projectId), scratch, source, by, limits, { log, signal }),
     fetchMirror: (projectId, fetching) => fetchMirror(path(projectId), scratch, fetching, limits),
     remoteRefs: (projectId, from, signal) => remoteRefs(path(projectId), from, limits, signal),
-    refsUnder: (projectId, prefix) => refsUnder(path(projectId), prefix),
+    refsUnder: (projectId, ...prefixes) => refsUnder(path(projectId), ...prefixes),
     async withSubmodules(projectId, tree, fetching) {
       const repository = submodulesOf(projectId);
       const places = { own: path(projectId), kept: path(repository), scratchFolder: scratch };

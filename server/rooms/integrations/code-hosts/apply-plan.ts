@@ -11,21 +11,38 @@ import { fetchPullRequest } from './fetch-pull-request.ts';
 import { markMirrored } from './mark-mirrored.ts';
 import { pullRequestsOf, rememberRevision, type Mirror } from './mirror.ts';
 
+export interface ReadPlan {
+  steps: readonly MirrorStep[];
+  /** Where the branches that it is about were when it was made. One that has moved since then is left alone, and looked at again. */
+  heads: Readonly<Record<string, string>>;
+}
+
+export const headsOf = (steps: readonly MirrorStep[], branches: ReadonlyMap<string, string>): ReadPlan['heads'] =>
+  Object.fromEntries(
+    steps.flatMap((step) => {
+      const name = step.kind === 'create' ? step.environment.name : step.kind === 'update' ? step.name : undefined;
+      const head = name === undefined ? undefined : branches.get(name);
+      return name === undefined || head === undefined ? [] : [[name, head]];
+    }),
+  );
+
 /** Whether all of it was done: what was not ready is looked at again. */
-export async function applyPlan(work: Work<unknown>, platform: Platform, mirror: Mirror, plan: readonly MirrorStep[]): Promise<boolean> {
+export async function applyPlan(work: Work<unknown>, platform: Platform, mirror: Mirror, { steps, heads }: ReadPlan): Promise<boolean> {
   const { log, record } = work;
-  if (plan.length === 0) log('No changes since last fetch');
+  if (steps.length === 0) log('No changes since last fetch');
   let isComplete = true;
-  for (const each of plan) {
+  for (const each of steps) {
     work.signal.throwIfAborted();
-    isComplete = (await apply(work, platform, mirror, each)) && isComplete;
+    isComplete = (await apply(work, platform, { ...mirror, heads }, each)) && isComplete;
   }
   await record('mark mirrored', (tx) => markMirrored(tx, platform, mirror));
   if (!isComplete) log('Not everything was ready, scheduling a retry');
   return isComplete;
 }
 
-function apply(work: Work<unknown>, platform: Platform, mirror: Mirror, step: MirrorStep): Promise<boolean> {
+type Planned = Mirror & Pick<ReadPlan, 'heads'>;
+
+function apply(work: Work<unknown>, platform: Platform, mirror: Planned, step: MirrorStep): Promise<boolean> {
   switch (step.kind) {
     case 'create': {
       const { environment, pullRequest, clonesData } = step;
@@ -64,7 +81,7 @@ interface Build {
 
 const titleCharactersMax = 250;
 
-async function build(work: Work<unknown>, platform: Platform, mirror: Mirror, wanted: Build): Promise<boolean> {
+async function build(work: Work<unknown>, platform: Platform, mirror: Planned, wanted: Build): Promise<boolean> {
   const { number } = wanted.build;
   const name = environmentNameOf(number);
   const [stored] = await pullRequestsOf(platform.db, mirror.integration.id, number);
@@ -96,7 +113,7 @@ async function build(work: Work<unknown>, platform: Platform, mirror: Mirror, wa
 async function push(
   { step, record, log }: Work<unknown>,
   platform: Platform,
-  { project }: Mirror,
+  { project, heads }: Planned,
   branch: string,
   to: string,
   options: MirroredOptions,
@@ -106,7 +123,7 @@ async function push(
     log(`W: ${JSON.stringify(branch)} cannot be the name of an environment: it is left out`);
     return true;
   }
-  const from = await step(`${branch}: read`, async () => (await git.branch(project.id, branch)) ?? null);
+  const from = Object.hasOwn(heads, branch) ? (heads[branch] ?? null) : null;
   log(`${from === null ? 'Creating' : 'Updating'} ${branch} (${to.slice(0, shortIdCharacters)})`);
   try {
     await step(`${branch}: move`, () => git.moveBranch(project.id, branch, from ?? undefined, to));

@@ -10,7 +10,7 @@ import { codeSourceOf } from '../../environments/public.ts';
 import { projectById } from '../../projects/public.ts';
 import { opened } from '../integration.ts';
 import { integrationsOf } from '../queries.ts';
-import { applyPlan } from './apply-plan.ts';
+import { applyPlan, headsOf } from './apply-plan.ts';
 import { codeHostOf } from './code-host-of.ts';
 import { followDefaultBranch } from './follow-default-branch.ts';
 import {
@@ -22,7 +22,7 @@ import {
   rememberRepository,
   type Mirror,
 } from './mirror.ts';
-import { mirroredHeads, planFor, rulesOf } from './mirror-plan.ts';
+import { knownBranches, mirroredHeads, planFor, rulesOf } from './mirror-plan.ts';
 import { crossOutNews, isAboutEverything, newsOf, type News } from './news.ts';
 
 /** How soon the host is looked at again where something was not ready, and for how long. */
@@ -46,7 +46,11 @@ export async function fetchFromHost(work: Work<{ integration: string }>, platfor
   );
   if (fetchBranches) await followDefaultBranch(work, platform, mirror);
   const current = (await projectById(db, project.id)) ?? project;
-  const plan = await step('plan', () => planFor(platform, integration, current));
+  const plan = await step('plan, with heads', async () => {
+    const known = await knownBranches(platform, project.id);
+    const steps = await planFor(platform, integration, current, known);
+    return { steps, heads: headsOf(steps, known.own) };
+  });
   const isComplete = await applyPlan(work, platform, { ...mirror, project: current }, plan);
   await record('cross out news', async (tx) => {
     const isRecent = news.some(({ noted_at }) => Date.now() - Date.parse(noted_at) < retriedSecondsMax * 1000);

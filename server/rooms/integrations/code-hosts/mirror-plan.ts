@@ -27,16 +27,36 @@ export const rulesOf = ({ values }: Pick<Integration, 'values'>, defaultBranch: 
   resyncData: flag(values, 'resync_pull_requests') ?? false,
 });
 
-/** What was fetched of the host's branches the last time, by name. */
-export async function fetchedBranches({ git }: Pick<Platform, 'git'>, projectId: string): Promise<Map<string, string>> {
-  const refs: Ref[] = await git.refsUnder(projectId, mirroredHeads);
-  return new Map(refs.map(({ name, sha }) => [name.slice(mirroredHeads.length), sha]));
+const headsPrefix = 'refs/heads/';
+
+export interface KnownBranches {
+  /** What was fetched of the host's branches the last time, by name. */
+  fetched: ReadonlyMap<string, string>;
+  /** The project's own. */
+  own: ReadonlyMap<string, string>;
 }
 
-export async function planFor(platform: Platform, integration: Integration, project: Project): Promise<MirrorStep[]> {
+/** Asks Git once: with every process less that starts, a fetch is done sooner. */
+export async function knownBranches({ git }: Pick<Platform, 'git'>, projectId: string): Promise<KnownBranches> {
+  const refs = await git.refsUnder(projectId, mirroredHeads, headsPrefix);
+  return { fetched: below(refs, mirroredHeads), own: below(refs, headsPrefix) };
+}
+
+export const fetchedBranches = async (platform: Pick<Platform, 'git'>, projectId: string): Promise<ReadonlyMap<string, string>> =>
+  (await knownBranches(platform, projectId)).fetched;
+
+const below = (refs: readonly Ref[], prefix: string): Map<string, string> =>
+  new Map(refs.flatMap(({ name, sha }) => (name.startsWith(prefix) ? [[name.slice(prefix.length), sha] as const] : [])));
+
+export async function planFor(
+  platform: Platform,
+  integration: Integration,
+  project: Project,
+  { fetched }: Pick<KnownBranches, 'fetched'>,
+): Promise<MirrorStep[]> {
   const { db, config } = platform;
   const rules = rulesOf(integration, project.default_branch);
-  const branches = rules.fetchBranches ? await fetchedBranches(platform, project.id) : new Map<string, string>();
+  const branches = rules.fetchBranches ? fetched : new Map<string, string>();
   // A repository without branches says nothing about which environments there should be.
   const effective = branches.size === 0 ? { ...rules, pruneBranches: false } : rules;
   const stored = await pullRequestsOf(db, integration.id);

@@ -17,7 +17,7 @@ import type { StoredIntegration } from '../stored-integration.ts';
 import { codeHostOf, isCodeHost } from './code-host-of.ts';
 import { startFetch } from './fetch-activities.ts';
 import { lookAgainIn, lookPeriodSeconds, mirrorRow, pullRequestsOf } from './mirror.ts';
-import { fetchedBranches, planFor, rulesOf } from './mirror-plan.ts';
+import { fetchedBranches, knownBranches, planFor, rulesOf } from './mirror-plan.ts';
 import { everything, newsOf, noteNews } from './news.ts';
 
 const atOnceMax = 8;
@@ -95,7 +95,7 @@ async function isOutdated(platform: Platform, integration: Integration, project:
     if (!(await areFetched(platform, project.id, refs, pruneBranches))) return true;
   }
   if (buildPullRequests && !areSame(await host.pullRequests(), await pullRequestsOf(platform.db, integration.id))) return true;
-  const plan = await planFor(platform, integration, project);
+  const plan = await planFor(platform, integration, project, await knownBranches(platform, project.id));
   return plan.some(({ kind }) => kind !== 'ask-approval');
 }
 
