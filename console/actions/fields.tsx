@@ -10,8 +10,10 @@ interface FieldsProps {
   first?: ((field: FormField) => boolean) | undefined;
 }
 
+const everyField = () => true;
+
 /** Boxes that belong together are cards side by side, above the rest. */
-export function Fields({ fields, refused, first = () => true }: FieldsProps) {
+export function Fields({ fields, refused, first = everyField }: FieldsProps) {
   const drawn = (some: readonly FormField[]) =>
     some.map((field) => <Field key={field.path} field={field} refusal={refused.get(field.path)} isFirst={field === fields[0]} />);
   const cards = fields.filter(({ isCard }) => isCard);

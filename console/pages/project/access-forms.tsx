@@ -39,7 +39,7 @@ export function InviteButton({ project, onDone }: Form) {
             first={({ path }) => path !== 'force'}
             more={{
               fields: <RolesOnTypes />,
-              body: (form) => ({ permissions: invitedRoles((type) => form.getAll(nameOf(type)).join('')) }),
+              body: (form) => ({ permissions: invitedRoles((type) => form.getAll(nameOf(type)).map(String).join('')) }),
             }}
             onDone={done}
             onCancel={() => setOpen(false)}
