@@ -65,7 +65,10 @@ export async function openTestKnot() {
     join(folder, `${testZone}.zone`),
     zoneText(testZone, ['ready TXT "yes"', '_acme-challenge.delegated CNAME delegated.proofs']),
   );
-  writeFileSync(join(folder, `${fixedZone}.zone`), zoneText(fixedZone, [`alias CNAME here.${testZone}.`, 'elsewhere A 192.0.2.7', 'empty TXT "no address"']));
+  writeFileSync(
+    join(folder, `${fixedZone}.zone`),
+    zoneText(fixedZone, [`alias CNAME here.${testZone}.`, 'elsewhere A 192.0.2.7', 'empty TXT "no address"']),
+  );
   const program = await runProgram('knotd', ['--config', join(folder, 'knot.conf')]);
   const view = openDnsView({ servers: [server] });
   while (!(await view.hasText(`ready.${testZone}`, 'yes'))) {

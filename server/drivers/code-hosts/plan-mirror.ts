@@ -139,7 +139,8 @@ function deepestFirst(environments: readonly MirroredEnvironment[]) {
 
 type Parents = ReadonlyMap<string, string | null>;
 
-const parentsOf = (environments: readonly MirroredEnvironment[]): Parents => new Map(environments.map(({ name, parent }) => [name, parent]));
+const parentsOf = (environments: readonly MirroredEnvironment[]): Parents =>
+  new Map(environments.map(({ name, parent }) => [name, parent]));
 
 /** From its parent to the root. */
 function lineAbove(name: string, parents: Parents): string[] {

@@ -35,7 +35,9 @@ async function refsOf(clone: string): Promise<FetchedRef[]> {
   const packed = await readFile(join(clone, packedRefs), 'utf8').catch(() => undefined);
   const lines = (packed ?? (await gitText(clone, ['for-each-ref', '--format=%(objectname) %(refname)']))).split('\n');
   // Other lines are a heading, and what tags lead to.
-  return lines.filter((line) => /^[0-9a-f]/.test(line)).map((line) => ({ sha: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
+  return lines
+    .filter((line) => /^[0-9a-f]/.test(line))
+    .map((line) => ({ sha: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
 }
 
 function targetsOf({ sha, name }: FetchedRef, what: readonly string[]): FetchedRef[] {

@@ -71,6 +71,7 @@ function judged(own: Destination | undefined, target: string, here: readonly str
   const strangers = addresses.filter((address) => !here.includes(address));
   if (aliases.includes(target) || (addresses.length > 0 && strangers.length === 0)) return { is_set: true, says: 'It leads here.' };
   if (aliases.length === 0 && addresses.length === 0) return { is_set: false, says: 'There is no record yet.' };
-  if (strangers.length < addresses.length) return { is_set: false, says: `It leads here, and to ${strangers.join(' and ')} as well, which is not this platform.` };
+  if (strangers.length < addresses.length)
+    return { is_set: false, says: `It leads here, and to ${strangers.join(' and ')} as well, which is not this platform.` };
   return { is_set: false, says: `It leads to ${[aliases.at(-1) ?? addresses].flat().join(' and ')}, which is not this platform.` };
 }

@@ -70,6 +70,9 @@ describe.runIf(canBringPrograms)(`a name server${whyNoPrograms}`, () => {
   test('that does not answer is told as just that', async () => {
     const unreachable = openDomainProofs({ allowPrivateAddresses: ['127.0.0.0/8'], nameServers: ['127.0.0.1:9'] });
     const asked = { name: `silent.${fixedZone}`, registered_name: fixedZone, target: `here.${testZone}` };
-    expect(await dnsStateOf({ domainProofs: unreachable }, asked)).toMatchObject({ is_set: null, says: expect.stringContaining('do not answer') });
+    expect(await dnsStateOf({ domainProofs: unreachable }, asked)).toMatchObject({
+      is_set: null,
+      says: expect.stringContaining('do not answer'),
+    });
   });
 });

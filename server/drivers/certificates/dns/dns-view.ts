@@ -104,4 +104,5 @@ const textsOf = async (resolver: Resolver, name: string): Promise<string[] | und
   (await answerOf(resolver.resolveTxt(name)))?.map((pieces) => pieces.join(''));
 
 /** Whether the zone of the name is there at all, whoever its name servers are. */
-const hasNameServers = async (general: Looking, name: string): Promise<boolean> => (await nameServersOf(general, name, () => true)).length > 0;
+const hasNameServers = async (general: Looking, name: string): Promise<boolean> =>
+  (await nameServersOf(general, name, () => true)).length > 0;
