@@ -61,7 +61,7 @@ test(
       .id as string;
     expect(await auditConsole(page, installation.url, { project, organization, team, environment: 'main' })).toEqual([]);
     if (canRunContainers)
-      await useEnvironmentPages(page, installation.url, await openVisitedProject(personWith(installation.url, apiToken)));
+      await useEnvironmentPages(browser, installation.url, await openVisitedProject(personWith(installation.url, apiToken)));
     await page.goto(`${installation.url}/console/account/api-tokens`);
 
     await page.getByRole('button', { name: 'Revoke From the console' }).click();

@@ -69,7 +69,7 @@ export function Chart({ title, about, children, data, kind, format, range, file,
         aria-valuetext={isEmpty(data) ? 'nothing was measured' : pointWords(data, at ?? last, format)}
         onKeyDown={onKeyDown}
       >
-        <Suspense fallback={<Bones rows={1} height={192} />}>
+        <Suspense fallback={<Bones rows={1} height={178} />}>
           <Plot
             data={data}
             kind={kind}

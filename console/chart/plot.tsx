@@ -23,8 +23,8 @@ export interface PlotProps {
   onSelect(span: Span | undefined): void;
 }
 
-const plotHeight = 200;
-const axisWidth = 64;
+const plotHeight = 190;
+const [axisWidth, axisHeight] = [64, 28];
 /** A range that is shorter than this has seconds on its axis. */
 const shortSeconds = 300;
 
@@ -66,7 +66,7 @@ function draw(place: HTMLElement, drawing: Drawing, latest: { readonly current: 
       cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: true, y: false, setScale: false, dist: 4 } },
       scales: { x: { range: [from, to] }, y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
       axes: [
-        { ...axis, font: '11px system-ui', values: (_plot, times) => times.map((time) => axisTime(time, to - from)) },
+        { ...axis, font: '11px system-ui', size: axisHeight, values: (_plot, times) => times.map((time) => axisTime(time, to - from)) },
         { ...axis, font: '11px system-ui', size: axisWidth, values: (_plot, values) => values.map(format) },
       ],
       series: [{}, ...seriesOf(drawing, colour, () => latest.current.emphasised)],
@@ -108,8 +108,15 @@ function seriesOf({ data, kind }: Drawing, colour: (name: string) => string, emp
   return (kind === 'stacked' ? data.series.toReversed() : data.series).map(({ name, colour: nth }) => {
     const own = () => colour(nth === 0 || (emphasised() ?? name) !== name ? '--series-rest' : `--series-${nth}`);
     if (kind === 'stacked') return { stroke: own, fill: own, width: 0, points: { show: false }, ...(bars && { paths: bars }) };
-    return { stroke: own, width: 1.75 };
+    return { stroke: own, width: 1.75, points: { show: true, size: 4, fill: own, filter: lonelyPoints } };
   });
+}
+
+/** A line has two ends, so what was measured only once is drawn as a point. */
+function lonelyPoints({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isAbsent = (n: number) => (values[n] ?? null) === null;
+  return [...values.keys()].filter((n) => !isAbsent(n) && isAbsent(n - 1) && isAbsent(n + 1));
 }
 
 /** A canvas knows nothing of custom properties: what they come to is asked of an element, each time that something is drawn. */

@@ -26,7 +26,7 @@ export function FilterBar(looking: Looking) {
           <span className="quiet">
             {lookOf(filter.name).label}
             {filter.isExcluding && ' not'}
-          </span>
+          </span>{' '}
           <span className="cut">{filter.values.join(', ')}</span>
           <Icon name="cross" />
         </ViewLink>
