@@ -1,7 +1,6 @@
 /** What is drawn of a chart, on a canvas by uPlot. It is loaded with the first chart, and not before; what is read out is in chart.tsx. */
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { type ChartData, stacked } from './chart-data.ts';
 
 export interface Span {

@@ -24,16 +24,14 @@ interface Happening {
 
 function happeningsOf({ containers, interrupts, is_staged }: Preview): Happening[] {
   const each = containers.flatMap(({ name, before, after, effect }): Happening[] => {
-    if (effect === 'restart') return [{ icon: 'sync', what: `${name} is stopped and started again with its new size` }];
     if (effect === 'start') return [{ icon: 'play', what: `${name} is started` }];
     const more = after.instance_count - (before?.instance_count ?? after.instance_count);
     return [
-      ...(effect === 'resize' ? [{ icon: 'check' as const, what: `${name} gets its new size while it runs` }] : []),
-      ...(more > 0 ? [{ icon: 'check' as const, what: `${name} gets ${counted(more)} more, beside those that run` }] : []),
-      ...(more < 0 ? [{ icon: 'check' as const, what: `${name} loses ${counted(-more)}, after their last requests` }] : []),
-      ...(before && after.disk !== before.disk
-        ? [{ icon: 'check' as const, what: `the disk of ${name} grows to ${after.disk} MB; disks never shrink` }]
-        : []),
+      ...(effect === 'restart' ? [{ icon: 'sync' as const, what: `${name} is stopped and started again with its new size` }] : []),
+      ...(effect === 'resize' ? [noticed(`${name} gets its new size while it runs`)] : []),
+      ...(more > 0 ? [noticed(`${name} gets ${counted(more)} more, beside those that run`)] : []),
+      ...(more < 0 ? [noticed(`${name} loses ${counted(-more)}, after their last requests`)] : []),
+      ...(before && after.disk !== before.disk ? [noticed(`the disk of ${name} grows to ${after.disk} MB; disks never shrink`)] : []),
     ];
   });
   return [
@@ -44,6 +42,8 @@ function happeningsOf({ containers, interrupts, is_staged }: Preview): Happening
     ...(is_staged ? [{ icon: 'pause' as const, what: 'Deployments are manual here: it is staged until somebody deploys it' }] : []),
   ];
 }
+
+const noticed = (what: string): Happening => ({ icon: 'check', what });
 
 const counted = (count: number) => (count === 1 ? 'one instance' : `${count} instances`);
 
