@@ -60,6 +60,9 @@ export const auditQuery = (organization: Organization, filter: AuditFilter) =>
     staleTime: 0,
   });
 
+/** A file has so many records at most. */
+const pagesOfFileMax = 500;
+
 /** All that the filter lets through, for a file. */
-export const everyAuditRecord = async (organization: Organization, filter: AuditFilter): Promise<readonly AuditRecord[]> =>
-  (await everyPage<AuditRecord>(hrefWith(organization, filter, 100), new AbortController().signal)).items;
+export const everyAuditRecord = (organization: Organization, filter: AuditFilter) =>
+  everyPage<AuditRecord>(hrefWith(organization, filter, 100), new AbortController().signal, pagesOfFileMax);

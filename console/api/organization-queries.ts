@@ -16,19 +16,21 @@ export interface WithPeople<T> {
   items: readonly T[];
   /** What the people that the items mention are called, by their ids. */
   people: Readonly<Record<string, Person>>;
+  /** There are more than were read. */
+  isCut: boolean;
 }
 
-export async function everyPage<T>(first: string, signal: AbortSignal): Promise<WithPeople<T>> {
+export async function everyPage<T>(first: string, signal: AbortSignal, most = pagesMax): Promise<WithPeople<T>> {
   const items: T[] = [];
   const people: Record<string, Person> = {};
   let href: string | undefined = first;
-  for (let pages = 0; href !== undefined && pages < pagesMax; pages++) {
+  for (let pages = 0; href !== undefined && pages < most; pages++) {
     const page: Page<T> = await request('GET', href, undefined, signal);
     items.push(...page.items);
     Object.assign(people, await peopleOf(page, signal));
     href = hrefOf(page, 'next');
   }
-  return { items, people };
+  return { items, people, isCut: href !== undefined };
 }
 
 export async function peopleOf(page: Resource, signal: AbortSignal): Promise<Record<string, Person>> {

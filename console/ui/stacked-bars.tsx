@@ -19,7 +19,7 @@ export function StackedBars({ label, names, bars, text }: StackedBars) {
   const width = bars.length * (barWidth + gap);
   return (
     <figure className="stacked-bars">
-      <svg viewBox={`0 0 ${width} ${height}`} height={height} width={width} aria-hidden="true">
+      <svg viewBox={`0 0 ${width} ${height}`} height={height} preserveAspectRatio="none" aria-hidden="true">
         {bars.map((bar, n) => (
           <g key={bar.name} transform={`translate(${n * (barWidth + gap)} 0)`}>
             <title>{`${bar.name}: ${text(sum(bar.values))}`}</title>

@@ -38,19 +38,16 @@ const insertion = (id: string, { user_id, operation, kind, summary, target, scop
 interface Asked {
   name: string;
   operation: Operation;
-  caller: Caller | undefined;
+  caller: Caller;
   target: unknown;
-  path: string;
-  address: string;
+  request: { url: string; ip: string };
 }
 
-/** Does the work of an operation, and records it. */
+/** Does the work of an operation that changes something, and records it. */
 export async function audited(asked: Asked, { db }: Pick<Platform, 'db'>, work: () => Promise<unknown>): Promise<unknown> {
-  const { operation, caller } = asked;
-  if (operation.method === 'GET' || operation.changesNothing || !caller) return work();
-  const record = new Recording(db, deedOf(asked, caller));
+  const record = new Recording(db, deedOf(asked));
   const result = await accompanied(record, work);
-  await record.complete(ofResult(operation, result));
+  await record.complete(ofResult(asked.operation, result));
   return result;
 }
 
@@ -80,10 +77,12 @@ class Recording implements Companion {
   }
 }
 
-function deedOf({ name, operation, target, path, address }: Asked, caller: Caller): Deed {
+function deedOf({ name, operation, caller, target, request }: Asked): Deed {
   const { on, summary } = operation;
-  const addressed = on ? placeOf(on, target) : { kind: operation.path.split('/')[1] ?? '', target: path, scope: {} };
-  return { user_id: caller.id, operation: name, summary, address, ...addressed };
+  const addressed = on
+    ? placeOf(on, target)
+    : { kind: operation.path.split('/')[1] ?? '', target: request.url.split('?', 1)[0] ?? '', scope: {} };
+  return { user_id: caller.id, operation: name, summary, address: request.ip, ...addressed };
 }
 
 function ofResult({ returns }: Operation, result: unknown) {

@@ -49,10 +49,10 @@ export async function serveApi(rooms: Rooms, platform: Platform): Promise<Fastif
   const hal = openHal(operations, platform.secrets);
   const limit = openRequestLimit();
   const [uploads, others] = [operations.filter(({ body }) => isUpload(body)), operations.filter(({ body }) => !isUpload(body))];
-  for (const operation of others) serveOperation(http, answer(operation, names, hal, platform, limit), operation);
+  for (const operation of others) serveOperation(http, answer(operation, names.get(operation) ?? '', hal, platform, limit), operation);
   await http.register(async (scope) => {
     leaveBodiesUnread(scope);
-    for (const operation of uploads) serveOperation(scope, answer(operation, names, hal, platform, limit), operation);
+    for (const operation of uploads) serveOperation(scope, answer(operation, names.get(operation) ?? '', hal, platform, limit), operation);
   });
   refuseOtherMethods(http, operations);
   serveHealth(http, platform.db);
@@ -142,10 +142,11 @@ const addressesOf = (path: string) => {
 };
 
 /** The life of every request, in order. */
-function answer(operation: Operation, names: ReadonlyMap<Operation, string>, hal: Hal, platform: Platform, limit: RequestLimit) {
+function answer(operation: Operation, name: string, hal: Hal, platform: Platform, limit: RequestLimit) {
   /** Compiled with the first request: all of them at once would take most of a start. */
   let compiled: { parse: ReturnType<typeof compileParse>; present: ReturnType<Hal> } | undefined;
   const status = statusOf(operation.returns, operation.family);
+  const isRecorded = operation.method !== 'GET' && !operation.changesNothing;
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { parse, present } = (compiled ??= { parse: compileParse(operation), present: hal(operation) });
@@ -158,20 +159,14 @@ function answer(operation: Operation, names: ReadonlyMap<Operation, string>, hal
       const { query, list } = parse.query(request);
       // An upload may take as long as the caller likes, so it takes no place meanwhile.
       const body = isUpload(operation.body) ? await outside(async () => parse.body(request)) : parse.body(request);
-      const deed = {
-        name: names.get(operation) ?? '',
-        operation,
-        caller,
-        target,
-        path: request.url.split('?', 1)[0] ?? '',
-        address: request.ip,
-      };
-      const result: unknown = await audited(deed, platform, () =>
+      const handle = () =>
         operation.handle(
           { caller, params, target, query, list, body, outside, ...(operation.takesArrival && { arrival: arrivalOf(request) }) },
           platform,
-        ),
-      );
+        );
+      const result: unknown = await (isRecorded && caller
+        ? audited({ name, operation, caller, target, request }, platform, handle)
+        : handle());
       return { target, result };
     });
     reply.code(status);

@@ -6,6 +6,7 @@ import { membersQuery, nameOfPerson } from '../../api/organization-queries.ts';
 import { organizationProjectsQuery } from '../../api/queries.ts';
 import type { Organization, OrganizationProject } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
+import { FailureNotice } from '../../ui/notice.tsx';
 import { csvOf, saveFile } from '../../ui/save-file.ts';
 import { List } from '../list-page.tsx';
 import { AuditFilters } from './audit-filters.tsx';
@@ -65,14 +66,16 @@ const RecordRow = ({ record, project }: { record: AuditRecord; project: Organiza
     </td>
     <th scope="row">{record.user.display_name}</th>
     <td data-label="What">
-      {record.activity_id !== null && record.project_id !== null ? (
-        <Link to="/projects/$project/activities/$activity" params={{ project: record.project_id, activity: record.activity_id }}>
-          {record.summary}
-        </Link>
-      ) : (
-        record.summary
-      )}
-      <span className="quiet small mono block">{record.target}</span>
+      <div>
+        {record.activity_id !== null && record.project_id !== null ? (
+          <Link to="/projects/$project/activities/$activity" params={{ project: record.project_id, activity: record.activity_id }}>
+            {record.summary}
+          </Link>
+        ) : (
+          record.summary
+        )}
+        <span className="quiet small mono block">{record.target}</span>
+      </div>
     </td>
     <td data-label="Concerns">{concerned(record, project)}</td>
     <td data-label="From" className="mono">
@@ -87,12 +90,18 @@ const concerned = ({ subject, project_id, kind }: AuditRecord, project: Organiza
 function ExportButton({ organization, filter }: { organization: Organization; filter: AuditFilter }) {
   const save = useMutation({
     mutationFn: () => everyAuditRecord(organization, filter),
-    onSuccess: (records) => saveFile(`audit-${organization.name}.csv`, 'text/csv', auditCsv(records)),
+    onSuccess: ({ items }) => saveFile(`audit-${organization.name}.csv`, 'text/csv', auditCsv(items)),
   });
   return (
-    <button type="button" className="button" disabled={save.isPending} onClick={() => save.mutate()}>
-      Save as CSV
-    </button>
+    <>
+      <button type="button" className="button" disabled={save.isPending} onClick={() => save.mutate()}>
+        Save as CSV
+      </button>
+      {save.error && <FailureNotice>{save.error.message}</FailureNotice>}
+      {save.data?.isCut && (
+        <FailureNotice>The file has the newest {save.data.items.length} records, and there are more: choose a shorter time.</FailureNotice>
+      )}
+    </>
   );
 }
 

@@ -55,19 +55,20 @@ function Roles({ team, onChange }: { team: Team; onChange(): void }) {
     onSuccess: onChange,
   });
   const isAdmin = team.project_permissions.includes('admin');
+  const isWithout = team.project_permissions.length === 0;
   return (
     <section className="section" aria-label="Roles">
       <div className="section-head">
         <h3>Roles in its projects</h3>
       </div>
       {change.error && <FailureNotice>{change.error.message}</FailureNotice>}
-      <dl className="facts">
+      <dl className="facts choosing">
         {types.map((type) => (
           <Role
             key={type}
             label={type === 'project' ? 'Project' : `On ${type}`}
-            options={roles[type]}
-            role={roleIn(team.project_permissions, type)}
+            options={isWithout && type === 'project' ? [{ role: '', word: 'None yet' }, ...roles.project] : roles[type]}
+            role={isWithout ? '' : roleIn(team.project_permissions, type)}
             isImplied={isAdmin && type !== 'project'}
             onChange={
               link && !change.isPending ? (role) => change.mutate(permissionsWith(team.project_permissions, type, role)) : undefined
