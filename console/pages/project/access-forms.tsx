@@ -39,7 +39,7 @@ export function InviteButton({ project, onDone }: Form) {
             first={({ path }) => path !== 'force'}
             more={{
               fields: <RolesOnTypes />,
-              body: (form) => ({ permissions: invitedRoles((type) => form.getAll(nameOf(type)).map(String).join('')) }),
+              body: (form) => ({ permissions: invitedRoles((type) => textIn(form, nameOf(type))) }),
             }}
             onDone={done}
             onCancel={() => setOpen(false)}
@@ -52,6 +52,11 @@ export function InviteButton({ project, onDone }: Form) {
 
 const environmentTypes = types.filter((type) => type !== 'project');
 const nameOf = (type: string) => `on ${type}`;
+
+const textIn = (form: FormData, name: string) => {
+  const text = form.get(name);
+  return typeof text === 'string' ? text : '';
+};
 
 /** Somebody new is first let into what is not production. */
 const suggested: Readonly<Record<string, string>> = { development: 'contributor', staging: 'viewer' };

@@ -5,7 +5,7 @@ import { testCertificate, type TestCertificate } from '../../../drivers/certific
 import { deliveryKindsOf } from '../../../kernel/room.ts';
 import { rooms } from '../../../rooms.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';
-import { keepIssued, setServes } from '../../certificates/queries.ts';
+import { keepIssued, setServes } from '../../certificates/work.ts';
 import { deliverDue } from '../../deliveries/work.ts';
 import { openProject, pausesAreOver } from '../test-receiver.ts';
 import { certificateDelivery, putCertificatesOnCdns } from './put-certificates-on-cdns.ts';
