@@ -552,6 +552,7 @@ export interface Database {
     first_credentials: string | null;
     backed_up_at: Time | null;
     routed_for: string | null;
+    image_update_asked_at: Time | null;
   };
   installation_keys: {
     name: string;
@@ -890,6 +891,7 @@ export interface Database {
     via: string;
     started_at: Generated<Time>;
     seen_at: Generated<Time>;
+    is_ending: Generated<boolean>;
   };
   team_access: {
     team_id: string;

@@ -98,6 +98,10 @@ const table = {
   /** For adding oneself to a team. Whoever manages teams decides who is in them, but somebody else has to let the manager in. */
   'team:join': ['organization:owner', 'operator'],
 
+  /** The installation as a whole: its machine, everybody's limits, everybody's sessions. */
+  'installation:view': ['operator'],
+  'installation:manage': ['operator'],
+
   'project:view': ['project:viewer', 'operator'],
   'project:admin': ['project:admin', 'operator'],
   /** What serves the project belongs to the installation, so only operators restart it. */

@@ -19,6 +19,7 @@ import { environmentVariables } from './rooms/environment-variables/room.ts';
 import { environments } from './rooms/environments/room.ts';
 import { events } from './rooms/events/room.ts';
 import { health } from './rooms/health/room.ts';
+import { installation } from './rooms/installation/room.ts';
 import { integrations } from './rooms/integrations/room.ts';
 import { invitations } from './rooms/invitations/room.ts';
 import { logs } from './rooms/logs/room.ts';
@@ -95,4 +96,5 @@ export const rooms: Rooms = [
   events,
   consoleRoom,
   monitoring,
+  installation,
 ];

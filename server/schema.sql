@@ -810,6 +810,7 @@ create table installation (
   first_credentials text,
   backed_up_at timestamp with time zone,
   routed_for text,
+  image_update_asked_at timestamp with time zone,
   constraint installation_pkey PRIMARY KEY (only_one),
   constraint installation_only_one_check CHECK (only_one)
 );
@@ -1331,6 +1332,7 @@ create table ssh_sessions (
   via text not null,
   started_at timestamp with time zone not null default clock_timestamp(),
   seen_at timestamp with time zone not null default clock_timestamp(),
+  is_ending boolean not null default false,
   constraint ssh_sessions_pkey PRIMARY KEY (id),
   constraint ssh_sessions_project_id_environment_id_fkey FOREIGN KEY (project_id, environment_id) REFERENCES environments(project_id, id) ON DELETE CASCADE,
   constraint ssh_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,

@@ -47,6 +47,23 @@ export function ownFamilies(platform: Platform): Family[] {
   ];
 }
 
+/** How reconcilers fared in this process, by name. */
+export function reconcilersSeen(platform: Platform) {
+  const { runs, lastSuccesses } = instrumentsOf(platform);
+  const seen = new Map<string, { runs: number; failures: number }>();
+  for (const { labels, value } of runs.family().samples) {
+    const { reconciler = '', result } = labels ?? {};
+    const so = seen.get(reconciler) ?? { runs: 0, failures: 0 };
+    seen.set(reconciler, { runs: so.runs + value, failures: so.failures + (result === 'failure' ? value : 0) });
+  }
+  return [...seen]
+    .map(([name, counted]) => {
+      const at = lastSuccesses.get(name);
+      return { name, ...counted, succeeded_at: at === undefined ? null : new Date(at * 1000).toISOString() };
+    })
+    .toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
 /** Any other word in its place is nobody's method. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 

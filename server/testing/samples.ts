@@ -116,6 +116,19 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   },
   'certificate provisioner': async (owner) => ({ ...(await sampleProject(owner)), certificateProvisionerDocumentId: 'acme' }),
   ticket: sampleTicket,
+  installation: async () => ({}),
+  'user account': async ({ user }) => ({ user_id: user.id }),
+  'organization quota': sampleOrganization,
+  'SSH session': async (owner) => {
+    const { projectId, environmentId } = await sampleEnvironment(owner);
+    const session_id = shortId();
+    const session = { id: session_id, user_id: owner.user.id, project_id: projectId, environment_id: environmentId };
+    await owner.home.platform.db
+      .insertInto('ssh_sessions')
+      .values({ ...session, runs: 'app', instance: 0, address: '192.0.2.1', via: 'sample' })
+      .execute();
+    return { session_id };
+  },
   ref: sampleCode,
   commit: sampleCode,
   tree: sampleCode,

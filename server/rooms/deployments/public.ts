@@ -15,6 +15,7 @@ export {
   allQuotas,
   defaultQuota,
   noFurtherProject,
+  quotasOfOrganizations,
   refuseFurtherProject,
   setDefaultQuota,
   setQuota,

@@ -23,7 +23,7 @@ export type {
 } from './deploy/deploy-request.ts';
 export { refreshRoutes } from './deploy/refresh-routes.ts';
 export { areHostsRouted, takeRoutedHosts } from './deploy/routed-hosts.ts';
-export { imageLimits } from './running/image-upkeep.ts';
+export { imageLimits, updateImages } from './running/image-upkeep.ts';
 export { knownClusters, machineUse, volumeOwners, type VolumeKind } from './sizes/machine-use.ts';
 export { loadNextDeployment, nextStackOf, type NextStack } from './deploy/next-stack.ts';
 export { NextDeploymentEntity } from './next-deployment.ts';

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { activitiesThat } from '../../kernel/activity-life-cycle.ts';
 import { gauge, type Family } from '../../kernel/instruments.ts';
-import { connectionsOf } from '../../kernel/sql.ts';
+import { connectionsOf, type Db } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { machineUse } from '../deployments/work.ts';
 
@@ -30,12 +30,17 @@ interface OpenActivities {
 }
 
 /** Only those that are open, of which there are few. */
-export async function activityFamilies({ db }: Platform): Promise<Family[]> {
+export async function openActivities(db: Db): Promise<OpenActivities[]> {
   const { rows } = await sql<OpenActivities>`
     select type, state, count(*)::int as count,
-      extract(epoch from clock_timestamp() - min(greatest(created_at, run_after)) filter (where state = 'pending'))::float as oldest
+      case when state = 'pending' then greatest(0, extract(epoch from clock_timestamp() - min(greatest(created_at, run_after)))) end::float as oldest
     from activities where ${activitiesThat('beOpen')} group by type, state order by type, state`.execute(db);
-  const waits = rows.flatMap(({ type, oldest }) => (oldest === null ? [] : { labels: { type }, value: Math.max(0, oldest) }));
+  return rows;
+}
+
+export async function activityFamilies({ db }: Platform): Promise<Family[]> {
+  const rows = await openActivities(db);
+  const waits = rows.flatMap(({ type, oldest }) => (oldest === null ? [] : { labels: { type }, value: oldest }));
   return [
     gauge(
       'offshoot_activities',
@@ -53,10 +58,15 @@ interface WaitingDeliveries {
 }
 
 /** Only those that wait, by an index that has no others. */
-export async function deliveryFamilies({ db }: Platform): Promise<Family[]> {
+export async function waitingDeliveries(db: Db): Promise<WaitingDeliveries[]> {
   const { rows } = await sql<WaitingDeliveries>`
-    select kind, count(*)::int as count, extract(epoch from clock_timestamp() - min(created_at))::float as oldest
+    select kind, count(*)::int as count, greatest(0, extract(epoch from clock_timestamp() - min(created_at)))::float as oldest
     from deliveries where state = 'waiting' group by kind order by kind`.execute(db);
+  return rows;
+}
+
+export async function deliveryFamilies({ db }: Platform): Promise<Family[]> {
+  const rows = await waitingDeliveries(db);
   return [
     gauge(
       'offshoot_deliveries_waiting',
@@ -66,7 +76,7 @@ export async function deliveryFamilies({ db }: Platform): Promise<Family[]> {
     gauge(
       'offshoot_delivery_oldest_waiting_seconds',
       'How long the delivery that waits longest has waited.',
-      rows.map(({ kind, oldest }) => ({ labels: { kind }, value: Math.max(0, oldest) })),
+      rows.map(({ kind, oldest }) => ({ labels: { kind }, value: oldest })),
     ),
   ];
 }

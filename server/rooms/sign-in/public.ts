@@ -20,5 +20,7 @@ export { fieldCharactersMax, formBytesMax, formOf } from './forms.ts';
 export { alert, answerPageError, layout, pageHeaders } from './layout.ts';
 /** For pages that are meant for one signed-in person. */
 export { openBrowserSession } from './browser-session.ts';
+/** For operators, who see and end everybody's. */
+export { allSignIns, SignInEntity } from './sign-ins.ts';
 /** For rooms that change passwords or deactivate people. */
 export { signOutElsewhere, signOutEverywhere } from './queries.ts';

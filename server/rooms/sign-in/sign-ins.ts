@@ -4,6 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { Type } from 'typebox';
 import type { Database } from '../../database.ts';
 import { entity } from '../../kernel/operation.ts';
+import { paged, type ListRequest, type Page } from '../../kernel/paging.ts';
 import { Time, Uuid } from '../../kernel/schema.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db } from '../../kernel/sql.ts';
@@ -19,6 +20,7 @@ export const SignInEntity = entity({
   params: { user_id: Uuid, sign_in_id: Uuid },
   schema: Type.Object({
     id: Uuid,
+    user_id: Uuid,
     program: Type.String({ description: 'The console, or a program that was allowed to act for the person.' }),
     user_agent: Type.String({ description: 'What the browser or program calls itself.' }),
     address: Type.String({ description: 'The network address that it was last heard from.' }),
@@ -32,24 +34,37 @@ export const SignInEntity = entity({
   address: ({ id, user_id }: SignIn) => ({ user_id, sign_in_id: id }),
   scope: ({ user_id }) => ({ user: user_id }),
   view: 'sign-in:view',
+  references: { users: ({ user_id }) => user_id },
   async load({ user_id, sign_in_id }, { db }) {
     return (await signInsOf(db, user_id, '')).find(({ id }) => id === sign_in_id);
   },
 });
 
-/** `via` is the credential of whoever asks. */
-export async function signInsOf(db: Db, userId: string, via: string): Promise<SignIn[]> {
-  const rows = await db
+const openSignIns = (db: Db) =>
+  db
     .selectFrom('sign_ins')
     .innerJoin('oauth_records', (join) =>
       join.on('oauth_records.model', '=', 'Grant').onRef('oauth_records.id_hash', '=', 'sign_ins.grant_hash'),
     )
     .selectAll('sign_ins')
-    .where('sign_ins.user_id', '=', userId)
-    .where('oauth_records.expires_at', '>', sql<string>`now()`)
-    .orderBy('last_used_at', 'desc')
-    .execute();
-  return rows.map((row) => ({ ...row, program: clientName(row.client_id) ?? 'A program', is_current: row.grant_hash === via }));
+    .where('oauth_records.expires_at', '>', sql<string>`now()`);
+
+/** `via` is the credential of whoever asks. */
+const presented = (row: Selectable<Database['sign_ins']>, via: string): SignIn => ({
+  ...row,
+  program: clientName(row.client_id) ?? 'A program',
+  is_current: row.grant_hash === via,
+});
+
+export async function signInsOf(db: Db, userId: string, via: string): Promise<SignIn[]> {
+  const rows = await openSignIns(db).where('sign_ins.user_id', '=', userId).orderBy('last_used_at', 'desc').execute();
+  return rows.map((row) => presented(row, via));
+}
+
+/** Everybody's, for operators. */
+export async function allSignIns(db: Db, list: ListRequest, via: string): Promise<Page<SignIn>> {
+  const page = await paged(db.selectFrom(openSignIns(db).as('sign_ins')).selectAll(), list);
+  return { ...page, rows: page.rows.map((row) => presented(row, via)) };
 }
 
 /** The console comes back by itself as long as the browser has its session, so that ends too. */

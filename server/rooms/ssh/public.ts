@@ -1,3 +1,3 @@
 /** What the composition root and commands may use of the door for SSH. */
 export { serveSsh, sshHostKeyLine } from './serve-ssh.ts';
-export { openSessions, type SshSession } from './queries.ts';
+export { endSession, openSessions, type SshSession } from './queries.ts';

@@ -59,13 +59,21 @@ export async function insertSession(
   return (['user', 'instance', 'organization'] as const).find((of) => rows[0]?.[`of_${of}`]);
 }
 
-export const noteSeen = (db: Db, ids: readonly string[]) =>
-  sql`update ssh_sessions set seen_at = clock_timestamp() where id = any(${[...ids]})`.execute(db);
+/** Answers with those that an operator has ended. */
+export async function noteSeen(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string; is_ending: boolean }>`
+    update ssh_sessions set seen_at = clock_timestamp() where id = any(${[...ids]}) returning id, is_ending`.execute(db);
+  return new Set(rows.filter(({ is_ending }) => is_ending).map(({ id }) => id));
+}
+
+/** The process that has the session hears of it when it next looks. */
+export const endSession = (db: Db, id: string) => sql`update ssh_sessions set is_ending = true where id = ${id}`.execute(db);
 
 export const deleteSession = (db: Db, id: string) => db.deleteFrom('ssh_sessions').where('id', '=', id).execute();
 
 export interface SshSession extends NewSshSession {
   email: string;
+  is_ending: boolean;
   started_at: string;
 }
 

@@ -40,9 +40,9 @@ export function openSessionBook(platform: Platform) {
   const watch = async () => {
     const all = [...open.values()];
     if (all.length === 0) return;
-    await noteSeen(db, [...open.keys()]);
+    const ended = await noteSeen(db, [...open.keys()]);
     for (const each of all) {
-      const sentence = await reasonToLeave(platform, each.visitor);
+      const sentence = ended.has(each.id) ? 'This session was ended by an operator.' : await reasonToLeave(platform, each.visitor);
       if (sentence !== undefined) close(each, sentence);
     }
   };

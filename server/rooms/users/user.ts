@@ -78,6 +78,11 @@ interface FurtherLink {
 const furtherLinks: readonly FurtherLink[] = [
   // Everybody can make an organization of their own, and pages that offer it look for the link.
   { rel: 'create-organization', offered: ({ id }, caller) => caller?.id === id, to: () => ({ href: '/organizations' }) },
+  {
+    rel: 'installation',
+    offered: ({ id }, caller) => caller?.id === id && caller.can('installation:view', {}),
+    to: () => ({ href: '/installation' }),
+  },
   { rel: 'upload-picture', offered: mayEdit, to: ({ id }) => ({ href: `/profile/${id}/picture`, method: 'POST' }) },
   {
     rel: 'delete-picture',

@@ -25,10 +25,13 @@ export const updateImages: Reconciler = {
   run: async (platform, signal) => {
     const { db, config, machine, log } = platform;
     const state = updatingIn(platform);
-    if (config.imageUpdateDays === 0 || state.updating || !(await hasDeployments(db))) return;
+    if (state.updating) return;
+    const asked = await updateAskedAt(db);
+    if (asked === null && (config.imageUpdateDays === 0 || !(await hasDeployments(db)))) return;
     const { images } = await machine();
     const seconds = images.secondsSinceUpdate();
-    if (seconds === undefined || seconds < config.imageUpdateDays * 86_400) return;
+    const isDue = seconds !== undefined && (asked !== null || seconds >= config.imageUpdateDays * 86_400);
+    if (!isDue) return settleAsked(db, asked);
     state.updating = images
       .update(undefined, signal)
       .then(({ packages, types }) => {
@@ -42,10 +45,23 @@ export const updateImages: Reconciler = {
         if (!signal.aborted)
           log.warn({ error: error instanceof Problem ? error.message : error }, 'images could not be updated; trying again later');
       })
+      // Whoever is stopped before the end begins again after the next start.
+      .then(() => (signal.aborted ? undefined : settleAsked(db, asked)))
       .finally(() => (state.updating = undefined));
   },
   close: async (platform) => updatingIn(platform).updating,
 };
+
+/** An operator can ask for an update at any time; the question stays until it was answered, also over a restart. */
+async function updateAskedAt(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ asked: string | null }>`select image_update_asked_at as asked from installation`.execute(db);
+  return rows[0]?.asked ?? null;
+}
+
+async function settleAsked(db: Db, asked: string | null): Promise<void> {
+  if (asked !== null)
+    await sql`update installation set image_update_asked_at = null where image_update_asked_at <= ${asked}::timestamptz`.execute(db);
+}
 
 export const collectImages: Reconciler = {
   name: 'collect images',

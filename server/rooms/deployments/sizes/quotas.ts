@@ -111,6 +111,9 @@ export const allQuotas = (db: Db) =>
     sql`quotas.project_id is not null or exists (select from quotas as own where own.organization_id = quotas.organization_id)`,
   );
 
+/** What each of the organizations may have, by its own quota or the default, and has. */
+export const quotasOfOrganizations = (db: Db, ids: readonly string[]) => quotasWhere(db, sql`quotas.organization_id = any(${[...ids]})`);
+
 /** The quotas of the environment's project and organization, with what all others use. */
 export const quotasOn = (db: Db | Tx, subject: Subject) =>
   quotasWhere(db, sql`quotas.project_id = ${subject.project_id} or quotas.organization_id = ${subject.organization_id}`, subject);

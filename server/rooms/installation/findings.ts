@@ -1,12 +1,12 @@
-/** What doctor finds on a machine: for each kind of thing that the platform needs, a look at it that changes nothing. */
-import { spawnSync } from 'node:child_process';
+/** What is found on a machine: for each kind of thing that the platform needs, a look at it that changes nothing. */
+import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
-import { reachable, type Config } from '../server/config.ts';
-import { openPlace } from '../server/drivers/blobs/places.ts';
-import { chooseVolumes } from '../server/drivers/volumes/open-volumes.ts';
+import { promisify } from 'node:util';
+import type { Config } from '../../config.ts';
+import { openPlace } from '../../drivers/blobs/places.ts';
+import { chooseVolumes } from '../../drivers/volumes/open-volumes.ts';
 
 export interface Finding {
   ok: boolean;
@@ -56,17 +56,25 @@ export async function backupsFinding({ backups, data }: Config): Promise<Finding
 }
 
 /** The first line a program says about itself. */
-export function version(program: string, args: string[]): Finding {
-  const { error, stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: probeMillisecondsMax });
-  return error ? { ok: false, found: 'missing' } : ok(stdout.split('\n')[0] ?? '');
+export async function version(program: string, args: string[]): Promise<Finding> {
+  const said = await answerOf(program, args);
+  return said === undefined ? { ok: false, found: 'missing' } : ok(said.split('\n')[0] ?? '');
 }
 
-export function fileSystem(name: string): Finding {
+export async function fileSystem(name: string): Promise<Finding> {
   const known = readFileSync('/proc/filesystems', 'utf8').split('\n');
   if (known.some((line) => line.endsWith(`\t${name}`))) return ok('yes');
-  const { status } = spawnSync('modinfo', ['--', name], { timeout: probeMillisecondsMax });
-  return status === 0 ? ok('as a module') : { ok: false, found: 'missing' };
+  return (await answerOf('modinfo', ['--', name])) === undefined ? { ok: false, found: 'missing' } : ok('as a module');
 }
+
+export const hasSystemUser = async (name: string): Promise<boolean> => (await answerOf('getent', ['passwd', name])) !== undefined;
+
+/** What a program prints; undefined where it is missing, fails, or takes too long. */
+const answerOf = (program: string, args: string[]): Promise<string | undefined> =>
+  promisify(execFile)(program, args, { timeout: probeMillisecondsMax }).then(
+    ({ stdout }) => stdout,
+    () => undefined,
+  );
 
 export function usable(path: string): Finding {
   if (!existsSync(path)) return { ok: false, found: `${path} is missing` };
@@ -89,34 +97,3 @@ export function writable(folder: string): Finding {
 }
 
 export const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
-
-/** Listening is the only honest test of a port. One that is in use may be used by a running Offshoot. */
-export async function portFinding(host: string, port: number, isOurs: () => Promise<boolean>): Promise<Finding> {
-  const code = await listeningError(host, port);
-  if (code === undefined) return ok(`${port} is free`);
-  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && host === '::')) return portFinding('0.0.0.0', port, isOurs);
-  if (code === 'EADDRINUSE' && (await isOurs())) return ok(`${port} is used by a running Offshoot`);
-  const reasons: Record<string, string> = {
-    EADDRINUSE: 'is in use',
-    EACCES: 'is for root only',
-    EADDRNOTAVAIL: `is not available on ${host}`,
-  };
-  return { ok: false, found: `${port} ${reasons[code] ?? code}` };
-}
-
-function listeningError(host: string, port: number): Promise<string | undefined> {
-  return new Promise((settle) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => settle(undefined)));
-  });
-}
-
-export async function isPlatformAt(host: string, port: number): Promise<boolean> {
-  try {
-    const reply = await fetch(`http://${reachable(host)}:${port}/openapi.json`, { signal: AbortSignal.timeout(probeMillisecondsMax) });
-    return (await reply.text()).includes('Offshoot');
-  } catch {
-    return false;
-  }
-}

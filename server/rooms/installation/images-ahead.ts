@@ -1,6 +1,6 @@
-/** Which of the images that a first push is likely to need are there, for `./offshoot doctor`. Images that are still being brought are no problem. */
-import type { Config } from '../server/config.ts';
-import { isBringing, readAhead } from '../server/drivers/images/ahead.ts';
+/** Which of the images that a first push is likely to need are there, for `./offshoot doctor` and the operator's page. Images that are still being brought are no problem. */
+import type { Config } from '../../config.ts';
+import { isBringing, readAhead } from '../../drivers/images/ahead.ts';
 import type { Finding } from './findings.ts';
 
 export async function aheadFinding({ images, imagesAhead }: Pick<Config, 'images' | 'imagesAhead'>): Promise<Finding> {

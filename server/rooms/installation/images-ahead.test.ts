@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withFileLock } from '../server/drivers/file-lock.ts';
-import { createFolders } from '../server/drivers/images/layer-cache.ts';
+import { withFileLock } from '../../drivers/file-lock.ts';
+import { createFolders } from '../../drivers/images/layer-cache.ts';
 import { aheadFinding } from './images-ahead.ts';
 
 let images: string;
