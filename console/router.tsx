@@ -2,6 +2,7 @@
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { accountRoutes } from './pages/account/routes.tsx';
 import { environmentRoutes } from './pages/environment/routes.tsx';
+import { installationRoutes } from './pages/installation/routes.tsx';
 import { organizationRoutes } from './pages/organization/routes.tsx';
 import { createProjectRoute, projectRoutes } from './pages/project/routes.tsx';
 import { root } from './pages/root.tsx';
@@ -20,6 +21,7 @@ const routes = [
   projectRoutes,
   environmentRoutes,
   accountRoutes,
+  installationRoutes,
 ] as const;
 
 export const router = createRouter({

@@ -95,5 +95,12 @@ export const fieldLooks: Readonly<Record<string, FieldLook>> = {
   email: { label: 'E-mail address' },
   user_id: { label: 'Person' },
   permissions: { label: 'May', words: organizationWords, leavesOut: ['project:create'] },
+  projects: { label: 'Projects', hint: 'Empty: as many as there are.' },
+  environments: { label: 'Environments' },
+  cpu: { label: 'Processors' },
+  memory: { label: 'Memory, in MB' },
+  disk: { label: 'Disk, in MB' },
+  builds: { label: 'Builds at once' },
+  activities: { label: 'Activities that wait' },
   safe: { label: 'Safe: requests wait while the copies are taken' },
 };

@@ -125,3 +125,11 @@ test('what is refused of a part or of the whole is said beside the field that ha
   expect(isAllShown).toBe(true);
   expect(refusalsBy(fields, { type: 'is required' }).isAllShown).toBe(false);
 });
+
+test('a number that is taken away is sent as none, not as nought', () => {
+  const limits = { properties: { projects: { type: ['integer', 'null'] }, cpu: { type: ['number', 'null'] } } } as const;
+  const form = new FormData();
+  form.set('projects', '');
+  form.set('cpu', '0');
+  expect(bodyOf(fieldsOf(limits, { projects: 5, cpu: 2 }), form, true)).toEqual({ projects: null, cpu: 0 });
+});

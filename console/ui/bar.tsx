@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useChanges } from '../api/events.ts';
+import { linkOf } from '../api/link.ts';
 import { meQuery } from '../api/queries.ts';
 import type { User } from '../api/resources.ts';
 import { signOut } from '../session/session.ts';
@@ -57,6 +58,11 @@ const PersonMenu = ({ me }: { me: User }) => (
     <li>
       <Link to="/account/api-tokens">API tokens</Link>
     </li>
+    {linkOf(me, 'installation') && (
+      <li>
+        <Link to="/installation">Installation</Link>
+      </li>
+    )}
     <li className="rule" />
     <li>
       <button type="button" onClick={() => void signOut()}>

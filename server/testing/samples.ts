@@ -116,7 +116,7 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   },
   'certificate provisioner': async (owner) => ({ ...(await sampleProject(owner)), certificateProvisionerDocumentId: 'acme' }),
   ticket: sampleTicket,
-  installation: async () => ({}),
+  installation: sampleInstallation,
   'user account': async ({ user }) => ({ user_id: user.id }),
   'organization quota': sampleOrganization,
   'SSH session': async (owner) => {
@@ -136,6 +136,16 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   log: sampleLog,
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
+
+/** What the first start makes, with nobody waiting for newer images. */
+export async function sampleInstallation({ home }: Person) {
+  await home.platform.db
+    .insertInto('installation')
+    .defaultValues()
+    .onConflict((conflict) => conflict.column('only_one').doUpdateSet({ image_update_asked_at: null }))
+    .execute();
+  return {};
+}
 
 /** A ticket with a file. */
 async function sampleTicket(owner: Person) {

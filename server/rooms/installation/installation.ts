@@ -31,7 +31,7 @@ export const InstallationEntity = entity({
   path: '/installation',
   params: {},
   schema,
-  address: (_: Installation) => ({}),
+  address: () => ({}),
   scope: () => ({}),
   view: 'installation:view',
   load: (_, platform) => installationNow(platform),

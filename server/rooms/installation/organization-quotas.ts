@@ -59,8 +59,8 @@ async function withQuotas(db: Db, organizations: readonly Named[]) {
     ).map((quota) => [quota.name, quota]),
   );
   return organizations.map((organization) => {
-    const { used = nothingUsed, of: _, name: __, ...limits } = quotas.get(organization.name) ?? noQuota;
-    return { ...noLimits, ...organization, ...limits, used };
+    const { used, of: _, name: __, ...limits } = quotas.get(organization.name) ?? noQuota;
+    return { ...organization, ...limits, used };
   });
 }
 

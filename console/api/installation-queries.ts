@@ -1,0 +1,168 @@
+/** What is asked of the API about the installation, for operators: each address is the link of the installation of that name. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { SignIn } from './account-queries.ts';
+import { hrefOf, type Resource } from './link.ts';
+import type { Person } from './project-queries.ts';
+import { request } from './request.ts';
+import type { User } from './resources.ts';
+
+export interface Limits {
+  projects: number | null;
+  environments: number | null;
+  cpu: number | null;
+  memory: number | null;
+  disk: number | null;
+  builds: number | null;
+  activities: number | null;
+}
+
+export interface Installation extends Resource {
+  version: string;
+  region: string;
+  domain: string;
+  created_at: string;
+  users: number;
+  organizations: number;
+  projects: number;
+  environments: number;
+  default_quota: Limits;
+  image_update_asked_at: string | null;
+}
+
+export interface Amount {
+  there: number | null;
+  overcommit: number;
+  given: number;
+}
+
+export interface InstallationResources {
+  cpu: Amount;
+  memory: Amount;
+  disk: Amount;
+  environments: { running: number; paused: number; sleeping: number };
+}
+
+export interface Finding {
+  what: string;
+  need: 'platform' | 'deployments';
+  is_ok: boolean;
+  found: string;
+  remedy: string | null;
+}
+
+export interface Health {
+  findings: readonly Finding[];
+  reconcilers: readonly { name: string; runs: number; failures: number; succeeded_at: string | null }[];
+  activities: readonly { type: string; state: string; count: number; oldest_waiting_seconds: number | null }[];
+  deliveries: readonly { kind: string; count: number; oldest_waiting_seconds: number | null }[];
+  backups: {
+    verified_at: string | null;
+    is_overdue: boolean;
+    places: readonly { name: string; address: string; problem: string | null }[];
+    restorable: number;
+    damaged: number;
+  };
+}
+
+export interface OrganizationQuota extends Resource, Limits {
+  id: string;
+  name: string;
+  label: string;
+  owner_email: string;
+  has_own_quota: boolean;
+  used: Omit<{ [Kind in keyof Limits]: number }, 'builds'>;
+}
+
+export interface UserAccount extends Resource {
+  id: string;
+  username: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  is_operator: boolean;
+  mfa_enabled: boolean;
+  deactivated: boolean;
+  organizations: number;
+  signed_in_at: string | null;
+  created_at: string;
+}
+
+export interface Images {
+  types: readonly { type: string; bytes: number | null }[];
+  bytes_taken: number;
+  bytes_collectable: number;
+  updated_at: string | null;
+  update_days: number;
+  update_asked_at: string | null;
+}
+
+export interface SshSession extends Resource {
+  id: string;
+  email: string;
+  project_id: string;
+  environment_id: string;
+  runs: string;
+  instance: number;
+  address: string;
+  is_ending: boolean;
+  started_at: string;
+}
+
+/** Nothing tells of changes to these, so they are asked for again as long as somebody looks. */
+const lookedAtMilliseconds = 30_000;
+const listedMax = 50;
+
+export const installationQuery = (me: User | undefined) =>
+  queryOptions({
+    queryKey: ['installation'],
+    queryFn: ({ signal }) => request<Installation>('GET', hrefOf(me, 'installation') ?? '', undefined, signal),
+    enabled: hrefOf(me, 'installation') !== undefined,
+  });
+
+const partOf = <T>(installation: Installation, rel: string) =>
+  queryOptions({
+    queryKey: ['installation', rel],
+    queryFn: ({ signal }) => request<T>('GET', hrefOf(installation, rel) ?? '', undefined, signal),
+    refetchInterval: lookedAtMilliseconds,
+  });
+
+export const installationResourcesQuery = (installation: Installation) => partOf<InstallationResources>(installation, 'resources');
+export const healthQuery = (installation: Installation) => partOf<Health>(installation, 'health');
+export const imagesQuery = (installation: Installation) => partOf<Images>(installation, 'images');
+export const sshSessionsQuery = (installation: Installation) => partOf<readonly SshSession[]>(installation, 'ssh-sessions');
+
+interface ListPage<T> extends Resource {
+  items: readonly T[];
+  count: number;
+}
+
+/** A long list, a page at a time; `search` is looked for in one of its fields. */
+const listOf = <T>(installation: Installation, rel: string, field: string, search: string) =>
+  infiniteQueryOptions({
+    queryKey: ['installation', rel, search],
+    queryFn: ({ signal, pageParam }) => request<ListPage<T>>('GET', pageParam, undefined, signal),
+    initialPageParam: firstPage(hrefOf(installation, rel) ?? '', field, search),
+    getNextPageParam: (page) => hrefOf(page, 'next'),
+  });
+
+const firstPage = (href: string, field: string, search: string) =>
+  `${href}?page[size]=${listedMax}${search === '' ? '' : `&filter[${field}][contains]=${encodeURIComponent(search)}`}`;
+
+export const organizationQuotasQuery = (installation: Installation, search: string) =>
+  listOf<OrganizationQuota>(installation, 'organizations', 'label', search);
+export const userAccountsQuery = (installation: Installation, search: string) =>
+  listOf<UserAccount>(installation, 'users', 'email', search);
+
+/** Where anybody is signed in, the last heard of first, and who they are. */
+export const everySignInQuery = (installation: Installation) =>
+  queryOptions({
+    queryKey: ['installation', 'sign-ins'],
+    queryFn: async ({ signal }) => {
+      const href = `${hrefOf(installation, 'sign-ins')}?sort=-last_used_at&page[size]=${listedMax}`;
+      const page = await request<ListPage<SignIn & { user_id: string }>>('GET', href, undefined, signal);
+      const references = Object.keys(page._links).filter((rel) => rel.startsWith('ref:users:'));
+      const sets = references.map((rel) => request<Record<string, Person>>('GET', hrefOf(page, rel) ?? '', undefined, signal));
+      return { ...page, people: Object.assign({}, ...(await Promise.all(sets))) as Record<string, Person> };
+    },
+    refetchInterval: lookedAtMilliseconds,
+  });
