@@ -20,6 +20,8 @@ const commands: Record<string, Command> = {
   'acme rollover': async () => (await import('./acme.ts')).rollAccountsOver(),
 
   'organization limit': async ({ words }) => (await import('./organization.ts')).limitUsers(words),
+  'organization suspend': async ({ words }) => (await import('./organization.ts')).suspend(words),
+  'organization resume': async ({ words }) => (await import('./organization.ts')).resume(words),
   'ticket list': async () => (await import('./ticket.ts')).listTickets(),
   'ticket show': async ({ words }) => (await import('./ticket.ts')).showTicket(words),
   'ticket answer': async ({ words }) => (await import('./ticket.ts')).answerTicket(words, standardInput),

@@ -1,7 +1,11 @@
-/** How many users an organization may have. */
+/** Organizations, for the operator at the machine: how many users one may have, and whether it is suspended. */
+import { nudge } from '../server/kernel/reconciler.ts';
 import { Problem } from '../server/kernel/problem.ts';
+import { followSuspensions } from '../server/rooms/environments/work.ts';
 import { setUsersMax } from '../server/rooms/organizations/public.ts';
+import { reasonCharactersMax, resumeOrganization, suspendOrganization } from '../server/rooms/organizations/work.ts';
 import { operate } from './database.ts';
+import { withSecrets } from './with-secrets.ts';
 
 export const limitUsers = ([name = '', users = '']: string[]) =>
   operate(async (db) => {
@@ -14,3 +18,31 @@ export const limitUsers = ([name = '', users = '']: string[]) =>
       `${organization.label} may have ${users === 'none' ? 'as many users as it likes' : users === '1' ? 'one user' : `${users} users`}.`,
     );
   });
+
+export const suspend = ([name = '', reason = '']: string[]) =>
+  withSecrets(async (platform) => {
+    if (reason.length > reasonCharactersMax || /\p{Cc}/u.test(reason))
+      throw new Problem(
+        'invalid-request',
+        `Give the reason in one line of at most ${reasonCharactersMax} characters: its members read it.`,
+      );
+    const { label } = await platform.db.transaction().execute(async (tx) => {
+      await nudge(tx, followSuspensions);
+      return suspendOrganization(tx, platform, addressOf(name), reason.trim());
+    });
+    console.log(`${label} is suspended: what runs for it is paused, and its members are told by mail.`);
+  });
+
+export const resume = ([name = '']: string[]) =>
+  withSecrets(async (platform) => {
+    const { label } = await platform.db.transaction().execute(async (tx) => {
+      await nudge(tx, followSuspensions);
+      return resumeOrganization(tx, platform, addressOf(name));
+    });
+    console.log(`${label} is resumed: what ran before is started again, and its members are told by mail.`);
+  });
+
+function addressOf(name: string): string {
+  if (name === '') throw new Problem('invalid-request', 'Name an organization: ./offshoot organization suspend acme');
+  return `name=${name}`;
+}

@@ -1,7 +1,5 @@
 /** Support, for the operator at the machine: tickets that wait, what was said about them, and an answer. */
-import { readConfig } from '../server/config.ts';
 import { Problem } from '../server/kernel/problem.ts';
-import { openSecrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import {
   attachmentsOf,
@@ -12,13 +10,13 @@ import {
   sayAbout,
   ticketById,
 } from '../server/rooms/support/work.ts';
-import { secretKeysOf } from './backup.ts';
-import { operate, withDatabase } from './database.ts';
+import { operate } from './database.ts';
+import { withSecrets } from './with-secrets.ts';
 
 const attachmentsMax = 1000;
 
-/** What strangers wrote goes to a terminal, which would obey what is in it. */
-const say = (text: string) => console.log(text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}'));
+/** What strangers wrote goes to a terminal, which would obey what is in it, or show it in another order. */
+const say = (text: string) => console.log(text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, '\u{fffd}'));
 
 export const listTickets = () =>
   operate(async (db) => {
@@ -51,13 +49,6 @@ export const closeTicketAt = ([id = '']: string[]) =>
     await closeTicket(platform, Number(id));
     console.log(`Ticket ${id} is closed; the people on it are told by mail.`);
   });
-
-function withSecrets(
-  work: (platform: { db: Db; config: ReturnType<typeof readConfig>; secrets: ReturnType<typeof openSecrets> }) => Promise<void>,
-) {
-  const config = readConfig(process.env);
-  return withDatabase(config, (db) => work({ db, config, secrets: openSecrets(secretKeysOf(config)) }));
-}
 
 async function known(db: Db, id: string) {
   const ticket = /^[1-9]\d{0,8}$/.test(id) ? await ticketById(db, id) : undefined;

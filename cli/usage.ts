@@ -21,6 +21,11 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   ca: ['', 'prints the authority that signs for this installation, and how to trust it'],
   'acme rollover': ['', 'gives the accounts at authorities (ACME) other keys, as after a leak'],
   'organization limit': ['<name> <users>', 'how many users it may have; none for as many as it likes'],
+  'organization suspend': [
+    '<name> [reason]',
+    'pauses all that runs for it and refuses changes; its data stays, and its members are told by mail',
+  ],
+  'organization resume': ['<name>', 'brings back what ran before; its members are told by mail'],
   'ticket list': ['', 'requests for help that wait for somebody, oldest first'],
   'ticket show': ['<ticket>', 'what was asked, what was said about it, and what is attached'],
   'ticket answer': ['<ticket>', 'reads the answer from standard input; the people on the ticket are told by mail'],

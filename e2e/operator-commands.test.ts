@@ -67,6 +67,45 @@ describe('operator commands beside a running platform', () => {
     await said(run, 'quota', 'set', 'default', 'projects=100');
   });
 
+  test('an organization is suspended and resumed, and its requests are answered accordingly', async () => {
+    const { url, run } = installation;
+    const token = await accessToken(url, await welcome(run, 'barbara'));
+    const { id, name } = (await send(url, token, 'POST', '/organizations', { label: 'Late Payers' })).json;
+    const found = async () => (await send(url, token, 'GET', `/organizations/${id}`)).json.status;
+    const project = () => send(url, token, 'POST', `/organizations/${id}/projects`, { region: 'offshoot', title: 'Shop' });
+    expect(await said(run, 'organization', 'suspend', name, 'October is not paid')).toMatch(/^Late Payers is suspended: .*\n$/);
+    expect(await found()).toBe('suspended');
+    expect(await project()).toMatchObject({
+      status: 402,
+      json: { message: expect.stringContaining('Late Payers is suspended (October is not paid)') },
+    });
+    expect(await run(['organization', 'suspend', name])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is suspended already'),
+    });
+    expect(await said(run, 'organization', 'resume', name)).toMatch(/^Late Payers is resumed: .*\n$/);
+    expect([await found(), (await project()).status]).toEqual(['active', 201]);
+    expect(await run(['organization', 'resume', name])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not suspended') });
+    expect(await run(['organization', 'resume', 'nobody'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no organization nobody'),
+    });
+  });
+
+  test('what people wrote in a ticket is shown, and what would command the terminal is not', async () => {
+    const { url, run } = installation;
+    const token = await accessToken(url, await welcome(run, 'mallory'));
+    const hostile = 'Help\u001b]0;owned\u0007\u001b[2J\u009b31m\r\b\u202e';
+    const data = Buffer.from('x').toString('base64');
+    const ticket = { subject: 'Slow', description: hostile, attachments: [{ filename: 'trace.txt', data }] };
+    const { json } = await send(url, token, 'POST', '/tickets', ticket);
+    const shown = await said(run, 'ticket', 'show', String(json.ticket_id));
+    expect(shown).toContain('Help\u{fffd}]0;owned\u{fffd}\u{fffd}[2J\u{fffd}31m\u{fffd}\u{fffd}\u{fffd}\n');
+    // oxlint-disable-next-line no-control-regex -- they are what this is about
+    expect(shown + (await said(run, 'ticket', 'list'))).not.toMatch(/[\0-\b\v-\u001f\u007f-\u009f]/);
+    expect(shown).toContain('Attached: trace.txt, 1 bytes');
+  });
+
   test('say in a sentence what is wrong', async () => {
     const { run } = installation;
     await said(run, 'user', 'create', 'mary@example.org');

@@ -493,6 +493,7 @@ export interface Database {
     last_autoscale_down_at: Time | null;
     is_mirrored: Generated<boolean>;
     is_from_fork: Generated<boolean>;
+    paused_by_suspension: Generated<boolean>;
     data_taken_at: Time | null;
     data_taken_from: string | null;
   };
@@ -706,6 +707,8 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     users_max: number | null;
+    suspended_at: Time | null;
+    suspension_reason: Generated<string>;
   };
   own_reports: {
     project_id: string;

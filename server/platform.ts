@@ -21,6 +21,7 @@ import type { Log } from './kernel/log.ts';
 import type { Notices } from './kernel/notices.ts';
 import type { Db } from './kernel/sql.ts';
 import type { Requirement } from './kernel/access.ts';
+import type { Endpoint } from './kernel/operation.ts';
 import type { Problem } from './kernel/problem.ts';
 import type { Grants, Permission, Scope } from './permissions.ts';
 
@@ -84,6 +85,11 @@ export interface Caller {
   can(permission: Permission, scope: Scope): boolean;
   /** Makes known what the caller was granted in more projects, where a request is about several. */
   learn(projects: readonly { id: string; permissions: readonly string[] }[]): void;
-  /** What the caller has to do first to act in this scope: sign in more strongly, where an organization or the caller's own second factor demands it. */
-  hindrance(scope: Scope, permission?: Requirement): Problem | undefined;
+  /**
+   * What keeps the caller from acting in this scope, whatever they may do there: they have to sign in more strongly first, where an organization or their own
+   * second factor demands it; or the organization is suspended, and what they ask for at this endpoint is not possible meanwhile.
+   */
+  hindrance(scope: Scope, permission?: Requirement, endpoint?: Endpoint): Problem | undefined;
+  /** Why nothing runs in this scope and nothing may be changed, if its organization is suspended. */
+  suspension(scope: Scope): Problem | undefined;
 }

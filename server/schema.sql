@@ -704,6 +704,7 @@ create table environments (
   last_autoscale_down_at timestamp with time zone,
   is_mirrored boolean not null default false,
   is_from_fork boolean not null default false,
+  paused_by_suspension boolean not null default false,
   data_taken_at timestamp with time zone,
   data_taken_from text,
   constraint environments_project_id_machine_name_key UNIQUE (project_id, machine_name),
@@ -721,6 +722,7 @@ create table environments (
   constraint environments_type_check CHECK ((type = ANY (ARRAY['production'::text, 'staging'::text, 'development'::text])))
 );
 CREATE INDEX environments_parent ON public.environments USING btree (project_id, parent);
+CREATE INDEX environments_paused_by_suspension ON public.environments USING btree (project_id) WHERE paused_by_suspension;
 
 create table forwarded_logs (
   hour timestamp with time zone not null,
@@ -1038,12 +1040,15 @@ create table organizations (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   users_max integer,
+  suspended_at timestamp with time zone,
+  suspension_reason text not null default ''::text,
   constraint organizations_pkey PRIMARY KEY (id),
   constraint organizations_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
   constraint organizations_owner_is_member FOREIGN KEY (id, owner_id) REFERENCES organization_members(organization_id, user_id) DEFERRABLE INITIALLY DEFERRED,
   constraint organizations_country_check CHECK ((country ~ '^([A-Z]{2})?$'::text)),
   constraint organizations_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)),
   constraint organizations_status_check CHECK ((status = ANY (ARRAY['active'::text, 'restricted'::text, 'suspended'::text, 'deleted'::text]))),
+  constraint organizations_suspended_at CHECK (((status = 'suspended'::text) = (suspended_at IS NOT NULL))),
   constraint organizations_type_check CHECK ((type = ANY (ARRAY['fixed'::text, 'flexible'::text]))),
   constraint organizations_users_max_check CHECK ((users_max > 0))
 );
@@ -1052,6 +1057,7 @@ CREATE INDEX organizations_created ON public.organizations USING btree (created_
 CREATE INDEX organizations_label ON public.organizations USING btree (label, id);
 CREATE UNIQUE INDEX organizations_name ON public.organizations USING btree (namespace, name) WHERE (status <> 'deleted'::text);
 CREATE INDEX organizations_owner ON public.organizations USING btree (owner_id);
+CREATE INDEX organizations_suspended ON public.organizations USING btree (id) WHERE (status = 'suspended'::text);
 CREATE INDEX organizations_updated ON public.organizations USING btree (updated_at, id);
 
 create table own_reports (
@@ -1185,6 +1191,7 @@ create table projects (
 );
 CREATE INDEX projects_listed ON public.projects USING btree (organization_id, created_at, id) WHERE (status <> 'deleted'::text);
 CREATE INDEX projects_organization ON public.projects USING btree (organization_id);
+CREATE INDEX projects_suspended ON public.projects USING btree (organization_id) WHERE (status = 'suspended'::text);
 CREATE INDEX projects_without_receiver ON public.projects USING btree (id) WHERE (NOT has_first_receiver);
 
 create table pull_requests (

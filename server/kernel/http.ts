@@ -243,9 +243,9 @@ async function beyondTarget(
   return undefined;
 }
 
-function permit({ permission, on }: Operation, caller: Caller | undefined, target: unknown) {
+function permit({ permission, on, endpoint }: Operation, caller: Caller | undefined, target: unknown) {
   const scope = on ? on.scope(target) : {};
-  const hindrance = caller?.hindrance(scope, permission);
+  const hindrance = caller?.hindrance(scope, permission, endpoint);
   if (hindrance) throw hindrance;
   if (isPermitted(permission, caller, scope)) return;
   throw new Problem('forbidden', `You need the permission ${permission} to do this.`);

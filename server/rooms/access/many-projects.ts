@@ -18,7 +18,7 @@ export async function mustManageAll(db: Db, caller: Caller, projectIds: readonly
   const others = projectIds.flatMap((id, n) => (managed.has(id) ? [] : [n]));
   if (others.length > 0) throw refuseProjects(others);
   for (const scope of managed.values()) {
-    const hindrance = caller.hindrance(scope);
+    const hindrance = caller.hindrance(scope) ?? caller.suspension(scope);
     if (hindrance) throw hindrance;
   }
 }

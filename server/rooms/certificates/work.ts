@@ -2,4 +2,4 @@
 export { changeAccountKeys, type ChangedKey } from './change-account-keys.ts';
 export { forgetCertificates, keepCertificate } from './keep-certificate.ts';
 export { keepCertificates, tellCertificates } from './reconcilers.ts';
-export { presentedCertificate, type PresentedCertificate } from './queries.ts';
+export { keepIssued, presentedCertificate, setServes, type PresentedCertificate } from './queries.ts';

@@ -11,6 +11,7 @@ import * as projectSettingsOperations from './operations/project-settings.ts';
 import * as settingsOperations from './operations/settings.ts';
 import { maintenanceRedeployProject, verbOperations } from './operations/verbs.ts';
 import { updateResourcesActivity } from './change-resources.ts';
+import { followSuspensions } from './follow-suspensions.ts';
 import { pauseForgottenPreviews } from './pause-forgotten.ts';
 import * as running from './running-activities.ts';
 import { adoptBranches, finishPushes, forgetUnmade } from './reconcilers.ts';
@@ -30,5 +31,5 @@ export const environments: Room = {
     ...activityOperations,
   },
   activities: { ...work, ...running, updateResourcesActivity },
-  reconcilers: [finishPushes, adoptBranches, forgetUnmade, pauseForgottenPreviews],
+  reconcilers: [finishPushes, adoptBranches, forgetUnmade, pauseForgottenPreviews, followSuspensions],
 };

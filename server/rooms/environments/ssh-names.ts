@@ -71,7 +71,7 @@ type Link = { href: string };
 export function sshLinks(environment: Ssh, domain: string, caller: Caller | undefined): Record<string, Link> {
   if (!environmentLife.possible(environment.status, 'enter') || !caller) return {};
   const scope = scopeOf(environment);
-  if (caller.hindrance(scope, 'environment:view')) return {};
+  if (caller.hindrance(scope, 'environment:view') ?? caller.suspension(scope)) return {};
   const links: Record<string, Link> = {};
   for (const [name, { runs, instance }] of sshDestinations(environment)) {
     if (!caller.can(sshPermission(environment, runs), scope)) continue;

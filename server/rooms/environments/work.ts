@@ -1,6 +1,7 @@
 /** What other rooms do with environments: make them, move their branches, deploy them. */
 export { initializeActivity, pushActivity } from './activities.ts';
 export { deployBranch } from './deploy-branch.ts';
+export { followSuspensions } from './follow-suspensions.ts';
 export { changeDefaultBranch } from './change-default-branch.ts';
 export { createDefaultEnvironment, createEnvironment } from './create-environment.ts';
 export { markPullRequest, moveBelow } from './mirrored-environment.ts';

@@ -5,4 +5,6 @@ export { billingDetailsOf, billingRecipients, type BillingDetails } from './bill
 export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
 export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';
 export { OrganizationAddress, OrganizationEntity } from './organization.ts';
+/** For whoever follows the suspension of organizations. */
+export { alignProjects } from './suspend-organization.ts';
 export { lockOrganization, memberAt, organizationAt, setUsersMax, type Organization } from './queries.ts';

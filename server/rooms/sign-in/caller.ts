@@ -8,6 +8,7 @@ import { bearerChallenge } from '../../kernel/errors.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { permissions, rolesIn, type Grants, type Scope } from '../../permissions.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import { isPossibleWhileSuspended, suspended } from '../../suspension.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import { isViaGrant, openAccessTokens } from './access-token.ts';
@@ -58,6 +59,10 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'> & { exp?: 
   /** Somebody who turned the second factor off has none, whatever an older token says. */
   const hasSecondFactor = holder.mfa_enabled && (claims.amr?.includes('mfa') ?? false);
   const grants: Grants = { organizations: holder.memberships, projects };
+  const suspension = ({ organization }: Scope) => {
+    const found = holder.suspended.find(({ id }) => id === organization);
+    return found && suspended(found);
+  };
   /** The roles of the last scope are kept, because `can` is asked about all links of a row with the one scope of that row. */
   let scopeBefore: Scope | undefined;
   let roles: ReturnType<typeof rolesIn> = [];
@@ -82,14 +87,18 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'> & { exp?: 
       scopeBefore = undefined;
     },
     hasSecondFactor,
-    hindrance({ organization }, permission) {
+    suspension,
+    hindrance(scope, permission, endpoint) {
+      const { organization } = scope;
       /** An API token may be in anybody's hands, even if it was created with a second factor. Changing how one signs in takes the person. */
       const isInPerson = hasSecondFactor && isViaGrant(claims.via);
       if (permission === 'user:security' && holder.mfa_enabled && !isInPerson) return needsSecondFactor(sentences.security);
-      if (hasSecondFactor || organization === undefined) return undefined;
-      if (holder.is_operator && holder.mfa_enabled) return needsSecondFactor(sentences.operator);
+      if (organization === undefined) return undefined;
+      if (!hasSecondFactor && holder.is_operator && holder.mfa_enabled) return needsSecondFactor(sentences.operator);
       const isEnforced = grants.organizations.some(({ id, enforce_mfa }) => id === organization && enforce_mfa);
-      return isEnforced ? needsSecondFactor(sentences.organization) : undefined;
+      if (!hasSecondFactor && isEnforced) return needsSecondFactor(sentences.organization);
+      const refused = endpoint === undefined ? undefined : suspension(scope);
+      return endpoint !== undefined && isPossibleWhileSuspended(permission, endpoint) ? undefined : refused;
     },
   };
 }

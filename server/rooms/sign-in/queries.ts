@@ -2,18 +2,21 @@ import { CompiledQuery, sql } from 'kysely';
 import type { User } from '../../identity.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Membership } from '../../permissions.ts';
+import type { Suspension } from '../../suspension.ts';
 import { isViaGrant } from './access-token.ts';
 
 export type Holder = User & {
   asked: string;
   memberships: Membership[];
+  /** The suspended ones among the person's organizations; for operators, among all. */
+  suspended: Suspension[];
   project: string;
   project_permissions: string[] | null;
 };
 
 /**
- * Finds a credential that is still honoured, its owner, the owner's memberships, and their access to one project: their own and that of their
- * teams, merged. This query runs for every request to the API, so it is compiled once.
+ * Finds a credential that is still honoured, its owner, the owner's memberships, which organizations are suspended, and their access to one project: their own
+ * and that of their teams, merged. This query runs for every request to the API, so it is compiled once.
  */
 const holdersQuery = (credentials: string) =>
   CompiledQuery.raw(`
@@ -23,6 +26,11 @@ const holdersQuery = (credentials: string) =>
         'owner', organizations.owner_id = users.id, 'enforce_mfa', organizations.enforce_mfa))
       from organization_members join organizations on organizations.id = organization_members.organization_id
       where organization_members.user_id = users.id and organizations.status <> 'deleted'), '[]') as memberships,
+    coalesce((
+      select json_agg(json_build_object('id', organizations.id, 'label', organizations.label, 'reason', organizations.suspension_reason))
+      from organizations where organizations.status = 'suspended' and (users.is_operator or exists (
+        select from organization_members where organization_members.organization_id = organizations.id
+          and organization_members.user_id = users.id))), '[]') as suspended,
     case when asked.project <> '' then array(
       select unnest(user_access.permissions) from user_access
       where user_access.project_id = asked.project and user_access.user_id = users.id

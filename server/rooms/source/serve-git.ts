@@ -26,6 +26,8 @@ export async function admit(
   if (hindrance) throw new Problem('forbidden', `${hindrance.message} (reason: access requires MFA)`);
   if (!mayReadSomething(caller, project))
     throw new Problem('forbidden', 'You may not view any environment of this project; ask one of its administrators.');
+  const suspension = service === 'receive-pack' ? caller.suspension(scope) : undefined;
+  if (suspension) throw suspension;
   if (service === 'receive-pack' && !mayPushSomewhere(caller, project))
     throw new Problem('forbidden', 'You may view this project, but not push to it; ask one of its administrators.');
   return project;

@@ -10,7 +10,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PushHooks } from '../../drivers/git/git.ts';
 import { commit, git, good, openSource, run } from '../../testing/git.ts';
-import { sampleProject } from '../../testing/samples.ts';
+import { sampleOrganization, sampleProject } from '../../testing/samples.ts';
+import type { Tx } from '../../kernel/sql.ts';
+import { resumeOrganization, suspendOrganization } from '../organizations/work.ts';
 import { hiddenRefs } from './visibility.ts';
 
 const { folder, home, port, owner, organization_id, project, urlFor, workingCopy, colleague, filledProject, activitiesIn } =
@@ -64,6 +66,23 @@ describe('over HTTP', () => {
     ];
     for (const path of hostile) expect([403, 404]).toContain((await at(path, `Bearer ${owner.accessToken}`)).status);
     expect((await at(`/git/${project}.git/info/refs`, `Bearer ${owner.accessToken}`)).status).toBe(403);
+  });
+
+  test('while the organization is suspended its code can be fetched, and pushes are refused with a word on why', async () => {
+    const { organization_id: suspendedId } = await sampleOrganization(owner);
+    const { project_id } = await sampleProject(owner, suspendedId);
+    const copy = await workingCopy(urlFor(owner.apiToken, project_id));
+    await good(copy, 'push', 'origin', 'main');
+    const { db } = home.platform;
+    const inTransaction = <T>(change: (tx: Tx) => Promise<T>) => db.transaction().execute(change);
+    await inTransaction((tx) => suspendOrganization(tx, home.platform, suspendedId, 'nothing was paid since May'));
+    await commit(copy, { 'README.md': 'more\n' });
+    const refused = await git(copy, 'push', 'origin', 'main');
+    expect(refused.code).not.toBe(0);
+    expect(refused.said).toMatch(/is suspended \(nothing was paid since May\).*pay what is due/s);
+    await good(copy, 'fetch', 'origin');
+    await inTransaction((tx) => resumeOrganization(tx, home.platform, suspendedId));
+    await good(copy, 'push', 'origin', 'main');
   });
 
   test('compressed requests and both protocols are understood', async () => {

@@ -31,6 +31,8 @@ export async function admit(platform: Platform, who: Credential, user: string): 
   const scope = EnvironmentEntity.scope(environment);
   const hindrance = caller.hindrance(scope, 'environment:view');
   if (hindrance) throw new Problem('forbidden', `${hindrance.message} (reason: access requires MFA)`);
+  const suspension = caller.suspension(scope);
+  if (suspension) throw suspension;
   if (!environmentLife.possible(environment.status, 'enter')) throw notThere(environment);
   const destination = sshDestinations(environment).get(name.rest);
   if (!destination || !caller.can(sshPermission(environment, destination.runs), scope)) throw unknown(caller, user);

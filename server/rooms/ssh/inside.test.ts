@@ -13,6 +13,7 @@ import { freePort } from '../../../edge/testing/ports.ts';
 import { canRunContainers, whyNoContainers } from '../../testing/images.ts';
 import type { Person } from '../../testing/platform.ts';
 import { deployments } from '../deployments/room.ts';
+import { resumeOrganization, suspendOrganization } from '../organizations/work.ts';
 import { serveSsh } from './serve-ssh.ts';
 import { openSessions } from './queries.ts';
 import { openTestTerminal } from './test-terminal.ts';
@@ -322,6 +323,16 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
       const refused = await client.ssh('weak', [at('app'), 'echo in']);
       await enforce(false);
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('(reason: access requires MFA)') });
+    });
+
+    test('is nobody while the organization is suspended, and they are told why', { timeout }, async () => {
+      const { platform } = all.home;
+      const { json } = await project.owner.send('GET', `/projects/${project.projectId}`);
+      await platform.db.transaction().execute((tx) => suspendOrganization(tx, platform, json.organization, 'October is not paid'));
+      const refused = await client.ssh('own', [at('app'), 'echo in']);
+      await platform.db.transaction().execute((tx) => resumeOrganization(tx, platform, json.organization));
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/is suspended \(October is not paid\): .*pay what is due/) });
+      expect((await client.ssh('own', [at('app'), 'echo in'])).stdout.toString()).toBe('in\n');
     });
 
     test('sees it among the links of the environment', { timeout }, async () => {

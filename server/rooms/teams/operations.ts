@@ -46,7 +46,7 @@ export const createTeam = operation({
   returns: created(TeamEntity),
   handle: async ({ caller, body: { organization_id, label, project_permissions = [] } }, { db }) => {
     const scope = { organization: organization_id };
-    const hindrance = caller.hindrance(scope);
+    const hindrance = caller.hindrance(scope, 'team:manage', 'POST /teams');
     if (hindrance) throw hindrance;
     const team = { id: ulid(), organization_id, label, project_permissions: inOrder(project_permissions) };
     const made = caller.can('team:manage', scope) && (await insertTeam(db, team));
