@@ -4,9 +4,8 @@ import { ActivityEntity, ActivityQuery, actorOf, changed, listActivities, person
 import { clearBuildCacheActivity } from './activities.ts';
 import { Capabilities, capabilities } from './capabilities.ts';
 import { ProjectEntity } from './project.ts';
-import { changeProject } from './queries.ts';
 import { SettingsEntity, settingsOf } from './settings.ts';
-import { SystemEntity, systemOf } from './system.ts';
+import { restartSystem, SystemEntity, systemOf } from './system.ts';
 
 export const getProject = operation({
   summary: 'Get a project',
@@ -59,13 +58,13 @@ export const getProjectSystem = operation({
 });
 
 export const restartProjectSystem = operation({
-  summary: "Restart a project's API and Git server",
+  summary: "Restart a project's Git server: conversations that are open end, and clients come again",
   endpoint: 'POST /projects/{projectId}/system/restart',
   on: SystemEntity,
   rel: '#restart',
   permission: 'system:restart',
   returns: updated(SystemEntity),
-  handle: async ({ target }, { db }) => systemOf(await changeProject(db, target.project.id, { restarted_at: new Date().toISOString() })),
+  handle: async ({ target }, { db }) => systemOf(await restartSystem(db, target.project.id)),
 });
 
 export const clearProjectBuildCache = operation({

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { workThrough } from '../../testing/activities.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
@@ -126,14 +127,37 @@ test('what is not built yet is no capability', async () => {
   expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
 });
 
-test('the servers of a project can be restarted by operators, as far as its users can tell', async () => {
+test('what serves a project is told as it is, and restarted by operators alone', async () => {
   const { json: shown } = await owner.send('GET', `${project}/system`);
   expect(shown._links).not.toHaveProperty('#restart');
   expect((await owner.send('POST', `${project}/system/restart`)).status).toBe(403);
+  const longAgo = { restarted_at: '2020-01-01T00:00:00Z' };
+  await home.platform.db
+    .updateTable('projects')
+    .set(longAgo)
+    .where('id', '=', project.split('/')[2] ?? '')
+    .execute();
   const { json: before } = await operator.send('GET', `${project}/system`);
   expect(Number(before.version)).toBeGreaterThanOrEqual(12);
+  expect(before.image).toMatch(/^offshoot:\d+\.\d+\.\d+/);
+  expect(Math.abs(Date.parse(before.started_at) - performance.timeOrigin)).toBeLessThan(2);
   const { json } = await operator.send('POST', before._links['#restart'].href);
   expect(json._embedded.entity.started_at > before.started_at).toBe(true);
+});
+
+test('a project is deployed to this machine, which only operators are told and nobody can change', async () => {
+  const targets = `${project}/deployments`;
+  expect((await owner.send('GET', targets)).status).toBe(403);
+  expect((await owner.send('GET', `${targets}/local`)).status).toBe(404);
+  const here = { id: 'local', type: 'foundation', hosts: [{ id: hostname(), type: 'core', services: null }], use_dedicated_grid: false };
+  expect((await operator.send('GET', targets)).json).toMatchObject([here]);
+  expect((await operator.send('GET', `${targets}/local`)).json).toMatchObject(here);
+  expect((await operator.send('GET', `${targets}/elsewhere`)).status).toBe(404);
+  const refused = { status: 409, json: { message: expect.stringContaining('its own machine alone') } };
+  const wanted = { type: 'dedicated', name: 'elsewhere' };
+  expect(await operator.send('POST', targets, wanted)).toMatchObject(refused);
+  expect(await operator.send('PATCH', `${targets}/local`, wanted)).toMatchObject(refused);
+  expect(await operator.send('DELETE', `${targets}/local`)).toMatchObject(refused);
 });
 
 test('clearing the build cache is an activity', async () => {

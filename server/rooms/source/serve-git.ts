@@ -88,7 +88,13 @@ export async function serveGit(
     served.abandon();
   };
   const old = setTimeout(leave, conversationMinutesMax * 60 * 1000);
-  void served.ended.finally(() => clearTimeout(old));
+  const hearNoMore = platform.notices.on('restart', (restarted) => {
+    if (restarted === project.id) leave();
+  });
+  void served.ended.finally(() => {
+    clearTimeout(old);
+    hearNoMore();
+  });
   return { ...served, protocol: spoken, hurry: () => gone.abort(), leave };
 }
 

@@ -377,6 +377,25 @@ describe('what cannot be pushed', () => {
     }
   });
 
+  test('an operator who restarts the server of a project ends what Git does for it, and nothing else', async () => {
+    const [restarted, other] = [(await filledProject()).id, (await filledProject()).id];
+    const operator = await home.person({ is_operator: true });
+    const processes = async (id: string) => (await run('pgrep', ['-f', `upload-pack .*${id}.git`], folder)).said.trim();
+    const sockets = [restarted, other].map((id) => {
+      const socket = createConnection(port, '127.0.0.1').on('error', () => {});
+      const head = `POST /git/${id}.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.accessToken}\r\nContent-Length: 100000\r\n\r\n`;
+      socket.write(`${head}0098`);
+      return socket;
+    });
+    for (const id of [restarted, other]) await expect.poll(() => processes(id)).not.toBe('');
+    expect((await owner.send('POST', `/projects/${restarted}/system/restart`)).status).toBe(403);
+    expect((await operator.send('POST', `/projects/${restarted}/system/restart`)).status).toBe(200);
+    await expect.poll(() => processes(restarted)).toBe('');
+    expect(await processes(other)).not.toBe('');
+    for (const socket of sockets) socket.destroy();
+    expect((await git(folder, 'ls-remote', urlFor(owner.apiToken, restarted))).code).toBe(0);
+  });
+
   test('Git killed between the two halves of a push leaves a branch with its activity, or neither', async () => {
     const { git: driver, db } = home.platform;
     const { serve } = driver;
