@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import { openBlobs } from '../server/drivers/blobs/open-blobs.ts';
 import { openSecrets } from '../server/kernel/secrets.ts';
 import { openDatabase, openPool, type Db } from '../server/kernel/sql.ts';
 import { backUpPlatform } from '../server/rooms/recovery/public.ts';
+import { keepFile } from '../server/rooms/support/attached-files.ts';
 import { cloneDatabase, openTestPlatform, type TestPlatform } from '../server/testing/platform.ts';
 import { restorePlatform } from './restore-platform.ts';
 import { killedBefore, withSettings, type Settings } from './test-command.ts';
@@ -20,6 +21,8 @@ let home: TestPlatform;
 let scratch: string;
 let kept: string;
 let people: string[];
+/** The name of a file that came with a ticket. */
+let attached: string;
 
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'offshoot-restore-'));
@@ -27,6 +30,7 @@ beforeAll(async () => {
   home = await openTestPlatform();
   for (let count = 0; count < 3; count += 1) await home.person();
   const { db, config } = home.platform;
+  attached = await keepFile(config.data, Buffer.from('a trace'));
   people = await usersIn(db);
   const places = [{ kind: 'folder', folder: kept }] as const;
   const blobs = openBlobs({ folder: join(scratch, 'blobs'), places, secrets: openSecrets([key]) });
@@ -129,8 +133,9 @@ test('killed on the way, it is begun again and goes through; until then nothing 
   expect(await usersIn(own.db)).toEqual(people);
   expect(await isTable(own.db, 'offshoot_restoring')).toBe(false);
   expect(await isTable(own.db, 'pg_stat_statements')).toBe(true);
+  expect(await readFile(join(data, 'attachments', attached), 'utf8')).toBe('a trace');
   refuseHalfRestored(data);
-  expect((await readdir(data)).toSorted()).toEqual(['blobs', 'instance.lock', 'recovery', 'repositories', 'tombstones']);
+  expect((await readdir(data)).toSorted()).toEqual(['attachments', 'blobs', 'instance.lock', 'recovery', 'repositories', 'tombstones']);
   await expect(restore(data, own.url)).rejects.toThrow('There is an installation in');
 
   // Killed when all was done, and only the last folder was left: what came since is not lost.

@@ -929,8 +929,10 @@ export interface Database {
     ticket_id: number;
     comment_id: number | null;
     filename: string;
-    content: Buffer;
+    content: Buffer | null;
     created_at: Generated<Time>;
+    file: string | null;
+    size: number;
   };
   ticket_collaborators: {
     ticket_id: number;

@@ -1413,11 +1413,15 @@ create table ticket_attachments (
   ticket_id integer not null,
   comment_id integer,
   filename text not null,
-  content bytea not null,
+  content bytea,
   created_at timestamp with time zone not null default clock_timestamp(),
+  file uuid,
+  size integer not null,
+  constraint ticket_attachments_file_key UNIQUE (file),
   constraint ticket_attachments_pkey PRIMARY KEY (id),
   constraint ticket_attachments_comment_id_fkey FOREIGN KEY (comment_id) REFERENCES ticket_comments(id) ON DELETE CASCADE,
-  constraint ticket_attachments_ticket_id_fkey FOREIGN KEY (ticket_id) REFERENCES tickets(id) ON DELETE CASCADE
+  constraint ticket_attachments_ticket_id_fkey FOREIGN KEY (ticket_id) REFERENCES tickets(id) ON DELETE CASCADE,
+  constraint ticket_attachments_somewhere CHECK ((num_nonnulls(file, content) = 1))
 );
 CREATE INDEX ticket_attachments_ticket ON public.ticket_attachments USING btree (ticket_id, id);
 

@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { SignIn } from './account-queries.ts';
 import { hrefOf, type Resource } from './link.ts';
-import type { Person } from './project-queries.ts';
+import type { Person } from './access-queries.ts';
 import { request } from './request.ts';
 import type { User } from './resources.ts';
 

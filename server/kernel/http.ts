@@ -19,7 +19,7 @@ import { openHal, type Hal } from './hal.ts';
 import { ulid } from './id.ts';
 import { limitConnections } from './limit-connections.ts';
 import { openapi, pathParameters, statusOf } from './openapi.ts';
-import { hindranceOf, type Method, type Operation } from './operation.ts';
+import { hindranceOf, type Method, type Operation, type Returns } from './operation.ts';
 import { countRequests } from './own-instruments.ts';
 import { parseListRequest, type ListRequest } from './paging.ts';
 import { compileBody, compileParams, compileQuery, parseJson, parseQueryString } from './parse.ts';
@@ -169,12 +169,16 @@ function answer(operation: Operation, name: string, hal: Hal, platform: Platform
         : handle());
       return { target, result };
     });
+    if (result === undefined && isSameTold(operation.returns)) return reply.code(noContent).send();
     reply.code(status);
     if (operation.returns.kind === 'stream') return sendStream(operation.returns.type, result as Tell, reply, limit.openStream(caller));
     const text = present(result, { caller, target, url: request.url });
     return text === '' ? reply.send() : sendJson(reply, text);
   };
 }
+
+const noContent = 204;
+const isSameTold = (returns: Returns) => returns.kind === 'updated' && returns.unlessSame === true;
 
 const arrivalOf = ({ headers, body }: FastifyRequest) => ({ headers, body: typeof body === 'string' ? body : '' });
 

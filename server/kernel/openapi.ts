@@ -194,7 +194,10 @@ function describeReturns({ returns, family }: Operation): Json {
   const schema = replySchema(returns, family);
   const content =
     returns.kind === 'stream' ? { content: { [returns.type]: { schema: { type: 'string' } } } } : schema !== undefined && json(schema);
-  return { [String(status)]: { description: statusText[status] ?? '', ...content } };
+  return {
+    [String(status)]: { description: statusText[status] ?? '', ...content },
+    ...(returns.kind === 'updated' && returns.unlessSame && { 204: { description: 'There was nothing to change' } }),
+  };
 }
 
 /** Never 202: a released client cannot read the body of one. */

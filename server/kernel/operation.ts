@@ -57,7 +57,8 @@ export type RowOf<E> = E extends Entity<infer Row, any> ? Row : never;
  * in the account family the object itself, or 204.
  */
 export type Returns =
-  | { kind: 'one' | 'created' | 'updated' | 'array'; of: Entity }
+  | { kind: 'one' | 'created' | 'array'; of: Entity }
+  | { kind: 'updated'; of: Entity; unlessSame?: true }
   | { kind: 'page'; of: Entity; listing: Listing }
   | { kind: 'deleted' }
   | { kind: 'stream'; type: string }
@@ -67,6 +68,8 @@ export type Returns =
 export const one = <E extends Entity>(of: E) => ({ kind: 'one' as const, of });
 export const created = <E extends Entity>(of: E) => ({ kind: 'created' as const, of });
 export const updated = <E extends Entity>(of: E) => ({ kind: 'updated' as const, of });
+/** 204 where the handler returns undefined, as there was nothing to change. */
+export const updatedUnlessSame = <E extends Entity>(of: E) => ({ kind: 'updated' as const, of, unlessSame: true as const });
 export const deleted = { kind: 'deleted' as const };
 export const nothing = { kind: 'nothing' as const, status: 204 as const };
 /** 200 without a body, where the published API has it so. */
@@ -117,7 +120,7 @@ export class Changed<Row> {
 type Result<R extends Returns> = R extends { kind: 'one'; of: Entity<infer Row> }
   ? Row
   : R extends { kind: 'created' | 'updated'; of: Entity<infer Row> }
-    ? Row | Changed<Row>
+    ? Row | Changed<Row> | (R extends { unlessSame: true } ? undefined : never)
     : R extends { kind: 'deleted' }
       ? void | Changed<unknown>
       : R extends { kind: 'stream' }

@@ -1,5 +1,5 @@
 /**
- * A backup of the installation itself: its database, with people, projects, variables and the list of all backups, and its Git repositories. What environments
+ * A backup of the installation itself: its database, with people, projects, variables and the list of all backups, its Git repositories, and the files of tickets. What environments
  * keep is in backups of their own. It is kept in the same places, and read with nothing but the installation's key.
  *
  * The database comes first, then what branches and tags name, then the repositories: what was pushed meanwhile is in none of them, or is found in a repository
@@ -22,7 +22,7 @@ export const platformRepository = 'platform';
 export const databasePart = 'database';
 /** These parts are folders of the data folder. */
 const repositoriesPart = 'repositories';
-export const folderParts = [repositoriesPart, 'tombstones'] as const;
+export const folderParts = [repositoriesPart, 'tombstones', 'attachments'] as const;
 /** This file lies in the same part as the database. */
 const refsFile = 'refs.json';
 const keptMax = 7;

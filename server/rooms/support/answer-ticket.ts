@@ -2,11 +2,11 @@
 import { Type, type Static } from 'typebox';
 import { Problem } from '../../kernel/problem.ts';
 import { closed } from '../../kernel/schema.ts';
-import type { Db } from '../../kernel/sql.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { displayName } from '../users/public.ts';
-import { attach, Attachments } from './attachments.ts';
+import { attach, Attachments, withAttachments, type KeptFile } from './attachments.ts';
 import { afterwards } from './change-ticket.ts';
 import { ticketLife, type TicketStatus } from './life-cycle.ts';
 import { Description } from './open-ticket.ts';
@@ -32,7 +32,7 @@ export async function sayAbout(
   by: TicketNews['by'],
   { text, attachments }: Static<typeof NewComment>,
 ) {
-  return platform.db.transaction().execute(async (tx) => {
+  const say = async (tx: Tx, files: readonly KeptFile[]) => {
     const row = await ticketById(tx, String(ticketId));
     if (!row) throw new Problem('not-found', 'No such ticket.');
     const event = isAnswer ? 'answer' : 'reply';
@@ -40,10 +40,11 @@ export async function sayAbout(
     if ((await commentCount(tx, ticketId)) >= commentsMax)
       throw new Problem('conflict', `A ticket can have ${commentsMax} comments; open another one that follows it up (followup_tid).`);
     const { id, created_at } = await insertComment(tx, { ticket_id: ticketId, author_id: by?.id ?? null, is_answer: isAnswer, text });
-    await attach(tx, ticketId, id, attachments);
+    await attach(tx, ticketId, id, files);
     await afterwards(tx, platform, ticketId, by?.id, { event: isAnswer ? 'answered' : 'replied', by, text });
     return { id, author_id: by?.id ?? null, is_answer: isAnswer, text, created: created_at };
-  });
+  };
+  return withAttachments(platform.config, attachments, (files) => platform.db.transaction().execute((tx) => say(tx, files)));
 }
 
 /** For the operator at the machine. */

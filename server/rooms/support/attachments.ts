@@ -3,6 +3,8 @@ import { Type, type Static } from 'typebox';
 import { Problem } from '../../kernel/problem.ts';
 import { closed, Line } from '../../kernel/schema.ts';
 import type { Tx } from '../../kernel/sql.ts';
+import type { Config } from '../../config.ts';
+import { keepFile, removeKept } from './attached-files.ts';
 import { attachedBytes, insertAttachments } from './queries.ts';
 
 const filesMax = 5;
@@ -28,15 +30,43 @@ export const Attachments = Type.Optional(
 
 type Given = Static<typeof Attachments>;
 
-/** Call it in the transaction that has locked the ticket: what there is and what comes are counted together. */
-export async function attach(tx: Tx, ticketId: number, commentId: number | null, given: Given = []): Promise<void> {
-  const files = given.map(({ filename, data }) => ({ filename, content: Buffer.from(data, 'base64') }));
+export interface KeptFile {
+  filename: string;
+  size: number;
+  file: string;
+}
+
+/** The files are kept before the transaction that names them begins, and removed if it comes to nothing. */
+export async function withAttachments<T>(
+  config: Pick<Config, 'data'>,
+  given: Given | undefined,
+  name: (files: readonly KeptFile[]) => Promise<T>,
+): Promise<T> {
+  const kept = await keepAttachments(config, given);
+  try {
+    return await name(kept);
+  } catch (error) {
+    for (const { file } of kept) await removeKept(config.data, file);
+    throw error;
+  }
+}
+
+async function keepAttachments({ data }: Pick<Config, 'data'>, given: Given = []): Promise<KeptFile[]> {
+  const files = given.map(({ filename, data: text }) => ({ filename, content: Buffer.from(text, 'base64') }));
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
   if (bytes > bytesAtOnceMax)
     throw new Problem(
       'too-large',
       `Attachments can have ${bytesAtOnceMax / 1024} KiB together in one request; send the others with comments.`,
     );
+  const kept: KeptFile[] = [];
+  for (const { filename, content } of files) kept.push({ filename, size: content.length, file: await keepFile(data, content) });
+  return kept;
+}
+
+/** Call it in the transaction that has locked the ticket: what there is and what comes are counted together. */
+export async function attach(tx: Tx, ticketId: number, commentId: number | null, files: readonly KeptFile[]): Promise<void> {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > 0 && (await attachedBytes(tx, ticketId)) + bytes > bytesOfTicketMax)
     throw new Problem(
       'too-large',

@@ -7,7 +7,7 @@ import type { Caller, Platform } from '../../platform.ts';
 import { displayName, profile as userFields, userById } from '../users/public.ts';
 import { eventFor, statusesOfPeople, ticketLife, type AskedStatus, type TicketStatus } from './life-cycle.ts';
 import { CollaboratorIds, collaboratorsOf } from './open-ticket.ts';
-import { addCollaborators, happened, removeCollaborators, ticketById } from './queries.ts';
+import { addCollaborators, happened, removeCollaborators, ticketById, type TicketRow } from './queries.ts';
 import { tellTicket, type Teller, type TicketNews } from './tell-ticket.ts';
 import { Priority, shownTicket, TicketType, type Ticket } from './ticket.ts';
 
@@ -35,7 +35,8 @@ export const TicketChange = Type.Partial(
 
 type Change = Static<typeof TicketChange>;
 
-export async function changeTicket(platform: Platform, caller: Caller, ticket: Ticket, change: Change): Promise<Ticket> {
+/** Answers undefined where the ticket is so already. */
+export async function changeTicket(platform: Platform, caller: Caller, ticket: Ticket, change: Change): Promise<Ticket | undefined> {
   const { db } = platform;
   if (!caller.user.is_operator) refuseOperatorsPart(change);
   const { collaborator_ids, collaborators_replace = false } = change;
@@ -46,10 +47,9 @@ export async function changeTicket(platform: Platform, caller: Caller, ticket: T
     const row = await ticketById(tx, String(ticket.ticket_id));
     if (!row) throw new Problem('not-found', 'No such ticket.');
     const event = change.status === undefined || change.status === row.status ? 'change' : eventFor[change.status];
-    const { priority, type, assignee_id, has_incidents, due, zd_ticket_url } = change;
-    const columns = given({ priority, type, assignee_id, has_incidents, due, help_desk_url: zd_ticket_url });
+    const columns = changedColumns(change, row);
     const isPeopleChange = collaborators !== undefined && isOtherThan(row.collaborator_ids, collaborators, collaborators_replace);
-    if (event === 'change' && Object.keys(columns).length === 0 && !isPeopleChange) return shownTicket(row, platform.config, caller.id);
+    if (event === 'change' && Object.keys(columns).length === 0 && !isPeopleChange) return undefined;
     if (!(await happened(tx, ticket.ticket_id, event, columns)))
       throw new Problem('conflict', ticketLife.otherwise(row.status as TicketStatus, event));
     if (isPeopleChange && collaborators_replace) await removeCollaborators(tx, ticket.ticket_id);
@@ -82,9 +82,22 @@ async function refuseUnlessOperator(db: Db, userId: string) {
 const isOtherThan = (present: readonly string[], wanted: readonly string[], replaces: boolean) =>
   wanted.some((id) => !present.includes(id)) || (replaces && present.some((id) => !wanted.includes(id)));
 
-/** Without the fields that were not named. */
-const given = <T extends object>(fields: T): Partial<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+/** The columns behind what operators set; those that are so already are left out, as are those that were not named. */
+const columnOf = {
+  priority: 'priority',
+  type: 'type',
+  assignee_id: 'assignee_id',
+  has_incidents: 'has_incidents',
+  due: 'due',
+  zd_ticket_url: 'help_desk_url',
+} as const satisfies Record<keyof typeof forOperators, string>;
+
+const changedColumns = (change: Change, row: TicketRow) =>
+  Object.fromEntries(
+    (Object.keys(columnOf) as (keyof typeof columnOf)[])
+      .filter((field) => change[field] !== undefined && String(change[field]) !== row[field])
+      .map((field) => [columnOf[field], change[field]]),
+  );
 
 const words: Record<string, string> = {
   status: 'Status',

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import { closed, Line, Ulid, Uuid } from '../../kernel/schema.ts';
-import type { Db } from '../../kernel/sql.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { organizationAt } from '../organizations/public.ts';
 import { countAttempts } from '../sign-in/public.ts';
 import { findSubscriptionById } from '../subscriptions/public.ts';
 import { displayName, profile as userFields } from '../users/public.ts';
-import { attach, Attachments } from './attachments.ts';
+import { attach, Attachments, withAttachments, type KeptFile } from './attachments.ts';
 import { categories, categoryDefault, priorityDefault } from './categories.ts';
 import { activeAmong, addCollaborators, fellowsAmong, insertTicket, remainingCount, ticketById } from './queries.ts';
 import { tellTicket } from './tell-ticket.ts';
@@ -41,7 +41,7 @@ export async function openTicket(platform: Platform, caller: Caller, asked: Stat
   const collaborators = await collaboratorsOf(db, caller, about.organization_id, asked.collaborator_ids ?? []);
   const followup_id = await followedUp(platform, caller, asked.followup_tid);
   if (!caller.user.is_operator) await countAttempts(db, [{ limit: 'mail from user', of: caller.id }]);
-  return db.transaction().execute(async (tx) => {
+  const open = async (tx: Tx, files: readonly KeptFile[]) => {
     if ((await remainingCount(tx, requester_id)) >= remainingMax)
       throw new Problem('conflict', `A user can have ${remainingMax} tickets that are not solved; add to one of them, or solve one.`);
     const { id } = await insertTicket(tx, {
@@ -57,13 +57,14 @@ export async function openTicket(platform: Platform, caller: Caller, asked: Stat
       affected_url,
     });
     await addCollaborators(tx, id, collaborators);
-    await attach(tx, id, null, attachments);
+    await attach(tx, id, null, files);
     const row = await ticketById(tx, String(id));
     if (!row) throw new Error('The ticket vanished while it was opened');
     const ticket = shownTicket(row, config, caller.id);
     await tellTicket(tx, platform, ticket, { event: 'opened', by: { id: caller.id, name: displayName(caller.user) }, text: description });
     return ticket;
-  });
+  };
+  return withAttachments(config, attachments, (files) => db.transaction().execute((tx) => open(tx, files)));
 }
 
 async function requesterOf(db: Db, caller: Caller, wanted: string | undefined): Promise<string> {

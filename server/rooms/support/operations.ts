@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { one, operation, page, plain, updated } from '../../kernel/operation.ts';
+import { one, operation, page, plain, updatedUnlessSame } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { inMilliseconds } from '../../kernel/schema.ts';
+import { readKept } from './attached-files.ts';
 import { Comment, commentOn, commentsMax, NewComment } from './answer-ticket.ts';
 import { categories, priorities } from './categories.ts';
 import { changeTicket, TicketChange } from './change-ticket.ts';
@@ -76,7 +77,7 @@ export const updateTicket = operation({
   permission: 'ticket:change',
   body: TicketChange,
   example: { status: 'solved' },
-  returns: updated(TicketEntity),
+  returns: updatedUnlessSame(TicketEntity),
   handle: ({ caller, target, body }, platform) => changeTicket(platform, caller, target, body),
 });
 
@@ -161,10 +162,11 @@ export const getTicketAttachment = operation({
   find: findTicket,
   permission: 'ticket:view',
   returns: plain(Type.Object({ ...attachmentFields, data: Type.String({ description: 'The content, as base64.' }) })),
-  handle: async ({ target, params: { attachment_id } }, { db }) => {
+  handle: async ({ target, params: { attachment_id } }, { db, config }) => {
     const found = /^[1-9]\d{0,8}$/.test(attachment_id) ? await attachmentById(db, target.ticket_id, Number(attachment_id)) : undefined;
     if (!found) throw new Problem('not-found', 'No such attachment.');
-    const { id, filename, content } = found;
-    return { id, filename, size: content.length, data: content.toString('base64') };
+    const { id, filename, size, file, content } = found;
+    const read = file === null ? content : await readKept(config.data, file);
+    return { id, filename, size, data: read?.toString('base64') ?? '' };
   },
 });

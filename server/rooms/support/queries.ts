@@ -169,7 +169,7 @@ export interface AttachmentRow {
 
 export const attachmentsOf = async (db: Db | Tx, ticketId: number, most: number): Promise<AttachmentRow[]> => {
   const { rows } = await sql<AttachmentRow>`
-    select id, comment_id, filename, length(content) as size, created_at as created from ticket_attachments
+    select id, comment_id, filename, size, created_at as created from ticket_attachments
     where ticket_id = ${ticketId} order by id limit ${most}`.execute(db);
   return rows;
 };
@@ -179,10 +179,16 @@ export const attachmentById = (db: Db, ticketId: number, id: number) =>
 
 export const attachedBytes = async (tx: Tx, ticketId: number): Promise<number> => {
   const { rows } = await sql<{ bytes: number }>`
-    select coalesce(sum(length(content)), 0)::int as bytes from ticket_attachments where ticket_id = ${ticketId}`.execute(tx);
+    select coalesce(sum(size), 0)::int as bytes from ticket_attachments where ticket_id = ${ticketId}`.execute(tx);
   return rows[0]?.bytes ?? 0;
 };
 
 export const insertAttachments = async (tx: Tx, attachments: Insertable<Database['ticket_attachments']>[]): Promise<void> => {
   if (attachments.length > 0) await tx.insertInto('ticket_attachments').values(attachments).execute();
+};
+
+/** Those of the files that a row names. */
+export const namedFiles = async (db: Db, files: readonly string[]): Promise<Set<string>> => {
+  const { rows } = await sql<{ file: string }>`select file::text from ticket_attachments where file = any(${files}::uuid[])`.execute(db);
+  return new Set(rows.map(({ file }) => file));
 };

@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { readdir, readFile, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleMember, sampleOrganization, sampleProject } from '../../testing/samples.ts';
+import { tidyAttachments } from './attached-files.ts';
 import { closeTicket, sayAbout } from './work.ts';
 
 let home: TestPlatform;
@@ -76,7 +79,7 @@ test('support answers, the requester replies and solves it, and what is closed s
     resolution_time: expect.any(String),
   });
   const letters = (await lettersTo(operator)).length;
-  expect((await person.send('PATCH', path, { status: 'solved' })).status).toBe(200);
+  expect(await person.send('PATCH', path, { status: 'solved' })).toMatchObject({ status: 204, text: '' });
   expect(await lettersTo(operator)).toHaveLength(letters);
   await operator.send('PATCH', path, { status: 'closed', zd_ticket_url: 'https://desk.example/7' });
   expect((await person.send('PATCH', path, { status: 'open' })).status).toBe(409);
@@ -122,6 +125,65 @@ test('files come back as they were sent, to those who see the ticket, and are bo
   expect((await ask(owner, { attachments: tooMuch })).status).toBe(413);
   const elsewhere = `/tickets/${(await ask(owner)).json.ticket_id}`;
   expect((await owner.send('GET', `${elsewhere}/attachments/${json.attachments[0].id}`)).status).toBe(404);
+});
+
+test('files are kept outside the database, moved there from older versions, and gone with their ticket', async () => {
+  const { db, config } = home.platform;
+  const folder = join(config.data, 'attachments');
+  const kept = () => readdir(folder).catch(() => []);
+  const before = (await kept()).length;
+  const data = Buffer.from([0, 1, 2, 255]).toString('base64');
+  const { ticket_id } = (await ask(owner, { attachments: [{ filename: 'core', data }] })).json;
+  const rows = () => db.selectFrom('ticket_attachments').selectAll().where('ticket_id', '=', ticket_id).orderBy('id').execute();
+  const [first] = await rows();
+  expect(first).toMatchObject({ content: null, size: 4 });
+  expect(await readFile(join(folder, first?.file ?? ''))).toEqual(Buffer.from([0, 1, 2, 255]));
+
+  await operator.send('PATCH', `/tickets/${ticket_id}`, { status: 'closed' });
+  const late = { text: 'Another one.', attachments: [{ filename: 'late', data }] };
+  expect((await owner.send('POST', `/tickets/${ticket_id}/comments`, late)).status).toBe(409);
+  expect(await kept()).toHaveLength(before + 1);
+
+  const old = { ticket_id, filename: 'old', content: Buffer.from('old'), size: 3 };
+  await db.insertInto('ticket_attachments').values(old).execute();
+  const tidy = () => tidyAttachments.run(home.platform, new AbortController().signal);
+  await tidy();
+  const [, moved] = await rows();
+  expect(moved).toMatchObject({ content: null, file: expect.any(String) });
+  expect((await owner.send('GET', `/tickets/${ticket_id}/attachments/${moved?.id}`)).json).toMatchObject({ data: btoa('old'), size: 3 });
+
+  await db.deleteFrom('tickets').where('id', '=', ticket_id).execute();
+  await tidy();
+  expect(await kept()).toHaveLength(before + 2);
+  const longAgo = new Date(Date.now() - 2 * 3_600_000);
+  for (const { file } of [first, moved].filter((row) => row !== undefined)) await utimes(join(folder, file ?? ''), longAgo, longAgo);
+  await tidy();
+  expect(await kept()).toHaveLength(before);
+});
+
+test('operators see all tickets, answer and close them in the API; what changes nothing tells nobody', async () => {
+  const person = await home.person();
+  const { ticket_id } = (await ask(person, { subject: 'For operators' })).json;
+  const { json } = await operator.send('GET', '/tickets?search=for%20operators');
+  expect(json).toMatchObject({ count: 1, tickets: [{ ticket_id, _links: { update: {}, comment: {}, comments: {}, attachments: {} } }] });
+  const path = `/tickets/${ticket_id}`;
+  expect((await operator.send('PATCH', path, { priority: 'high', assignee_id: operator.user.id })).json).toMatchObject({
+    priority: 'high',
+  });
+  expect((await lettersTo(person)).at(-1)).toContain('Priority: high');
+  const letters = (await lettersTo(person)).length;
+  expect((await operator.send('PATCH', path, { priority: 'high', assignee_id: operator.user.id })).status).toBe(204);
+  expect(await lettersTo(person)).toHaveLength(letters);
+  expect((await operator.send('PATCH', path, { status: 'closed' })).json).toMatchObject({ status: 'closed' });
+  expect((await lettersTo(person)).at(-1)).toContain('Status: closed');
+  await expect
+    .poll(() =>
+      told
+        .map(({ body }) => JSON.parse(body))
+        .filter(({ ticket }) => ticket.ticket_id === ticket_id)
+        .map(({ event }) => event),
+    )
+    .toEqual(['opened', 'changed', 'changed']);
 });
 
 test('the operator at the machine answers and closes, and the requester is told', async () => {
