@@ -4,6 +4,9 @@ import { createInstallation, type Installation } from './installation.ts';
 import { letterTo } from './mail.ts';
 import { openReleasedCli } from './released-cli.ts';
 
+/** Each command starts the client anew, on some machines in an emulator. */
+const flowMilliseconds = 600_000;
+
 test('the released CLI creates an organization, shows it, lists its users and invites one', async () => {
   await using installation = await createInstallation();
   const { apiToken, email } = await (await installation.start()).credentials();
@@ -98,6 +101,72 @@ test('the released CLI creates a team, adds a member of the organization, lists 
   expect((await team()).status).toBe(404);
   expect((await send(url, token, 'GET', `/organizations/${organization.id}/members/${grace}`)).status).toBe(200);
 });
+
+test(
+  'the released CLI shows and changes who pays, and says of a suspended organization what is the matter',
+  { timeout: flowMilliseconds },
+  async () => {
+    await using installation = await createInstallation();
+    const { apiToken, email } = await (await installation.start()).credentials();
+    const { url, data } = installation;
+    const token = await accessToken(url, apiToken);
+    await using cli = await openReleasedCli(url);
+    const run = (...args: string[]) => cli.run(args, apiToken);
+    const well = async (...args: string[]) => {
+      const ended = await run(...args);
+      expect({ args, ...ended }).toMatchObject({ code: 0 });
+      return ended;
+    };
+    const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines', country: 'GB' })).json;
+
+    const address = ['organization:billing:address', '--org', 'engines'];
+    await well(...address, 'locality', 'London');
+    expect((await well(...address, 'locality')).stdout).toBe('London\n');
+    expect(cellsOf((await well(...address)).stdout)).toEqual(
+      expect.arrayContaining([
+        ['locality', 'London'],
+        ['country', 'GB'],
+      ]),
+    );
+    const profile = ['organization:billing:profile', '--org', 'engines'];
+    await well(...profile, 'company_name', 'Analytical Engines Ltd');
+    expect(cellsOf((await well(...profile)).stdout)).toEqual(
+      expect.arrayContaining([
+        ['company_name', 'Analytical Engines Ltd'],
+        ['email', email],
+      ]),
+    );
+
+    const made = await send(url, token, 'POST', `/organizations/${organization.id}/projects`, { region: 'offshoot', title: 'Shop' });
+    const { id: project, subscription_id } = made.json;
+    await expect
+      .poll(async () => (await send(url, token, 'GET', `/projects/${project}`)).json.status?.code, { timeout: 30_000 })
+      .toBe('provisioned');
+    expect((await well('subscription:info', '-p', project, 'status')).stdout).toBe('active\n');
+    expect((await well('project:info', '-p', project, 'title')).stdout).toBe('Shop\n');
+    const list = ['organization:subscription:list', '--org', 'engines', '--format', 'plain', '--no-header', '--columns', 'id,project_id'];
+    expect((await well(...list)).stdout).toContain(`${subscription_id}\t${project}`);
+
+    expect(await installation.run(['organization', 'suspend', 'engines', 'October is not paid'])).toMatchObject({ code: 0 });
+    expect((await letterTo(data, email, /^The organization Engines is suspended$/)).text).toContain('(October is not paid)');
+    expect((await well('organization:info', '--org', 'engines', 'status')).stdout).toBe('suspended\n');
+    expect((await well('subscription:info', '-p', project, 'status')).stdout).toBe('suspended\n');
+    expect((await well(...list)).stdout).toContain(project);
+    expect((await well('project:list', '--format', 'plain', '--no-header', '--columns', 'id')).stdout).toBe(`${project}\n`);
+    /** The client breaks lines wherever they are full. */
+    const refusal = async (...args: string[]) => {
+      const { code, stderr } = await run(...args);
+      return { isRefused: code !== 0, said: stderr.replaceAll(/\s+/g, '') };
+    };
+    const why = { isRefused: true, said: expect.stringContaining('TheorganizationEnginesissuspended(Octoberisnotpaid)') };
+    expect(await refusal('project:create', '--org', 'engines', '--title', 'Other', '--region', 'offshoot', '--yes')).toEqual(why);
+    const variable = ['variable:create', '-p', project, '--level', 'project', '--name', 'color', '--value', 'blue', '--no-interaction'];
+    expect(await refusal(...variable)).toEqual(why);
+    await well(...profile, 'company_name', 'Engines Ltd');
+    expect(await installation.run(['organization', 'resume', 'engines'])).toMatchObject({ code: 0 });
+    expect((await well('organization:info', '--org', 'engines', 'status')).stdout).toBe('active\n');
+  },
+);
 
 test('the released CLI lists the subscriptions of an organization, and deletes it', async () => {
   await using installation = await createInstallation();

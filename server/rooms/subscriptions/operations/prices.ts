@@ -18,9 +18,10 @@ export const canCreateSubscription = operation({
   returns: plain(Type.Object({ can_create: Type.Boolean(), message: Type.String(), required_action: RequiredAction })),
   handle: async ({ caller, target }, { db }) => {
     const isAllowed = caller.can('organization:create-project', { organization: target.id });
+    const inactive = 'The organization is not active; ask the operator of this installation.';
     const messages = [
       ...(isAllowed ? [] : ['You need the permission projects:create in this organization; ask one of its administrators.']),
-      ...(target.status === 'active' ? [] : ['The organization is not active; ask the operator of this installation.']),
+      ...(target.status === 'active' ? [] : [caller.suspension({ organization: target.id })?.message ?? inactive]),
       ...[(await noFurtherProject(db, target.id)) ?? []].flat(),
     ];
     return { can_create: messages.length === 0, message: messages.join(' '), required_action: null };
