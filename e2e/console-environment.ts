@@ -88,6 +88,8 @@ async function seeWhereTheTimeGoes(page: Page, at: string, { api }: Project) {
   await chart.press('Home');
   await chart.press('ArrowRight');
   await chart.press('Shift+End');
+  const [drawn, selected] = [await chart.locator('.u-over').boundingBox(), await chart.locator('.u-select').boundingBox()];
+  expect((selected?.x ?? 0) + (selected?.width ?? 0)).toBeCloseTo((drawn?.x ?? 0) + (drawn?.width ?? 0), -1);
   const points = await chart.getAttribute('aria-valuemax');
   await page.getByRole('button', { name: 'Zoom in' }).click();
   await page.waitForURL(/from=\d+&to=\d+/);

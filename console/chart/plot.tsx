@@ -1,6 +1,7 @@
 /** What is drawn of a chart, on a canvas by uPlot. It is loaded with the first chart, and not before; what is read out is in chart.tsx. */
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
 import { type ChartData, stacked } from './chart-data.ts';
 
 export interface Span {
@@ -31,9 +32,9 @@ export function Plot(props: PlotProps) {
   const { data, kind, format, range, at, selected, emphasised, onLook, onSelect } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const latest = useRef<Latest>({ onLook, onSelect, emphasised });
+  const latest = useRef<Latest>({ at, selected, emphasised, onLook, onSelect });
   useEffect(() => {
-    latest.current = { onLook, onSelect, emphasised };
+    latest.current = { at, selected, emphasised, onLook, onSelect };
   });
   const { from, to } = range;
   useEffect(() => {
@@ -51,7 +52,7 @@ export function Plot(props: PlotProps) {
 interface Drawing extends Pick<PlotProps, 'data' | 'kind' | 'format'>, Span {}
 
 /** What changes without a new drawing. */
-type Latest = Pick<PlotProps, 'onLook' | 'onSelect' | 'emphasised'>;
+type Latest = Pick<PlotProps, 'at' | 'selected' | 'emphasised' | 'onLook' | 'onSelect'>;
 
 function draw(place: HTMLElement, drawing: Drawing, latest: { readonly current: Latest }) {
   const { data, kind, format, from, to } = drawing;
@@ -70,6 +71,12 @@ function draw(place: HTMLElement, drawing: Drawing, latest: { readonly current: 
       ],
       series: [{}, ...seriesOf(drawing, colour, () => latest.current.emphasised)],
       hooks: {
+        ready: [
+          (own) => {
+            lookAt(own, data, latest.current.at);
+            select(own, latest.current.selected, { from, to });
+          },
+        ],
         setCursor: [({ cursor: { idx, left = -1 } }) => latest.current.onLook(left < 0 ? undefined : (idx ?? undefined))],
         setSelect: [
           (own) => {
@@ -150,16 +157,19 @@ function axisTime(seconds: number, length: number): string {
   return (length < shortSeconds ? clockSeconds : clock).format(time);
 }
 
+/** A drawing knows where a time is only once it was drawn; then it is told what was looked at and selected meanwhile. */
+const isDrawn = (plot: uPlot | undefined): plot is uPlot => plot?.status === 1;
+
 /** Moved by the keyboard; the pointer moves it by itself. */
 function lookAt(plot: uPlot | undefined, { times, grain }: ChartData, at: number | undefined) {
-  if (!plot || plot.cursor.idx === at || (at === undefined && (plot.cursor.left ?? -1) < 0)) return;
+  if (!isDrawn(plot) || plot.cursor.idx === at || (at === undefined && (plot.cursor.left ?? -1) < 0)) return;
   const time = at === undefined ? undefined : times[at];
   plot.setCursor(time === undefined ? { left: -10, top: -10 } : { left: plot.valToPos(time + grain / 2, 'x'), top: 1 }, false);
 }
 
 /** As far as it is within what is shown. */
 function select(plot: uPlot | undefined, selected: Span | undefined, { from, to }: Span) {
-  if (!plot) return;
+  if (!isDrawn(plot)) return;
   if (!selected) return plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   const [left, right] = [Math.max(selected.from, from), Math.min(selected.to, to)].map((time) => plot.valToPos(time, 'x')) as [
     number,
