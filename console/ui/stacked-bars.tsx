@@ -15,7 +15,7 @@ const [height, barWidth, gap] = [140, 20, 6];
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 export function StackedBars({ label, names, bars, text }: StackedBars) {
-  const highest = Math.max(...bars.map(({ values }) => sum(values)), Number.MIN_VALUE);
+  const highest = Math.max(...bars.map(({ values }) => sum(values))) || 1;
   const width = bars.length * (barWidth + gap);
   return (
     <figure className="stacked-bars">
