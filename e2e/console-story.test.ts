@@ -87,7 +87,10 @@ test(
     await eventually(
       'what the environments hold and use was looked at',
       async () => {
-        const tree = (await send(url, token, 'GET', treeAddress)).json as { data: { own_bytes: number | null }; uses: { memory_bytes: number | null } }[];
+        const tree = (await send(url, token, 'GET', treeAddress)).json as {
+          data: { own_bytes: number | null };
+          uses: { memory_bytes: number | null };
+        }[];
         return tree.every(({ data, uses }) => data.own_bytes !== null && (uses.memory_bytes ?? 0) > 0);
       },
       120,
@@ -121,7 +124,8 @@ test(
   },
 );
 
-const push = (message: string) => `cd ~/guestbook && git add . && git -c user.name=Me -c user.email=me@example.org commit -qm '${message}' && git push -q offshoot main`;
+const push = (message: string) =>
+  `cd ~/guestbook && git add . && git -c user.name=Me -c user.email=me@example.org commit -qm '${message}' && git push -q offshoot main`;
 
 /** A home folder of their own, from which they go to the folder of the platform, as the page says. */
 async function makeHome() {

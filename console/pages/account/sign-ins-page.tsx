@@ -72,7 +72,7 @@ const browsers = ['Firefox', 'Edg', 'OPR', 'Chrome', 'Safari'] as const;
 const systems = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS X', 'Linux'] as const;
 
 /** Browsers name all their ancestors; the first of these that is named is the one. Others are shown as they call themselves. */
-function browserOf(userAgent: string): string {
+export function browserOf(userAgent: string): string {
   const browser = browsers.find((name) => userAgent.includes(`${name}/`));
   const system = systems.find((name) => userAgent.includes(name));
   if (browser === undefined) return userAgent || 'unknown';

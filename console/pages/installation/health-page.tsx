@@ -50,7 +50,7 @@ const Findings = ({ findings, error }: { findings: readonly Finding[] | undefine
         <th scope="row">{what}</th>
         <td data-label="State">
           <Badge of={is_ok ? 'active' : need === 'platform' ? 'failed' : 'paused'}>
-            {is_ok ? 'In order' : need === 'platform' ? 'Missing' : 'Missing for deployments'}
+            {is_ok ? 'In order' : need === 'platform' ? 'Missing' : 'Warning'}
           </Badge>
         </td>
         <td data-label="Found">

@@ -96,7 +96,7 @@ const OrganizationRow = ({ organization, onChange }: { organization: Organizatio
       <DeedButton
         resource={organization}
         rel="update"
-        says="Change limits"
+        says="Change"
         label={`Change the limits of ${organization.label}`}
         verb="Change them"
         look="button tiny"

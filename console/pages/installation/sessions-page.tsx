@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { DeedButton } from '../../actions/deed-button.tsx';
 import { everySignInQuery, type Installation, sshSessionsQuery } from '../../api/installation-queries.ts';
 import { Age } from '../../ui/age.tsx';
+import { browserOf } from '../account/sign-ins-page.tsx';
 import { actionsColumn, List } from '../list-page.tsx';
 import { useInstallation, useLookAgain } from './use-installation.ts';
 
@@ -98,7 +99,7 @@ function SignIns({ installation }: { installation: Installation }) {
             <th scope="row">{who}</th>
             <td data-label="Program">
               {signIn.program}
-              <span className="under">{signIn.user_agent}</span>
+              <span className="under">{browserOf(signIn.user_agent)}</span>
             </td>
             <td data-label="From" className="mono">
               {signIn.address}
@@ -113,7 +114,7 @@ function SignIns({ installation }: { installation: Installation }) {
                   resource={signIn}
                   rel="delete"
                   verb="End"
-                  label={`Sign out ${who} at ${signIn.address}`}
+                  label={`End the sign-in of ${who} at ${signIn.address}`}
                   look="button tiny"
                   guard={{ loses: 'It is signed out at once, and has to sign in again.' }}
                   onDone={lookAgain}

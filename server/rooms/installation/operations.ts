@@ -55,7 +55,7 @@ export const changeDefaultQuota = operation({
   example: { projects: 100 },
   returns: updated(InstallationEntity),
   handle: async ({ body }, platform) => {
-    await setDefaultQuota(platform.db, body);
+    if (Object.keys(body).length > 0) await setDefaultQuota(platform.db, body);
     return installationNow(platform);
   },
 });
