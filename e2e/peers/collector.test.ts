@@ -44,7 +44,7 @@ test('a collector gets every line in its order with what is said of it, also tho
   const failed = first.records().find(({ body }) => body === 'something failed');
   expect(failed).toMatchObject({ severity: expect.stringMatching(/^error$/i) });
   expect(Object.entries(failed?.attributes ?? {}).map(([, value]) => value)).toEqual(
-    expect.arrayContaining(['shop', 'p1', 'main', 'blue', 'error']),
+    expect.arrayContaining(['shop', 'p1', 'main', 'blue', 'error.log']),
   );
 
   await first[Symbol.asyncDispose]();

@@ -36,7 +36,7 @@ test('Gitea has its token checked, calls on its own, and is told what became of 
   await copy.push('main', saying('one'));
 
   const body = { type: 'gitea', base_url: gitea.url, repository: 'acme/shop', token };
-  await expect(project.api('POST', '/integrations', { ...body, token: 'of nobody' })).rejects.toThrow(/answered 400.*token/);
+  await expect(project.api('POST', '/integrations', { ...body, token: '0'.repeat(40) })).rejects.toThrow(/answered 400.*credential/);
   const { id } = (await project.api('POST', '/integrations', body))._embedded.entity;
   await project.api('POST', `/integrations/${id}/validate`, {});
   await answering(project, 'main', 'one');

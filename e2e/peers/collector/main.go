@@ -29,7 +29,10 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "collector", Description: "A collector for tests", Version: "0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
-			ResolverSettings: confmap.ResolverSettings{ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
+			ResolverSettings: confmap.ResolverSettings{
+				ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
+				DefaultScheme:     "file",
+			},
 		},
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
