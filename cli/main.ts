@@ -32,6 +32,18 @@ const commands: Record<string, Command> = {
   'prices show': async () => (await import('./prices.ts')).showPrices(),
   'prices set': async ({ words }) => (await import('./prices.ts')).setPrices(words),
 
+  'invoice list': async ({ flags }) => (await import('./invoice.ts')).listInvoices(flags.all ?? false),
+  'invoice paid': async ({ words }) => (await import('./invoice.ts')).payInvoice(words),
+  'invoice correct': async ({ words }) => (await import('./invoice.ts')).correct(words),
+  'voucher create': async ({ words }) => (await import('./voucher.ts')).createVoucher(words),
+  'voucher list': async () => (await import('./voucher.ts')).listVouchers(),
+  'discount create': async ({ words }) => (await import('./discount.ts')).createDiscount(words),
+  'discount list': async () => (await import('./discount.ts')).listDiscounts(),
+  'discount end': async ({ words }) => (await import('./discount.ts')).endDiscountAt(words),
+  'prepayment add': async ({ words }) => (await import('./prepayment.ts')).prepay(words),
+  'prepayment take': async ({ words }) => (await import('./prepayment.ts')).giveBack(words),
+  'prepayment fallback': async ({ words }) => (await import('./prepayment.ts')).chooseFallback(words),
+
   'deployment list': async ({ words }) => (await import('./deployments.ts')).listDeployments(words),
   rollback: async ({ words }) => (await import('./deployments.ts')).rollBack(words),
 

@@ -37,6 +37,20 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'quota list': ['', 'what is allowed by default and to whom otherwise, and how much of it is used'],
   'prices show': ['', 'the price lists: those that hold today, those to come, and what is free where there is none'],
   'prices set': ['<file>', 'a price list in YAML or JSON, for its currency and from its day on; what is billed keeps its prices'],
+  'invoice list': ['[--all]', 'invoices and credit memos that somebody has to pay; or all'],
+  'invoice paid': ['<invoice>', 'the money of an invoice has arrived, or that of a credit memo was given back'],
+  'invoice correct': ['<invoice> <amount> <reason>…', 'gives back so much of it, tax included, by a credit memo'],
+  'voucher create': ['<amount> <currency> [code]', 'for whoever applies its code; it is taken off their orders until it is used up'],
+  'voucher list': ['', 'all vouchers, who has them, and what is left of each'],
+  'discount create': [
+    '<organization> allowance|startup|enterprise <amount> [months]',
+    'takes so much off each month, from this one on; default for the allowance of the price list',
+  ],
+  'discount list': ['', 'what is taken off whose orders'],
+  'discount end': ['<discount>', 'from the open order on; what is closed stays as it is'],
+  'prepayment add': ['<organization> <amount> [message]…', 'what an organization has paid ahead, in its currency'],
+  'prepayment take': ['<organization> <amount> [message]…', 'what of it was given back'],
+  'prepayment fallback': ['<organization> invoice|none', 'what pays where the balance does not suffice'],
   'deployment list': ['<project> <environment>', 'what was deployed there, and what can be gone back to'],
   rollback: ['<project> <environment> [deployment]', 'what ran before runs again: the one of that number, or what came before'],
   'backup list': ['[project]', 'all backups of environments, oldest first'],
@@ -99,6 +113,7 @@ interface Flags {
   data?: boolean;
   back?: boolean;
   yes?: boolean;
+  all?: boolean;
   help?: boolean;
 }
 
@@ -117,6 +132,7 @@ const options = {
   data: flag,
   back: flag,
   yes: flag,
+  all: flag,
   help: flag,
 };
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessToken, exchange, send } from './api.ts';
@@ -104,6 +104,37 @@ describe('operator commands beside a running platform', () => {
     // oxlint-disable-next-line no-control-regex -- they are what this is about
     expect(shown + (await said(run, 'ticket', 'list'))).not.toMatch(/[\0-\b\v-\u001f\u007f-\u009f]/);
     expect(shown).toContain('Attached: trace.txt, 1 bytes');
+  });
+
+  test('prices, vouchers, discounts and prepayments are what the API then shows', async () => {
+    const { url, run, data } = installation;
+    const token = await accessToken(url, await welcome(run, 'thrifty'));
+    const { id, name } = (await send(url, token, 'POST', '/organizations', { label: 'Thrifty', country: 'NL' })).json;
+    const shown = async (part: string) => (await send(url, token, 'GET', `/organizations/${id}/${part}`)).json;
+    const file = join(data, '..', 'prices.yaml');
+    writeFileSync(file, `currency: EUR\nfrom: ${new Date().toISOString().slice(0, 7)}-01\nlicences: { admin_user: 10 }\nallowance: 5\n`);
+    expect(await said(run, 'prices', 'set', file)).toMatch(/^Version 1 is set: prices in EUR/);
+    const [, code = ''] = /^The voucher (\S+) is worth €50.00/.exec(await said(run, 'voucher', 'create', '50', 'EUR')) ?? [];
+    expect((await send(url, token, 'POST', `/organizations/${id}/vouchers/apply`, { code })).status).toBe(204);
+    expect(await said(run, 'voucher', 'list')).toBe(`${code}  €50.00  €50.00 left  ${name}\n`);
+    expect(await shown('vouchers')).toMatchObject({ vouchers_remaining_balance: '50.00', vouchers: [{ code }] });
+    expect(await said(run, 'discount', 'create', name, 'allowance', 'default', '3')).toContain(
+      'takes €5.00 off each month of Thrifty, for 3 months',
+    );
+    expect(await said(run, 'discount', 'list')).toMatch(new RegExp(`^1  ${name}  allowance  €5.00 a month  active  from `));
+    expect(await said(run, 'discount', 'end', '1')).toContain('takes nothing off any more');
+    expect((await shown('discounts')).items).toMatchObject([{ id: 1, status: 'deactivated' }]);
+    expect(await said(run, 'prepayment', 'add', name, '20', 'Cash')).toBe('Thrifty has €20.00 prepaid.\n');
+    expect(await said(run, 'prepayment', 'take', name, '7.50')).toBe('Thrifty has €12.50 prepaid.\n');
+    expect(await said(run, 'prepayment', 'fallback', name, 'none')).toContain('only as far as its balance goes');
+    expect(await shown('prepayment')).toMatchObject({ prepayment: { balance: { amount: 12.5 }, sufficient: true, fallback: null } });
+    expect(await shown('estimate?current_month=false')).toMatchObject({ sub_total: '€10.00', vouchers: '€10.00', total: '€0.00' });
+    expect(await said(run, 'invoice', 'list')).toBe('Nothing is open; --all shows all invoices.\n');
+    for (const args of [
+      ['paid', 'R1'],
+      ['correct', 'R1', '5', 'Wrong'],
+    ])
+      expect(await run(['invoice', ...args])).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no invoice R1') });
   });
 
   test('say in a sentence what is wrong', async () => {

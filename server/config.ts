@@ -71,6 +71,8 @@ export interface Config {
   identityProviders: readonly IdentityProviderSettings[];
   /** Where new tickets and replies are mailed, in place of to the operators; and a help desk that is told of all that happens to tickets. */
   support: { email: string | undefined; webhook: { url: string; shared_key: string | null } | undefined };
+  /** A payment provider of one's own, which is told of invoices and tells what became of them. Undefined: the operator marks what is paid. */
+  payment: { webhook: { url: string; shared_key: string } | undefined };
   /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
   /** Whether whoever adds a domain has to prove that it is theirs; `released`: only of one that another organization had. */
@@ -143,6 +145,8 @@ const variables = {
   OFFSHOOT_SUPPORT_EMAIL: read.email,
   OFFSHOOT_SUPPORT_WEBHOOK_URL: read.webhookUrl,
   OFFSHOOT_SUPPORT_WEBHOOK_KEY: read.atLeast(read.webhookKeyCharactersMin),
+  OFFSHOOT_PAYMENT_WEBHOOK_URL: read.webhookUrl,
+  OFFSHOOT_PAYMENT_WEBHOOK_KEY: read.atLeast(read.webhookKeyCharactersMin),
   OFFSHOOT_REGION: read.regionId,
   OFFSHOOT_REGION_LABEL: read.line,
   OFFSHOOT_REGION_ZONE: read.line,
@@ -204,6 +208,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },
     phone: { webhookUrl: values.OFFSHOOT_PHONE_WEBHOOK_URL },
     support: supportSettings(values),
+    payment: paymentSettings(values),
     previews: { pauseAfterDays: values.OFFSHOOT_PREVIEW_PAUSE_DAYS ?? 14, sleepAfterSeconds: values.OFFSHOOT_PREVIEW_SLEEP_SECONDS ?? 0 },
     region: {
       id: values.OFFSHOOT_REGION ?? (domain.split('.', 1)[0] as string),
@@ -222,6 +227,14 @@ function supportSettings(values: Values): Config['support'] {
   if (url !== undefined) return { email, webhook: { url, shared_key: key ?? null } };
   if (key !== undefined) throw new ConfigError('OFFSHOOT_SUPPORT_WEBHOOK_URL should be set along with OFFSHOOT_SUPPORT_WEBHOOK_KEY.');
   return { email, webhook: undefined };
+}
+
+/** What is told of money is always signed, both ways. */
+function paymentSettings({ OFFSHOOT_PAYMENT_WEBHOOK_URL: url, OFFSHOOT_PAYMENT_WEBHOOK_KEY: key }: Values): Config['payment'] {
+  if (url === undefined && key === undefined) return { webhook: undefined };
+  if (url === undefined || key === undefined)
+    throw new ConfigError('OFFSHOOT_PAYMENT_WEBHOOK_URL and OFFSHOOT_PAYMENT_WEBHOOK_KEY should be set together.');
+  return { webhook: { url, shared_key: key } };
 }
 
 function acmeSettings(values: Values): AcmeSettings | undefined {

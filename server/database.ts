@@ -225,9 +225,26 @@ export interface Database {
     updated_at: Generated<Time>;
     damaged_at: Time | null;
   };
+  billed_users: {
+    organization_id: string;
+    day: string;
+    admin_users: number;
+    viewer_users: number;
+    user_management: string;
+    support_level: string;
+  };
   billing: {
     is_only: Generated<boolean>;
     billed_until: string;
+  };
+  billing_alerts: {
+    organization_id: string;
+    active: Generated<boolean>;
+    threshold: string;
+    mode: Generated<string>;
+    alerts_sent: Generated<number>;
+    last_alert_at: Time | null;
+    updated_at: Generated<Time>;
   };
   carbon_closings: {
     day: string;
@@ -400,6 +417,17 @@ export interface Database {
     told_routes: unknown;
     is_scaling: Generated<boolean>;
     domain_names: unknown;
+  };
+  discounts: {
+    id: GeneratedAlways<number>;
+    organization_id: string;
+    type: string;
+    currency: string;
+    monthly: string;
+    start_month: string;
+    months: number | null;
+    is_ended: Generated<boolean>;
+    created_at: Generated<Time>;
   };
   domain_claims: {
     name: string;
@@ -601,6 +629,28 @@ export interface Database {
     updated_at: Generated<Time>;
     finished_at: Time | null;
   };
+  invoice_numbers: {
+    is_only: Generated<boolean>;
+    last: number;
+  };
+  invoices: {
+    id: GeneratedAlways<string>;
+    number: number;
+    invoice_number: string;
+    type: string;
+    order_id: string;
+    related_invoice_id: string | null;
+    organization_id: string;
+    status: string;
+    currency: string;
+    total: string;
+    issued_on: string;
+    due_on: string | null;
+    notes: Generated<string>;
+    document: unknown;
+    created_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   issuances: {
     certificate_id: string;
     project_id: string | null;
@@ -657,6 +707,33 @@ export interface Database {
     user_id: string | null;
     consumed_at: Time | null;
     expires_at: Time | null;
+  };
+  orders: {
+    id: GeneratedAlways<string>;
+    organization_id: string;
+    month: string;
+    currency: Generated<string>;
+    status: Generated<string>;
+    lines: Generated<unknown>;
+    baseprice: Generated<string>;
+    discount: Generated<string>;
+    voucher: Generated<string>;
+    vat: Generated<string>;
+    vat_percent: Generated<string>;
+    total: Generated<string>;
+    payer: Generated<unknown>;
+    prepaid: Generated<string>;
+    refreshed_at: Time | null;
+    closed_at: Time | null;
+    due_on: string | null;
+    paid_on: Time | null;
+    authorization_url: Generated<string>;
+  };
+  organization_addons: {
+    organization_id: string;
+    user_management: Generated<string>;
+    support_level: Generated<string>;
+    updated_at: Generated<Time>;
   };
   organization_addresses: {
     organization_id: string;
@@ -722,6 +799,12 @@ export interface Database {
     step_used: Generated<number>;
     created_at: Generated<Time>;
   };
+  payment_events: {
+    id: string;
+    invoice_id: string;
+    event: string;
+    received_at: Generated<Time>;
+  };
   phone_verifications: {
     sid: string;
     user_id: string;
@@ -735,6 +818,36 @@ export interface Database {
     version: string;
     content_type: string;
     content: Buffer;
+  };
+  plan_records: {
+    id: GeneratedAlways<string>;
+    organization_id: string;
+    project_id: string;
+    subscription_id: number;
+    owner_id: string;
+    region: string;
+    title: string;
+    plan: string;
+    contract_options: unknown;
+    storage_mib: number;
+    environments_max: number;
+    user_licenses: number;
+    status: string;
+    started_at: Time;
+    ended_at: Time | null;
+  };
+  prepayment_transactions: {
+    id: GeneratedAlways<string>;
+    organization_id: string;
+    order_id: string | null;
+    message: string;
+    currency: string;
+    amount: string;
+    created_at: Generated<Time>;
+  };
+  prepayments: {
+    organization_id: string;
+    fallback: string | null;
   };
   price_lists: {
     version: GeneratedAlways<number>;
@@ -1033,5 +1146,18 @@ export interface Database {
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
     phone_number: string | null;
+  };
+  voucher_uses: {
+    code: string;
+    order_id: string;
+    amount: string;
+  };
+  vouchers: {
+    code: string;
+    currency: string;
+    amount: string;
+    organization_id: Generated<string>;
+    applied_at: Time | null;
+    created_at: Generated<Time>;
   };
 }

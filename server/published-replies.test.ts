@@ -7,7 +7,7 @@ import { deploySample } from './testing/deployment.ts';
 import { measureSample } from './testing/measurements.ts';
 import { openTestPlatform, type Person, type TestPlatform } from './testing/platform.ts';
 import { isPublished, mismatchesWithPublished } from './testing/published-replies.ts';
-import { fill, sampleAddress, sampleEntity, sampleProject, sampleTeam, thereIsNone } from './testing/samples.ts';
+import { fill, sampleAddress, sampleBilling, sampleEntity, sampleProject, sampleTeam, thereIsNone } from './testing/samples.ts';
 
 const published = operationsOf(rooms).filter(
   (operation) => operation.method === 'GET' && isPublished(operation.path) && !thereIsNone(operation),
@@ -68,6 +68,10 @@ const furniture: Record<string, (owner: Person) => Promise<Record<string, string
     await sampleProject(owner);
     return { user_id: owner.user.id };
   },
+  'GET /organizations/{organization_id}/vouchers': sampleBilling,
+  'GET /organizations/{organization_id}/discounts': sampleBilling,
+  'GET /organizations/{organization_id}/prepayment': sampleBilling,
+  'GET /organizations/{organization_id}/estimate': sampleBilling,
   'GET /profiles': async () => ({}),
   'GET /regions': async () => ({}),
   'GET /organizations': async (owner) => sampleProject(owner),

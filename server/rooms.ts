@@ -5,6 +5,7 @@ import { activities } from './rooms/activities/room.ts';
 import { audit } from './rooms/audit/room.ts';
 import { autoscaling } from './rooms/autoscaling/room.ts';
 import { backups } from './rooms/backups/room.ts';
+import { billing } from './rooms/billing/room.ts';
 import { builds } from './rooms/builds/room.ts';
 import { carbon } from './rooms/carbon/room.ts';
 import { certificates } from './rooms/certificates/room.ts';
@@ -89,6 +90,7 @@ export const rooms: Rooms = [
   carbon,
   observability,
   integrations,
+  billing,
   support,
   health,
   ssh,

@@ -336,12 +336,37 @@ CREATE INDEX backups_going ON public.backups USING btree (project_id) WHERE (sta
 CREATE INDEX backups_kept ON public.backups USING btree (project_id, environment_id, updated_at) WHERE ((status = 'CREATED'::text) AND restorable);
 CREATE UNIQUE INDEX backups_slot ON public.backups USING btree (project_id, environment_id, slot_at) WHERE (status <> 'ABANDONED'::text);
 
+create table billed_users (
+  organization_id text not null,
+  day date not null,
+  admin_users integer not null,
+  viewer_users integer not null,
+  user_management text not null,
+  support_level text not null,
+  constraint billed_users_pkey PRIMARY KEY (organization_id, day)
+);
+
 create table billing (
   is_only boolean not null default true,
   billed_until date not null,
   constraint billing_pkey PRIMARY KEY (is_only),
   constraint billing_is_only_check CHECK (is_only)
 );
+
+create table billing_alerts (
+  organization_id text not null,
+  active boolean not null default true,
+  threshold bigint not null,
+  mode text not null default 'estimate'::text,
+  alerts_sent integer not null default 0,
+  last_alert_at timestamp with time zone,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint billing_alerts_pkey PRIMARY KEY (organization_id),
+  constraint billing_alerts_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint billing_alerts_mode_check CHECK ((mode = ANY (ARRAY['estimate'::text, 'spent'::text]))),
+  constraint billing_alerts_threshold_check CHECK ((threshold > 0))
+);
+CREATE INDEX billing_alerts_active ON public.billing_alerts USING btree (organization_id) WHERE active;
 
 create table carbon_closings (
   day date not null,
@@ -584,6 +609,24 @@ CREATE UNIQUE INDEX deployments_current ON public.deployments USING btree (proje
 CREATE INDEX deployments_environment ON public.deployments USING btree (project_id, environment_id, number DESC);
 CREATE INDEX deployments_occupying ON public.deployments USING btree (stack_id) WHERE (status = ANY (ARRAY['preparing'::text, 'current'::text]));
 CREATE INDEX deployments_without_crons ON public.deployments USING btree (id) WHERE ((status = 'current'::text) AND (NOT has_crons_scheduled));
+
+create table discounts (
+  id integer not null generated always as identity,
+  organization_id text not null,
+  type text not null,
+  currency text not null,
+  monthly bigint not null,
+  start_month date not null,
+  months integer,
+  is_ended boolean not null default false,
+  created_at timestamp with time zone not null default now(),
+  constraint discounts_pkey PRIMARY KEY (id),
+  constraint discounts_monthly_check CHECK ((monthly > 0)),
+  constraint discounts_months_check CHECK ((months > 0)),
+  constraint discounts_start_month_check CHECK ((EXTRACT(day FROM start_month) = (1)::numeric)),
+  constraint discounts_type_check CHECK ((type = ANY (ARRAY['allowance'::text, 'startup'::text, 'enterprise'::text])))
+);
+CREATE INDEX discounts_organization ON public.discounts USING btree (organization_id);
 
 create table domain_claims (
   name text not null,
@@ -890,6 +933,43 @@ CREATE UNIQUE INDEX invitations_pending_organization ON public.invitations USING
 CREATE UNIQUE INDEX invitations_pending_project ON public.invitations USING btree (project_id, email) WHERE ((state = 'pending'::text) AND (project_id IS NOT NULL));
 CREATE INDEX invitations_project ON public.invitations USING btree (project_id, updated_at, id);
 
+create table invoice_numbers (
+  is_only boolean not null default true,
+  last integer not null,
+  constraint invoice_numbers_pkey PRIMARY KEY (is_only),
+  constraint invoice_numbers_is_only_check CHECK (is_only)
+);
+
+create table invoices (
+  id bigint not null generated always as identity,
+  number integer not null,
+  invoice_number text not null,
+  type text not null,
+  order_id bigint not null,
+  related_invoice_id bigint,
+  organization_id text not null,
+  status text not null,
+  currency text not null,
+  total bigint not null,
+  issued_on date not null,
+  due_on date,
+  notes text not null default ''::text,
+  document jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint invoices_invoice_number_key UNIQUE (invoice_number),
+  constraint invoices_number_key UNIQUE (number),
+  constraint invoices_pkey PRIMARY KEY (id),
+  constraint invoices_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id),
+  constraint invoices_related_invoice_id_fkey FOREIGN KEY (related_invoice_id) REFERENCES invoices(id),
+  constraint invoices_check CHECK (((type = 'credit_memo'::text) = (related_invoice_id IS NOT NULL))),
+  constraint invoices_status_check CHECK ((status = ANY (ARRAY['paid'::text, 'charged_off'::text, 'pending'::text, 'refunded'::text, 'canceled'::text, 'refund_pending'::text]))),
+  constraint invoices_type_check CHECK ((type = ANY (ARRAY['invoice'::text, 'credit_memo'::text])))
+);
+CREATE UNIQUE INDEX invoices_of_order ON public.invoices USING btree (order_id) WHERE (type = 'invoice'::text);
+CREATE INDEX invoices_organization ON public.invoices USING btree (organization_id, id);
+CREATE INDEX invoices_related ON public.invoices USING btree (related_invoice_id) WHERE (related_invoice_id IS NOT NULL);
+
 create table issuances (
   certificate_id text not null,
   project_id text,
@@ -974,6 +1054,43 @@ CREATE INDEX oauth_records_expiry ON public.oauth_records USING btree (expires_a
 CREATE INDEX oauth_records_grant ON public.oauth_records USING btree (grant_id) WHERE (grant_id IS NOT NULL);
 CREATE INDEX oauth_records_uid ON public.oauth_records USING btree (uid) WHERE (uid IS NOT NULL);
 CREATE INDEX oauth_records_user ON public.oauth_records USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+create table orders (
+  id bigint not null generated always as identity,
+  organization_id text not null,
+  month date not null,
+  currency text not null default 'XXX'::text,
+  status text not null default 'pending'::text,
+  lines jsonb not null default '[]'::jsonb,
+  baseprice bigint not null default 0,
+  discount bigint not null default 0,
+  voucher bigint not null default 0,
+  vat bigint not null default 0,
+  vat_percent text not null default '0'::text,
+  total bigint not null default 0,
+  payer jsonb not null default '{}'::jsonb,
+  prepaid bigint not null default 0,
+  refreshed_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  due_on date,
+  paid_on timestamp with time zone,
+  authorization_url text not null default ''::text,
+  constraint orders_organization_id_month_key UNIQUE (organization_id, month),
+  constraint orders_pkey PRIMARY KEY (id),
+  constraint orders_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric)),
+  constraint orders_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'past_due'::text, 'pending'::text, 'canceled'::text, 'payment_failed_soft_decline'::text, 'payment_failed_hard_decline'::text])))
+);
+CREATE INDEX orders_open ON public.orders USING btree (month, id) WHERE (closed_at IS NULL);
+CREATE INDEX orders_unpaid ON public.orders USING btree (due_on) WHERE ((closed_at IS NOT NULL) AND (status = ANY (ARRAY['pending'::text, 'payment_failed_soft_decline'::text])));
+
+create table organization_addons (
+  organization_id text not null,
+  user_management text not null default ''::text,
+  support_level text not null default ''::text,
+  updated_at timestamp with time zone not null default clock_timestamp(),
+  constraint organization_addons_pkey PRIMARY KEY (organization_id),
+  constraint organization_addons_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE
+);
 
 create table organization_addresses (
   organization_id text not null,
@@ -1078,6 +1195,15 @@ create table passcodes (
   constraint passcodes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 
+create table payment_events (
+  id text not null,
+  invoice_id bigint not null,
+  event text not null,
+  received_at timestamp with time zone not null default now(),
+  constraint payment_events_pkey PRIMARY KEY (id),
+  constraint payment_events_invoice_id_fkey FOREIGN KEY (invoice_id) REFERENCES invoices(id)
+);
+
 create table phone_verifications (
   sid text not null,
   user_id uuid not null,
@@ -1099,6 +1225,51 @@ create table pictures (
   constraint pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX pictures_version ON public.pictures USING btree (version);
+
+create table plan_records (
+  id bigint not null generated always as identity,
+  organization_id text not null,
+  project_id text not null,
+  subscription_id integer not null,
+  owner_id uuid not null,
+  region text not null,
+  title text not null,
+  plan text not null,
+  contract_options jsonb not null,
+  storage_mib integer not null,
+  environments_max integer not null,
+  user_licenses integer not null,
+  status text not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint plan_records_pkey PRIMARY KEY (id),
+  constraint plan_records_check CHECK ((ended_at >= started_at)),
+  constraint plan_records_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+);
+CREATE UNIQUE INDEX plan_records_open ON public.plan_records USING btree (project_id) WHERE (ended_at IS NULL);
+CREATE INDEX plan_records_organization ON public.plan_records USING btree (organization_id, started_at);
+
+create table prepayment_transactions (
+  id bigint not null generated always as identity,
+  organization_id text not null,
+  order_id bigint,
+  message text not null,
+  currency text not null,
+  amount bigint not null,
+  created_at timestamp with time zone not null default now(),
+  constraint prepayment_transactions_pkey PRIMARY KEY (id),
+  constraint prepayment_transactions_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id)
+);
+CREATE UNIQUE INDEX prepayment_transactions_order ON public.prepayment_transactions USING btree (order_id) WHERE (order_id IS NOT NULL);
+CREATE INDEX prepayment_transactions_organization ON public.prepayment_transactions USING btree (organization_id, id);
+
+create table prepayments (
+  organization_id text not null,
+  fallback text,
+  constraint prepayments_pkey PRIMARY KEY (organization_id),
+  constraint prepayments_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  constraint prepayments_fallback_check CHECK ((fallback = 'invoice'::text))
+);
 
 create table price_lists (
   version integer not null generated always as identity,
@@ -1577,6 +1748,29 @@ CREATE INDEX users_created ON public.users USING btree (created_at, id);
 CREATE UNIQUE INDEX users_email ON public.users USING btree (email);
 CREATE UNIQUE INDEX users_phone_number ON public.users USING btree (phone_number) WHERE (phone_number IS NOT NULL);
 CREATE UNIQUE INDEX users_username ON public.users USING btree (namespace, lower(username));
+
+create table voucher_uses (
+  code text not null,
+  order_id bigint not null,
+  amount bigint not null,
+  constraint voucher_uses_pkey PRIMARY KEY (code, order_id),
+  constraint voucher_uses_code_fkey FOREIGN KEY (code) REFERENCES vouchers(code),
+  constraint voucher_uses_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id),
+  constraint voucher_uses_amount_check CHECK ((amount > 0))
+);
+CREATE INDEX voucher_uses_order ON public.voucher_uses USING btree (order_id);
+
+create table vouchers (
+  code text not null,
+  currency text not null,
+  amount bigint not null,
+  organization_id text not null default ''::text,
+  applied_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint vouchers_pkey PRIMARY KEY (code),
+  constraint vouchers_amount_check CHECK ((amount > 0))
+);
+CREATE INDEX vouchers_organization ON public.vouchers USING btree (organization_id) WHERE (organization_id <> ''::text);
 
 create view parties as
  SELECT projects.id AS project_id,

@@ -67,7 +67,12 @@ const groups = {
 } satisfies Record<string, readonly Part[]>;
 
 const whoMayWhat: Record<keyof typeof groups, string[]> = {
-  anyone: ['GET /ssh/authority', 'POST /projects/{projectId}/integrations/{integrationId}/hook'],
+  anyone: [
+    'GET /orders/download',
+    'POST /payments/events',
+    'GET /ssh/authority',
+    'POST /projects/{projectId}/integrations/{integrationId}/hook',
+  ],
   'everybody signed in': [
     'POST /ssh',
     'GET /users/me',
@@ -93,6 +98,7 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'POST /tickets',
     'GET /tickets/priority',
     'GET /tickets/category',
+    'GET /discounts/types/allowance',
   ],
   themselves: [
     'POST /users/{user_id}/api-tokens',
@@ -175,6 +181,24 @@ const whoMayWhat: Record<keyof typeof groups, string[]> = {
     'PATCH /organizations/{organization_id}/address',
     'GET /organizations/{organization_id}/profile',
     'PATCH /organizations/{organization_id}/profile',
+    'GET /organizations/{organization_id}/records/plan',
+    'GET /organizations/{organization_id}/records/usage',
+    'GET /organizations/{organization_id}/estimate',
+    'GET /organizations/{organization_id}/orders',
+    'GET /organizations/{organization_id}/orders/{order_id}',
+    'POST /organizations/{organization_id}/orders/{order_id}/authorize',
+    'GET /organizations/{organization_id}/invoices',
+    'GET /organizations/{organization_id}/invoices/{invoice_id}',
+    'GET /organizations/{organization_id}/vouchers',
+    'POST /organizations/{organization_id}/vouchers/apply',
+    'GET /organizations/{organization_id}/discounts',
+    'GET /discounts/{id}',
+    'GET /organizations/{organization_id}/prepayment',
+    'GET /organizations/{organization_id}/prepayment/transactions',
+    'GET /organizations/{organization_id}/addons',
+    'PATCH /organizations/{organization_id}/addons',
+    'GET /organizations/{organization_id}/alerts/billing',
+    'PATCH /organizations/{organization_id}/alerts/billing',
   ],
   'member managers': [
     'GET /organizations/{organization_id}/members',

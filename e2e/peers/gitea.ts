@@ -65,7 +65,17 @@ export async function openGitea(): Promise<Gitea> {
     person: async (name) => {
       const password = ['--password', 'Password of a test 1', '--must-change-password=false'];
       await administer('user', 'create', '--username', name, '--email', `${name}@example.org`, ...password);
-      const printed = await administer('user', 'generate-access-token', '--username', name, '--token-name', 'test', '--scopes', 'all', '--raw');
+      const printed = await administer(
+        'user',
+        'generate-access-token',
+        '--username',
+        name,
+        '--token-name',
+        'test',
+        '--scopes',
+        'all',
+        '--raw',
+      );
       // Before it, Gitea warns of being run by root.
       return printed.split('\n').at(-1) ?? '';
     },

@@ -115,7 +115,8 @@ function compilePresenter(entity: Entity, operations: readonly Operation[], secr
     let links = `"self":{"href":"${self(address)}","meta":${selfMeta[form]}}`;
     let reasons = '';
     for (const action of actions) {
-      if (!isPermitted(action.permission, caller, scope) || caller?.hindrance(scope, action.permission, action.endpoint) !== undefined) continue;
+      if (!isPermitted(action.permission, caller, scope) || caller?.hindrance(scope, action.permission, action.endpoint) !== undefined)
+        continue;
       if (!(action.isFor?.(row, caller) ?? true)) continue;
       if (action.allowedWhen?.(row, caller) ?? true) links += action.link(address, form);
       else if (form === 'whole') reasons += reasonIn(action, row, caller);

@@ -182,7 +182,7 @@ const isSameTold = (returns: Returns) => returns.kind === 'updated' && returns.u
 
 const arrivalOf = ({ headers, body }: FastifyRequest) => ({ headers, body: typeof body === 'string' ? body : '' });
 
-type Tell = (gone: AbortSignal) => AsyncIterable<string>;
+type Tell = (gone: AbortSignal) => AsyncIterable<string | Uint8Array>;
 
 /**
  * Line by line as it comes, the headers at once: clients wait for them. Never compressed, which would hold lines back. It ends when the server

@@ -78,7 +78,7 @@ export const emptyOk = { kind: 'nothing' as const, status: 200 as const };
 export const array = <E extends Entity>(of: E) => ({ kind: 'array' as const, of });
 /** A page of a long list, with cursors, `sort` and `filter[…]`. */
 export const page = <E extends Entity, L extends Listing>(of: E, listing: L) => ({ kind: 'page' as const, of, listing });
-/** Text that is sent as it comes into being; the handler is told when nobody is there any more to read it. */
+/** Text or bytes that are sent as they come into being; the handler is told when nobody is there any more to read it. */
 export const stream = (type: string) => ({ kind: 'stream' as const, type });
 /** A value that is no entity: it has a shape but no address. */
 export const plain = <S extends TSchema>(schema: S, status: 200 | 201 = 200) => ({ kind: 'plain' as const, schema, status });
@@ -124,7 +124,7 @@ type Result<R extends Returns> = R extends { kind: 'one'; of: Entity<infer Row> 
     : R extends { kind: 'deleted' }
       ? void | Changed<unknown>
       : R extends { kind: 'stream' }
-        ? (gone: AbortSignal) => AsyncIterable<string>
+        ? (gone: AbortSignal) => AsyncIterable<string | Uint8Array>
         : R extends { kind: 'array'; of: Entity<infer Row> }
           ? Row[]
           : R extends { kind: 'page'; of: Entity<infer Row> }

@@ -35,6 +35,7 @@ const routeKinds = ['UpstreamRoute', 'RedirectRoute', 'ProxyRoute'];
 const deviations: Deviation[] = [
   ...['picture', 'website', 'country'].map((field) => ({ of: ['User'], field, allows: { const: '' }, because: requiredOfEverybody })),
   { of: ['Address'], field: 'administrative_area', allows: text, because: 'Most provinces of the world have no code of two letters.' },
+  { of: ['Order'], field: 'total_formatted', allows: text, because: 'Declared as a whole number, which no formatted amount is.' },
   { of: ['/users/{user_id}/totp'], field: 'qr_code', allows: text, because: 'Clients show it as a picture: it is a data URI.' },
   { of: ['/ref/teams'], field: '*', allows: { type: 'null' }, because: 'What is gone is null, as the other references have it.' },
   { of: ['ProjectReference'], field: 'vendor', allows: text, because: 'The released CLI hides projects without it.' },

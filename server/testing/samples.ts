@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { signedReference } from '../kernel/hal.ts';
 import { documentedQuery } from '../kernel/openapi.ts';
 import type { Entity, Operation } from '../kernel/operation.ts';
+import { downloadQuery, freshVoucher, sampleBilled, withAuthorization } from './billing.ts';
 import { identityBodies, identitySamples } from './identity.ts';
 import type { Person } from './platform.ts';
 import { organizationOfTeam, sampleTeamAccess, sampleUserAccess } from './samples/access.ts';
@@ -124,6 +125,12 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   },
   'certificate provisioner': async (owner) => ({ ...(await sampleProject(owner)), certificateProvisionerDocumentId: 'acme' }),
   ticket: sampleTicket,
+  order: sampleBilling,
+  invoice: sampleBilling,
+  discount: sampleBilling,
+  'plan record': sampleBilling,
+  'usage record': sampleBilling,
+  'prepayment transaction': sampleBilling,
   installation: sampleInstallation,
   'user account': async ({ user }) => ({ user_id: user.id }),
   'organization quota': sampleOrganization,
@@ -144,6 +151,11 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   log: sampleLog,
   region: async ({ home }) => ({ region_id: home.platform.config.region.id }),
 };
+
+/** An organization with a closed month and all that belongs to it. */
+export async function sampleBilling(owner: Person) {
+  return sampleBilled(owner, await sampleProject(owner));
+}
 
 /** What the first start makes, with nobody waiting for newer images. */
 export async function sampleInstallation({ home }: Person) {
@@ -183,6 +195,7 @@ const bodyOf: Record<string, (owner: Person, address: Address) => Promise<unknow
   'POST /projects/{project_id}/user-access': async (owner) => [
     { user_id: (await owner.home.person()).user.id, permissions: ['viewer'], auto_add_member: true },
   ],
+  'POST /organizations/{organization_id}/vouchers/apply': freshVoucher,
   'POST /projects/{projectId}/domains': async (_owner, address) => ({ name: sampleNames(address).production, attributes: { a: 'b' } }),
   'POST /projects/{projectId}/environments/{environmentId}/domains': async (_owner, address) => ({
     name: sampleNames(address).elsewhere,
@@ -215,6 +228,7 @@ export function freshPublicKey(comment = 'sample') {
 const addressOf: Record<string, (owner: Person) => Promise<Address>> = {
   'POST /users/{user_id}/project-access': async (owner) => ({ user_id: owner.user.id }),
   'POST /projects/{projectId}/integrations/{integrationId}/hook': (owner) => sampleIntegration(owner),
+  'GET /orders/download': async (owner) => downloadQuery(owner, await sampleBilling(owner)),
   'GET /ref/users': async (owner) => signed(owner, 'users', owner.user.id),
   'GET /ref/teams': async (owner) => signed(owner, 'teams', (await sampleTeam(owner)).team_id),
   'GET /ref/organizations': async (owner) => signed(owner, 'organizations', (await sampleOrganization(owner)).organization_id),
@@ -239,7 +253,8 @@ export async function sampleAddress({ on, endpoint, query }: Operation, owner: P
 export const thereIsNone = ({ path }: Operation) => path.includes('/observability/profiles/{uuid}/');
 
 /** Operations that are published, and that this installation refuses to everybody. */
-export const isAlwaysRefused = ({ method, path }: Operation) => method !== 'GET' && path.startsWith('/projects/{projectId}/deployments');
+export const isAlwaysRefused = ({ method, path }: Operation) =>
+  method !== 'GET' && (path.startsWith('/projects/{projectId}/deployments') || path === '/payments/events');
 
 /** What parameters are sent that an operation cannot do without: about the last hour. */
 const requiredParameters: Record<string, () => string> = {
@@ -250,6 +265,7 @@ const requiredParameters: Record<string, () => string> = {
 
 /** What has to be so with a sample for an operation to be possible. */
 const preparedFor: Record<string, (owner: Person, address: Address) => Promise<void>> = {
+  'POST /organizations/{organization_id}/orders/{order_id}/authorize': withAuthorization,
   'POST /projects/{projectId}/environments/{environmentId}/branch': withCode,
   'POST /projects/{projectId}/environments/{environmentId}/merge': withCode,
   'POST /projects/{projectId}/environments/{environmentId}/synchronize': withCode,

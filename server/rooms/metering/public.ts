@@ -11,5 +11,6 @@ export {
   type Allocation,
 } from './allocations.ts';
 export { countForwarded, forgetCounted, type CountedForwarding } from './forwarded-logs.ts';
+export { allocatedNow, usageDays, type AllocatedNow, type UsageDay } from './days.ts';
 export { closedUntil, sumUsage, type UsageAsked, type UsageGrain, type UsageLevel, type UsageSum } from './sums.ts';
 export { quantities, type Metered, type MeteredKind, type Quantities, type Quantity } from './usage-of-hour.ts';

@@ -6,6 +6,7 @@ export {
   currencyAmount,
   CurrencyAmount,
   decimal,
+  digitsOf,
   dividedBy,
   formatted,
   minorOf,

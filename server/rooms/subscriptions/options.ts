@@ -1,4 +1,4 @@
-/** What a project can be made with. Nothing is charged, so a plan is only a name; clients send those that they know from elsewhere. */
+/** What a project can be made with. A plan is only a name, by which the price list knows it; clients send those that they know from elsewhere. */
 import { Type } from 'typebox';
 import type { Config } from '../../config.ts';
 import { Line, nullable } from '../../kernel/schema.ts';
@@ -32,7 +32,7 @@ export const ProjectTitle = Type.String({
   'x-message': 'must be one line without control characters',
 });
 
-/** Options of a contract by their published names. They are kept and shown; nothing is sold here, so nothing else follows from them. */
+/** Options of a contract by their published names. They are kept and shown, and the price list can charge for some; nothing else follows from them. */
 const contractOptionNames = [
   'big_dev',
   'big_dev_service',

@@ -3,7 +3,7 @@ import type { Room } from '../../kernel/room.ts';
 import * as activities from './activities.ts';
 import * as account from './operations/account.ts';
 import * as organizationProjects from './operations/organization-projects.ts';
-import * as prices from './operations/prices.ts';
+import * as possibilities from './operations/possibilities.ts';
 import * as projects from './operations/projects.ts';
 import * as usageAlerts from './operations/usage-alerts.ts';
 import * as subscriptionOperations from './operations/subscriptions.ts';
@@ -13,7 +13,7 @@ import { tellOfUse } from './usage-alerts.ts';
 export const subscriptions: Room = {
   name: 'Subscriptions',
   about: 'How projects come, are contracted, change and go.',
-  operations: { ...subscriptionOperations, ...organizationProjects, ...prices, ...projects, ...account, ...usageAlerts },
+  operations: { ...subscriptionOperations, ...organizationProjects, ...possibilities, ...projects, ...account, ...usageAlerts },
   activities,
   reconcilers: [giveUpAbandonedCreations, tellOfUse],
 };

@@ -16,7 +16,7 @@ const subscriptionIdPattern = '^[1-9][0-9]{0,8}$';
 
 export type Subscription = ReturnType<typeof subscriptionOf>;
 
-/** The contract of a project, as billing calls it: each project has one. Nothing is charged. */
+/** The contract of a project, as billing calls it: each project has one. */
 export const SubscriptionEntity = entity({
   name: 'subscription',
   path: '/organizations/{organization_id}/subscriptions/{subscription_id}',
@@ -67,6 +67,7 @@ export function subscriptionOf(contract: Contract, config: Config) {
   return {
     ...row,
     ...contract_options,
+    contract_options,
     project_id,
     status: statuses[row.status] ?? row.status,
     owner_info: { type: 'user', username, display_name: displayName({ first_name, last_name, username }) },

@@ -34,4 +34,7 @@ export const absentAddress: Address = {
   sid: absentUuid,
   access_id: absentUuid,
   ticket_id: '999999999',
+  order_id: '999999999',
+  invoice_id: '999999999',
+  id: '999999999',
 };

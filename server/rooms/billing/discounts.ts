@@ -1,0 +1,111 @@
+/** Discounts: what the operator takes off an organization's orders, each month for some months or for good. */
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import { entity } from '../../kernel/operation.ts';
+import { nullable, Time } from '../../kernel/schema.ts';
+import type { Db } from '../../kernel/sql.ts';
+import { CurrencyAmount, currencyAmount, type Currency } from '../prices/public.ts';
+import { monthAt, monthsAfter, type Month } from './month.ts';
+
+export interface DiscountRow {
+  id: number;
+  organization_id: string;
+  type: string;
+  currency: Currency;
+  monthly: string;
+  start_month: Month;
+  months: number | null;
+  is_ended: boolean;
+}
+
+export const discountTypes: Record<string, string> = { allowance: 'Allowance', startup: 'Startup', enterprise: 'Enterprise' };
+
+const money = { type: ['object', 'null'], properties: CurrencyAmount.properties };
+const OptionalMoney = Type.Unsafe<ReturnType<typeof currencyAmount> | null>(JSON.parse(JSON.stringify(money)));
+
+export type Discount = ReturnType<typeof shownDiscount>;
+
+export const DiscountEntity = entity({
+  name: 'discount',
+  path: '/discounts/{id}',
+  params: { id: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) },
+  schema: Type.Object({
+    id: Type.Integer(),
+    organization_id: Type.String(),
+    type: Type.String({ enum: Object.keys(discountTypes) }),
+    type_label: Type.String(),
+    status: Type.String({ enum: ['inactive', 'active', 'expired', 'deactivated'] }),
+    commitment: nullable(Type.Object({})),
+    total_months: nullable(Type.Integer()),
+    discount: Type.Object({ monthly: CurrencyAmount, commitment_period: OptionalMoney, contract_total: OptionalMoney }),
+    config: Type.Object({}),
+    start_at: Time,
+    end_at: nullable(Time),
+  }),
+  address: ({ id }: Discount) => ({ id: String(id) }),
+  scope: ({ organization_id }) => ({ organization: organization_id }),
+  view: 'billing:view',
+  load: async ({ id }, { db }) => {
+    const [row] = await discountsWhere(db, sql`id = ${id}::integer`);
+    return row && shownDiscount(row, Date.now());
+  },
+});
+
+const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
+
+export function shownDiscount({ id, organization_id, type, currency, monthly, start_month, months, is_ended }: DiscountRow, now: number) {
+  const end = months === null ? null : monthsAfter(start_month, months);
+  const amount = BigInt(monthly);
+  return {
+    id,
+    organization_id,
+    type,
+    type_label: discountTypes[type] ?? type,
+    status: statusAt(monthAt(now), start_month, end, is_ended),
+    /** Nobody commits to anything here: a discount is given. */
+    commitment: null,
+    total_months: months,
+    discount: {
+      monthly: currencyAmount(amount, currency),
+      commitment_period: null,
+      contract_total: months === null ? null : currencyAmount(amount * BigInt(months), currency),
+    },
+    config: {},
+    start_at: midnight(start_month),
+    end_at: end === null ? null : midnight(end),
+  };
+}
+
+function statusAt(month: Month, start: Month, end: Month | null, isEnded: boolean): string {
+  if (isEnded) return 'deactivated';
+  if (month < start) return 'inactive';
+  return end !== null && month >= end ? 'expired' : 'active';
+}
+
+async function discountsWhere(db: Db, condition: ReturnType<typeof sql>): Promise<DiscountRow[]> {
+  const { rows } = await sql<DiscountRow>`
+    select id, organization_id, type, currency, monthly::text, start_month, months, is_ended from discounts where ${condition} order by id`.execute(
+    db,
+  );
+  return rows;
+}
+
+export const discountsOf = (db: Db, organizationId: string) => discountsWhere(db, sql`organization_id = ${organizationId}`);
+export const allDiscounts = (db: Db) => discountsWhere(db, sql`true`);
+
+export async function insertDiscount(
+  db: Db,
+  given: Omit<DiscountRow, 'id' | 'is_ended' | 'monthly'> & { monthly: bigint },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into discounts (organization_id, type, currency, monthly, start_month, months)
+    values (${given.organization_id}, ${given.type}, ${given.currency}, ${String(given.monthly)}::bigint, ${given.start_month}::date, ${given.months})
+    returning id`.execute(db);
+  return rows[0]?.id ?? 0;
+}
+
+/** Orders that are closed keep what it took off. */
+export async function endDiscount(db: Db, id: string): Promise<boolean> {
+  const { rows } = await sql`update discounts set is_ended = true where id = ${id}::integer returning id`.execute(db);
+  return rows.length > 0;
+}

@@ -1,0 +1,18 @@
+/** What tax is added: the percentage of the country of who pays, as the price list has it. A company in another country of the European Union owes it there itself. */
+import type { PriceContent } from '../prices/public.ts';
+
+const unionCountries = new Set('AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '));
+
+export interface Taxed {
+  country: string;
+  vat_number: string;
+}
+
+export const isReverseCharged = ({ seller }: PriceContent, { country, vat_number }: Taxed): boolean =>
+  vat_number !== '' &&
+  seller.country !== undefined &&
+  seller.country !== country &&
+  [seller.country, country].every((each) => unionCountries.has(each));
+
+export const vatPercentOf = (content: PriceContent, payer: Taxed): string =>
+  isReverseCharged(content, payer) ? '0' : (content.vat[payer.country] ?? content.vat['default'] ?? '0');
