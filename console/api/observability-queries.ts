@@ -1,5 +1,5 @@
 /** What was measured of an environment. Where each thing is asked for is told by the entrypoint, together with how long it is kept. */
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { type QueryKey, queryOptions } from '@tanstack/react-query';
 import { hrefOf } from './link.ts';
 import { request } from './request.ts';
 import type { Environment } from './resources.ts';
@@ -44,6 +44,7 @@ export interface TransactionRow {
 }
 
 export interface Breakdown extends Measured {
+  _breakdown_dimension: 'wt' | 'pmu' | 'stdout';
   transactions: { data: readonly TransactionRow[] };
   top_hits_timeline: {
     data: readonly {
@@ -120,13 +121,21 @@ interface Question {
 }
 
 /** What was there stays on the page until the next answer comes, so that nothing jumps when a filter or the time changes. */
-const measured = <T>({ project, environment, entrypoint, rel, asked }: Question) =>
-  queryOptions({
-    queryKey: ['projects', project, 'environments', environment.id, 'observability', rel, asked],
+function measured<T>({ project, environment, entrypoint, rel, asked }: Question) {
+  const about = ['projects', project, 'environments', environment.id, 'observability', rel];
+  return queryOptions({
+    queryKey: [...about, asked],
     queryFn: ({ signal }) => request<T>('GET', `${addressOf(entrypoint, rel)}?${queryText(asked)}`, undefined, signal),
     enabled: entrypoint !== undefined,
-    placeholderData: keepPreviousData,
+    placeholderData: whatWasKnown(about),
   });
+}
+
+/** The answer before, if it was about the same and asked otherwise: what is known of another environment is no answer about this one. */
+export const whatWasKnown =
+  (about: readonly string[]) =>
+  <T>(before: T | undefined, query: { queryKey: QueryKey } | undefined): T | undefined =>
+    query?.queryKey.length === about.length + 1 && about.every((part, n) => query.queryKey[n] === part) ? before : undefined;
 
 export const breakdownQuery = (question: Omit<Question, 'rel'>) =>
   measured<Breakdown>({ ...question, rel: 'blackfire_server_transactions_breakdown' });

@@ -1,6 +1,7 @@
 /** How large the containers of an environment are, how many there are of each, and what decides that. */
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { deedOf, hrefOf, linkOf, type Resource } from './link.ts';
+import { whatWasKnown } from './observability-queries.ts';
 import { request } from './request.ts';
 import type { Container, Deployment, Environment } from './resources.ts';
 
@@ -72,13 +73,15 @@ export interface Preview {
 }
 
 /** What a change would do. Whatever it would be refused for is refused here, in the same words. */
-export const previewQuery = (project: string, environment: Environment, next: NextDeployment, change: ResourcesChange) =>
-  queryOptions({
-    queryKey: ['projects', project, 'environments', environment.id, 'deployments', 'next', 'preview', change],
+export function previewQuery(project: string, environment: Environment, next: NextDeployment, change: ResourcesChange) {
+  const about = ['projects', project, 'environments', environment.id, 'deployments', 'next', 'preview'];
+  return queryOptions({
+    queryKey: [...about, change],
     queryFn: ({ signal }) => request<Preview>('POST', hrefOf(next, '#preview') ?? '', change, signal),
     enabled: hrefOf(next, '#preview') !== undefined && Object.keys(change).length > 0,
-    placeholderData: keepPreviousData,
+    placeholderData: whatWasKnown(about),
   });
+}
 
 export async function changeSizes(next: NextDeployment, change: ResourcesChange): Promise<unknown> {
   const link = linkOf(next, '#edit');

@@ -20,6 +20,7 @@ const row = (transaction: string, impact: number, more: Partial<TransactionRow> 
 test('the timeline has the most consuming transactions in order of impact, and what all others took', () => {
   const breakdown = {
     ...asked,
+    _breakdown_dimension: 'wt' as const,
     transactions: { data: [row('/slow', 20, { total_requests: 2, avg_wt: 400 }), row('/', 70), row('/rare', 10, { top_hit: false })] },
     top_hits_timeline: {
       data: [

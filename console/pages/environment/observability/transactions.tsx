@@ -35,7 +35,7 @@ export function Transactions(looking: Looking) {
         about={<>{measures[measure].toLowerCase()} of all requests, by transaction</>}
         data={chart}
         kind="stacked"
-        format={formats[measure]}
+        format={formats[breakdown._breakdown_dimension]}
         range={range}
         file={`${environment.id}-transactions-over-time`}
         onZoom={looking.zoom}

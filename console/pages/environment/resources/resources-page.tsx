@@ -52,7 +52,7 @@ function Sizes({ project, environment, next }: OfEnvironment & { next: NextDeplo
   const rows = rowsOf(next);
   const change = changeOf(rows, choices);
   const isChange = Object.keys(change).length > 0;
-  const { data: preview, error: refusal } = useQuery(previewQuery(project, environment, next, change));
+  const { data: preview, error: refusal, isPlaceholderData } = useQuery(previewQuery(project, environment, next, change));
   const applying = useMutation({
     mutationFn: () => changeSizes(next, change),
     onSuccess: () => {
@@ -109,7 +109,11 @@ function Sizes({ project, environment, next }: OfEnvironment & { next: NextDeplo
       {isChange && !refusal && preview && <ChangePreview preview={preview} />}
       {isChange && (
         <div className="row size-buttons">
-          <button type="submit" className="button primary" disabled={applying.isPending || refusal !== null || !preview}>
+          <button
+            type="submit"
+            className="button primary"
+            disabled={applying.isPending || refusal !== null || !preview || isPlaceholderData}
+          >
             {preview?.is_staged ? 'Stage the change' : 'Apply the change'}
           </button>
           <button type="button" className="button quiet" onClick={() => setChoices({})}>
