@@ -211,6 +211,11 @@ export function codeHostConformance(
       expect(state.hooks.size).toBe(5);
     });
 
+    test('whoever registers at the same moment as another leaves one webhook', async () => {
+      await Promise.all(Array.from({ length: 3 }, () => host.ensureWebhook({ url: hookUrl, secret })));
+      expect([...state.hooks.values()].filter((hook) => JSON.stringify(hook).includes(hookUrl))).toHaveLength(1);
+    });
+
     test('a webhook that the credential must not register is told as a lack of rights', async () => {
       await host.verify();
       state.instead = [{ status: 403, body: { message: 'Must have admin rights' } }];

@@ -9,19 +9,27 @@ export interface Webhooks {
   remove(id: string): Promise<void>;
 }
 
-/** Hosts never show the secret, so a webhook that is there is told it again. */
+/**
+ * Hosts never show the secret, so a webhook that is there is told it again. Two who register at once, such as a person who validates a new integration and the platform itself, both find none:
+ * so whoever made one looks again, and of several all keep the same.
+ */
 export async function ensureOneWebhook(webhooks: Webhooks, wanted: Webhook): Promise<void> {
   const [kept, ...surplus] = await withAddress(webhooks, wanted.url);
   if (kept) await webhooks.update(kept.id, wanted);
   else await webhooks.create(wanted);
-  for (const { id } of surplus) await removeIfThere(webhooks, id);
+  const [, ...others] = kept ? [kept, ...surplus] : await withAddress(webhooks, wanted.url);
+  for (const { id } of others) await removeIfThere(webhooks, id);
 }
 
 export async function removeEveryWebhook(webhooks: Webhooks, url: string): Promise<void> {
   for (const { id } of await withAddress(webhooks, url)) await removeIfThere(webhooks, id);
 }
 
-const withAddress = async (webhooks: Webhooks, url: string) => (await webhooks.list()).filter((webhook) => webhook.url === url);
+/** In an order that is the same for everybody. */
+const withAddress = async (webhooks: Webhooks, url: string) =>
+  (await webhooks.list())
+    .filter((webhook) => webhook.url === url)
+    .toSorted((one, other) => one.id.localeCompare(other.id, 'en', { numeric: true }));
 
 async function removeIfThere(webhooks: Webhooks, id: string): Promise<void> {
   await webhooks.remove(id).catch((thrown: unknown) => {
