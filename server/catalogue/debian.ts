@@ -1,5 +1,5 @@
-/** Releases of Debian, from which the versions of types are made: each version is made from one release. */
-import { type DebianBase, type DebianPackages, debianSuite, type Recipe } from '../drivers/images/recipe.ts';
+/** Releases of Debian, from which the versions of types are made: each version is made from one release, and layers are shared by those of the same. */
+import type { DebianBase, DebianPackages, Recipe } from '../drivers/images/recipe.ts';
 import type { Version } from './entry.ts';
 
 export const packages = (first: string, ...others: string[]): DebianPackages => ({ kind: 'debian-packages', packages: [first, ...others] });
@@ -15,4 +15,9 @@ const release = (suite: string, revision: string) => {
   };
 };
 
-export const bookworm = release(debianSuite, '2026-11');
+export type Release = ReturnType<typeof release>;
+
+/** Debian 13, from which everything current is made, so that most images of a machine share their lowest layers. */
+export const trixie = release('trixie', '2026-11');
+/** Debian 12, for older versions that people still have. */
+export const bookworm = release('bookworm', '2026-11');

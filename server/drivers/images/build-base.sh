@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the smallest Debian by mmdebstrap. Runs in a mount namespace of its own, in the folder of the layers. Arguments: the folder being built, then those of
-# mmdebstrap, which is to build in /mnt/root. The package lists that it fetches are kept in ../apt, where builds of packages look for them.
+# Builds the smallest Debian by mmdebstrap. Runs in a mount namespace of its own, in the folder of the layers. Arguments: the folder being built, the folder for
+# apt of this release, then those of mmdebstrap, which is to build in /mnt/root. The package lists that it fetches are kept for builds of packages.
 set -eu
 umask 022
-building=$1
-shift
+building=$1 apt=$2
+shift 2
 
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/root /mnt/nothing
@@ -21,10 +21,11 @@ find usr/share/doc -mindepth 1 -type d -empty -delete
 cp "$layers/$building/settings/dpkg.cfg" etc/dpkg/dpkg.cfg.d/99mmdebstrap
 cd "$layers"
 
-exec 8>../apt/lists.lock
+mkdir -p "$apt"
+exec 8>"$apt/lists.lock"
 flock 8
-[ -e ../apt/lists ] || {
+[ -e "$apt/lists" ] || {
   cp -a /mnt/root/var/lib/apt/lists "$building/lists"
   cp "$building/settings/sources.list" "$building/lists/updated"
-  mv "$building/lists" ../apt/lists
+  mv "$building/lists" "$apt/lists"
 }

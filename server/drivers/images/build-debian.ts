@@ -31,6 +31,9 @@ export const layersBeside = ({ folder }: Pick<Building, 'folder'>) => dirname(fo
 /** The layers below as overlayfs wants them: the topmost first. */
 export const lowerFolders = ({ below }: Pick<Building, 'below'>) => below.toReversed().join(':');
 
+/** Lists and downloads of a release, seen from the folder of all layers: builds of one release share them, and builds of others have their own. */
+export const aptFolder = (suite: string) => `../apt/${suite}`;
+
 export const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const architectures: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 const settingsMillisecondsMax = 30_000;
@@ -61,6 +64,7 @@ export async function buildDebianBase(recipe: DebianBase, building: Building): P
       'sh',
       join(import.meta.dirname, 'build-base.sh'),
       basename(folder),
+      aptFolder(recipe.suite),
       '--mode=root',
       '--variant=essential',
       '--format=directory',
@@ -103,6 +107,7 @@ export async function buildDebianPackages(recipe: DebianPackages, suite: string,
       'sh',
       join(import.meta.dirname, 'install-packages.sh'),
       basename(folder),
+      aptFolder(suite),
       lowerFolders(building),
       debianArchitecture(),
       ...recipe.packages,
@@ -175,8 +180,12 @@ export async function requirePrograms() {
   hasPrograms = true;
 }
 
+/** Releases that Debian's security team looks after. Others come from the archive alone: they have neither backports nor updates of their own. */
+const released = new Set(['bookworm', 'trixie']);
+
 /** The mirrors that this machine itself uses, where it is a Debian; otherwise those of Debian. */
 export async function mirrorLines(suite: string): Promise<string[]> {
+  if (!released.has(suite)) return [await archiveLine(suite)];
   const { archive, security } = await mirrors();
   const line = (uri: string, name: string) => `deb [signed-by=${keyring}] ${uri} ${name} main`;
   // Nothing comes from backports unless a recipe asks for it.

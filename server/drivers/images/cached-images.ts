@@ -25,7 +25,7 @@ import {
   rootOf,
   useLayer,
 } from './layer-cache.ts';
-import { debianSuite, type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
 import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 import { whileWanted } from './wanted-layers.ts';
@@ -112,7 +112,7 @@ export function openImages(folder: string, catalogue: ImageTypes, { sources, aut
         const update = await updateLayers(folder, {
           imagesOf: (revisions) => new Map(types.map((type) => [type, layersOfType(type, revisions)])),
           build: (layer) => ensureOne(folder, layer, report, signal),
-          sources: sources ?? (await mirrorLines(debianSuite)),
+          sourcesOf: async (suite) => sources ?? mirrorLines(suite),
           say: onLine,
           signal,
         });
@@ -152,7 +152,7 @@ type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources' | 'author
 async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
   const below = layer.below.map((hash) => `${hash}/root`);
   const build = (scratch: string, written: LayerReport) =>
-    buildLayer(layer.recipe, { folder: scratch, below, signal, ...report, ...written });
+    buildLayer(layer, { folder: scratch, below, signal, ...report, ...written });
   try {
     return await ensureLayer(folder, layer, build, report, signal);
   } catch (cause) {
@@ -165,12 +165,12 @@ async function ensureOne(folder: string, layer: Layer, report: Report, signal: A
   }
 }
 
-function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void> {
+function buildLayer({ recipe, suite }: Layer, building: Building): Promise<Packages | void> {
   switch (recipe.kind) {
     case 'debian-base':
       return buildDebianBase(recipe, building);
     case 'debian-packages':
-      return buildDebianPackages(recipe, debianSuite, building);
+      return buildDebianPackages(recipe, suite ?? withoutBase(), building);
     case 'debian-apart':
       return buildDebianApart(recipe, building);
     case 'npm-packages':
@@ -181,6 +181,10 @@ function buildLayer(recipe: Recipe, building: Building): Promise<Packages | void
       return writeFiles(recipe, building);
   }
 }
+
+const withoutBase = (): never => {
+  throw new TypeError('Packages of Debian need a base below them, which says of which release they are.');
+};
 
 async function writeFiles({ files, programs = {} }: Files, { folder, say, signal }: Building) {
   const write = (path: string, text: string, mode: number) => {

@@ -1,29 +1,30 @@
 #!/bin/sh
 # Installs Debian packages on top of layers; what changes is the new layer. Runs in a mount namespace of its own, in the folder of the layers.
-# Arguments: the folder being built, the lower folders as overlayfs wants them, the Debian architecture, packages. The mirror and settings for
-# apt and dpkg are files in the folder being built; package lists and downloads are kept in ../apt for all builds, which take turns with them.
+# Arguments: the folder being built, the folder for apt of this release, the lower folders as overlayfs wants them, the Debian architecture, packages. The mirror
+# and settings for apt and dpkg are files in the folder being built; lists and downloads are kept for all builds of the release, which take turns with them.
 set -eu
 umask 022
-building=$1 lower=$2 architecture=$3
-shift 3
+building=$1 apt=$2 lower=$3 architecture=$4
+shift 4
 
 # Lists stay as they are while anybody uses them; downloads are made by one at a time.
-exec 8>../apt/lists.lock 9>../apt/archives.lock
+mkdir -p "$apt"
+exec 8>"$apt/lists.lock" 9>"$apt/archives.lock"
 flock --shared 8
-mkdir -p ../apt/lists/partial ../apt/archives/partial ../apt/parsed
+mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parsed"
 
 # Places whose names need no quoting. What the tmpfs hides is still reached by relative names.
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/root /mnt/lists /mnt/parsed /mnt/settings
-mount --bind ../apt/lists /mnt/lists
-mount --bind ../apt/parsed /mnt/parsed
+mount --bind "$apt/lists" /mnt/lists
+mount --bind "$apt/parsed" /mnt/parsed
 mount --bind "$building/settings" /mnt/settings
 # volatile: nothing is flushed to disk here, where dpkg would flush every file; the layer is flushed as a whole when it is complete.
 mount -t overlay -o "lowerdir=$lower,upperdir=$building/root,workdir=$building/work,volatile,redirect_dir=off,metacopy=off,index=off" overlay /mnt/root
 mkdir -p /mnt/root/var/cache/apt/archives /mnt/quick
 cp "$(dirname "$0")"/quick-programs/* /mnt/quick
 mount --bind /mnt/quick /mnt/root/mnt
-mount --bind ../apt/archives /mnt/root/var/cache/apt/archives
+mount --bind "$apt/archives" /mnt/root/var/cache/apt/archives
 
 cat >/mnt/apt.conf <<EOF
 Dir "/mnt/root";
@@ -60,10 +61,10 @@ exec 3>&1
 export APT_CONFIG=/mnt/apt.conf DEBIAN_FRONTEND=noninteractive DEBCONF_NONINTERACTIVE_SEEN=true LC_ALL=C.UTF-8
 
 # Lists of the last hour will do, if they are of the same mirrors.
-fresh() { [ -n "$(find ../apt/lists -maxdepth 1 -name updated -mmin -60)" ] && cmp -s ../apt/lists/updated /mnt/settings/sources.list; }
+fresh() { [ -n "$(find "$apt/lists" -maxdepth 1 -name updated -mmin -60)" ] && cmp -s "$apt/lists/updated" /mnt/settings/sources.list; }
 if ! fresh; then
   flock 8
-  fresh || { apt-get update && cp /mnt/settings/sources.list ../apt/lists/updated; }
+  fresh || { apt-get update && cp /mnt/settings/sources.list "$apt/lists/updated"; }
   flock --shared 8
 fi
 flock 9

@@ -8,7 +8,7 @@
  *     <folder>/layers/<hash>.<random>.building
  *     <folder>/locks/<hash>               held by whoever builds it; beside it what that one reports, and who waits for it
  *     <folder>/revisions.json             which layers are to be made with newer packages (update-layers.ts)
- *     <folder>/apt                        package lists and downloads, shared by builds
+ *     <folder>/apt/<release>              package lists and downloads, shared by builds
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -184,9 +184,16 @@ async function removeScratch(folder: string, ofHash?: string) {
   }
 }
 
-/** Does not remove downloads while a build uses them: install-packages.sh holds the same lock. */
+/** Those of each release, and what earlier versions of the platform kept for the only release that they knew. */
 async function removeOldDownloads(folder: string) {
   const apt = join(folder, 'apt');
+  const folders = readdirSync(apt, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const releases = folders.map(({ name }) => join(apt, name));
+  for (const one of [apt, ...releases]) await removeOldDownloadsIn(one);
+}
+
+/** Does not remove downloads while a build uses them: install-packages.sh holds the same lock. */
+async function removeOldDownloadsIn(apt: string) {
   const updated = statSync(join(apt, 'lists', 'updated'), { throwIfNoEntry: false });
   if (!updated || Date.now() - updated.mtimeMs < downloadSecondsMax * 1000) return;
   const remove = ['rm', '-rf', '--', 'lists', 'parsed', 'archives'];

@@ -10,12 +10,10 @@ const hashCharacters = 32;
 
 export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | Files | Authorities;
 
-/** The release that packages are taken from. */
-export const debianSuite = 'bookworm';
-
 /** The smallest Debian that works; the lowest layer of every image. */
 export interface DebianBase {
   kind: 'debian-base';
+  /** The release that the packages of all layers above are taken from, too. */
   suite: string;
   /** Changed to build everything anew, with Debian's updates since. */
   revision: string;
@@ -88,6 +86,8 @@ export interface Layer {
   recipe: Recipe;
   /** Hashes of the layers without which it makes no sense, lowest first. */
   below: readonly string[];
+  /** The release of Debian that its packages are taken from; undefined where it has none of Debian's. */
+  suite: string | undefined;
 }
 
 /** Which packages the layer of each key is to be built with, once there are newer ones than at first. */
@@ -100,7 +100,8 @@ export function layersOf(recipes: readonly Recipe[], architecture: string, revis
     const below = needed.map(({ hash }) => hash);
     const key = hashOf({ format, architecture, below: needed.map((layer) => layer.key), recipe });
     const isAsAtFirst = revisions[key] === undefined && needed.every((layer) => layer.hash === layer.key);
-    layers.push({ hash: isAsAtFirst ? key : hashOf({ key, revision: revisions[key], below }), key, recipe, below });
+    const hash = isAsAtFirst ? key : hashOf({ key, revision: revisions[key], below });
+    layers.push({ hash, key, recipe, below, suite: suiteAmong([recipe, ...needed.map((layer) => layer.recipe)]) });
   }
   return layers;
 }
@@ -110,6 +111,8 @@ function needs(recipe: Recipe, layers: readonly Layer[]): Layer[] {
   if (isSome(recipe)) return layers.filter((layer) => layer.recipe.kind === 'debian-base');
   return addsFiles(recipe) ? [] : layers.filter((layer) => !addsFiles(layer.recipe));
 }
+
+const suiteAmong = (recipes: readonly Recipe[]) => recipes.find((recipe) => recipe.kind === 'debian-base')?.suite;
 
 const isSome = (recipe: Recipe) => recipe.kind === 'debian-packages' && recipe.only !== undefined;
 const kindsOfFiles: ReadonlySet<Recipe['kind']> = new Set(['npm-packages', 'files', 'debian-apart']);

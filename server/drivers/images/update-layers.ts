@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runConfined, type Say } from './build-command.ts';
-import { debianArchitecture, requirePrograms, writeAptSettings } from './build-debian.ts';
+import { aptFolder, debianArchitecture, requirePrograms, writeAptSettings } from './build-debian.ts';
 import { ownPackages } from './debian-packages.ts';
 import type { Update } from './images.ts';
 import { layersFolder, recordOf, rootOf, type Packages } from './layer-cache.ts';
@@ -29,7 +29,8 @@ function writeRevisions(folder: string, revisions: Revisions) {
 }
 
 interface Asking {
-  sources: readonly string[];
+  /** Lines as of sources.list for a release. */
+  sourcesOf: (suite: string) => Promise<readonly string[]>;
   say: Say;
   signal: AbortSignal;
 }
@@ -61,7 +62,11 @@ async function newerRevisions(folder: string, layers: readonly Layer[], asking: 
   const revisions: Record<string, string> = { ...before };
   const debian = layers.filter(({ recipe }) => recipe.kind === 'debian-base' || recipe.kind === 'debian-packages');
   const known = debian.map((layer) => ({ layer, packages: packagesOf(folder, layer) }));
-  const candidates = await candidatesFor(folder, new Map(known.map(({ layer, packages }) => [layer.hash, packages])), asking);
+  const candidates = new Map<string, Packages>();
+  for (const suite of new Set(debian.map((layer) => layer.suite ?? ''))) {
+    const ofSuite = known.filter(({ layer }) => layer.suite === suite).map(({ layer, packages }) => [layer.hash, packages] as const);
+    for (const [hash, versions] of await candidatesFor(folder, suite, new Map(ofSuite), asking)) candidates.set(hash, versions);
+  }
   for (const { layer, packages } of known) {
     const now: Packages = { ...packages, ...candidates.get(layer.hash) };
     const newer = Object.keys(packages).filter((name) => packages[name] !== now[name]);
@@ -80,16 +85,17 @@ function packagesOf(folder: string, { hash, below }: Layer): Packages {
   return recordOf(folder, hash)?.packages ?? ownPackages(rootOf(folder, hash), lower);
 }
 
-/** For each layer, the versions that apt would install now. */
-async function candidatesFor(folder: string, layers: ReadonlyMap<string, Packages>, { sources, say, signal }: Asking) {
+/** For each layer of a release, the versions that apt would install now. */
+async function candidatesFor(folder: string, suite: string, layers: ReadonlyMap<string, Packages>, { sourcesOf, say, signal }: Asking) {
   const scratch = join(layersFolder(folder), `${randomBytes(16).toString('hex')}.${randomBytes(4).toString('hex')}.building`);
   mkdirSync(scratch, { mode: 0o755 });
   try {
-    await writeAptSettings(join(scratch, 'settings'), sources);
+    await writeAptSettings(join(scratch, 'settings'), await sourcesOf(suite));
     for (const [hash, packages] of layers)
       if (Object.keys(packages).length > 0) writeFileSync(join(scratch, `${hash}.status`), statusOf(packages));
     const script = join(import.meta.dirname, 'compare-packages.sh');
-    await runConfined([...unhurried, 'sh', script, basename(scratch), debianArchitecture()], layersFolder(folder), say, signal);
+    const argv = ['sh', script, basename(scratch), aptFolder(suite), debianArchitecture()];
+    await runConfined([...unhurried, ...argv], layersFolder(folder), say, signal);
     return new Map([...layers.keys()].map((hash) => [hash, candidatesIn(join(scratch, `${hash}.policy`))]));
   } finally {
     await rm(scratch, { recursive: true, force: true });
