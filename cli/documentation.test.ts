@@ -3,7 +3,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig, settingNames } from '../server/config.ts';
-import { catalogue, typesOf } from '../server/catalogue/catalogue.ts';
+import { catalogue, type CatalogueEntry, statusesOf } from '../server/catalogue/catalogue.ts';
+import type { VersionStatus } from '../server/catalogue/entry.ts';
+import { services } from '../server/catalogue/services.ts';
 import { imagesOf } from '../server/rooms/builds/config/images.ts';
 import { readConfiguration } from '../server/rooms/builds/config/read-configuration.ts';
 import { treeOf } from '../server/rooms/builds/config/test-trees.ts';
@@ -141,15 +143,19 @@ describe('examples of configurations', () => {
     }
   });
 
-  test('of every type of app and service are offered by their pages', () => {
-    const told = documentOf('docs/using/configuration.md') + documentOf('docs/using/services.md');
-    const missing = typesOf(catalogue).filter((type) => {
-      const [name = '', version = ''] = type.split(':');
-      return !told
-        .split('\n')
-        .some((line) => line.includes(`\`${name}`) && new RegExp(`\\b${version.replaceAll('.', '\\.')}\\b`).test(line));
-    });
-    expect(missing).toEqual([]);
+  test('of every type of app and service are offered by the page of types, with what becomes of each version', () => {
+    const rows = [...documentOf('docs/using/types.md').matchAll(/^\| (`.+) \|(.*)\|(.*)\|(.*)\|$/gm)].flatMap(
+      ([, names = '', ...columns]) =>
+        [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => [name, columns.map((column) => column.trim())] as const),
+    );
+    const versions = (entry: CatalogueEntry, wanted: VersionStatus) =>
+      statusesOf(entry).flatMap(([version, status]) => (status === wanted ? version : []));
+    const offered = Object.entries(catalogue).map(
+      ([name, entry]) =>
+        [name, (['supported', 'deprecated', 'retired'] as const).map((status) => versions(entry, status).join(', '))] as const,
+    );
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(offered));
+    expect(Object.keys(services).filter((name) => !documentOf('docs/using/services.md').includes(`\`${name}\``))).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { readConfig } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
-import { catalogue, typesOf } from '../server/catalogue/catalogue.ts';
+import { catalogue, entryOf, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { imageLimits } from '../server/rooms/deployments/work.ts';
@@ -18,7 +18,14 @@ export async function listImages() {
   const images = open();
   for (const type of typesOf(catalogue)) {
     const built = await images.built(type);
-    console.log([type.padEnd(24), ...(built ? ['built'.padEnd(10), megabytes(built.bytes).padStart(8)] : ['not built'])].join(' '));
+    const state = built ? ['built'.padEnd(10), megabytes(built.bytes).padStart(8)] : ['not built'];
+    const { isDeprecated, note } = entryOf(catalogue, type).version;
+    const status = isDeprecated ? 'deprecated' : 'supported';
+    console.log([type.padEnd(24), status.padEnd(11), ...state, ...(note === undefined ? [] : [` ${note}`])].join(' '));
+  }
+  for (const [name, entry] of Object.entries(catalogue)) {
+    const retired = statusesOf(entry).filter(([, status]) => status === 'retired');
+    if (retired.length > 0) console.log(`${name.padEnd(24)} retired     ${retired.map(([version]) => version).join(', ')}`);
   }
 }
 

@@ -68,7 +68,7 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   'backup key': ['', 'without which no backup can be read: keep it elsewhere'],
   'restore platform': ['[--from PLACE] [--backup NAME] [--key-stdin]', 'the installation, on a machine that has none'],
   import: ['[folder]', 'makes a configuration out of a compose file, a Procfile or the older form, and says what it could not carry over'],
-  'image list': ['', 'everything an app or a service can be, and what of it is built'],
+  'image list': ['', 'everything an app or a service can be, what is deprecated or retired, and what is built'],
   'image build': ['<type>…', 'ahead of its first use; all for everything'],
   'image update': ['', 'builds anew what Debian has newer packages for'],
   'image collect': ['', 'removes what nothing has used for a month, or beyond 20 GB'],

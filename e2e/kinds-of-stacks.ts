@@ -8,7 +8,7 @@ export const ledgerFiles: Record<string, string> = {
   '.upsun/config.yaml': `
 applications:
   ledger:
-    type: python:3.11
+    type: python:3.13
     relationships:
       database: {service: db, endpoint: mysql}
     web:
@@ -16,7 +16,7 @@ applications:
     hooks:
       deploy: python3 prepare.py
 services:
-  db: {type: 'mariadb:10.11'}
+  db: {type: 'mariadb:11.8'}
 routes:
   https://{default}/: {type: upstream, upstream: 'ledger:http'}
 `,

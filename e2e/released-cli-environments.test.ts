@@ -45,7 +45,7 @@ test(
       `http://www.{default}/\tredirect\t${main.replace('//', '//www.')}`,
     ]);
     expect(await list('app:list')).toEqual(['guestbook\tnodejs:24']);
-    expect(await list('service:list')).toEqual([expect.stringMatching(/^store\tredis-persistent:7\.0\t\d+\t/)]);
+    expect(await list('service:list')).toEqual([expect.stringMatching(/^store\tredis-persistent:8\.0\t\d+\t/)]);
     expect(await list('worker:list')).toEqual([expect.stringMatching(/^guestbook--clerk\tnodejs:24\t.*start: 'node clerk\.mjs'/)]);
     expect(await list('mount:list')).toEqual([expect.stringMatching(/^files\tsource: storage source_path: files/)]);
 
@@ -178,7 +178,7 @@ applications:
         mounts:
           files: {source: storage, source_path: files, service: guestbook}
 services:
-  store: {type: 'redis-persistent:7.0'}
+  store: {type: 'redis-persistent:8.0'}
 routes:
   https://{default}/: {type: upstream, upstream: 'guestbook:http', primary: true}
   https://www.{default}/: {type: redirect, to: 'https://{default}/'}

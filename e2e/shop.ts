@@ -30,7 +30,7 @@ applications:
       sanitize: psql "$SHOP_DATABASE" -qc "update sales set what = 'sanitized' where what = 'secret'"
 services:
   db: {type: 'postgresql:17'}
-  cache: {type: 'redis:7.0'}
+  cache: {type: 'redis:8.0'}
 routes:
   https://{default}/: {type: upstream, upstream: 'shop:http'}
   https://www.{default}/: {type: redirect, to: 'https://{default}/'}

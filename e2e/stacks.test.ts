@@ -129,7 +129,7 @@ describe.runIf(canRunContainers)(`stacks${whyNoContainers}`, () => {
     await guestbook.git('checkout', '--quiet', '-b', 'preview');
     const before = readFileSync(join(guestbook.folder, '.upsun/config.yaml'), 'utf8');
     const wanted = 'runtime: { extensions: [yaml], disabled_extensions: [soap] }\n    variables: { php: { memory_limit: 99M } }';
-    const config = before.replace('type: php:8.2', `type: php:8.2\n    ${wanted}`).replace('deploy: php', 'deploy: php web/told.php; php');
+    const config = before.replace('type: php:8.4', `type: php:8.4\n    ${wanted}`).replace('deploy: php', 'deploy: php web/told.php; php');
     await guestbook.write({ '.upsun/config.yaml': config, 'web/told.php': toldByPhp }, 'Other extensions');
     const told = '["99M",true,false,true,["guestbook.0"],true]';
     expect(await guestbook.push('preview')).toContain(`cli ${told}`);

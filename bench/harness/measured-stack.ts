@@ -31,7 +31,7 @@ web: {commands: {start: exec node server.mjs}}
 `,
   '.platform/services.yaml': `
 db: {type: 'postgresql:17', disk: 16384}
-cache: {type: 'redis:7.0'}
+cache: {type: 'redis:8.0'}
 `,
   '.platform/routes.yaml': `
 https://{default}/: {type: upstream, upstream: 'app:http'}

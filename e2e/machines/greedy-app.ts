@@ -25,7 +25,7 @@ export const greedyTries: [Kind, amount: number, told: string, least: number, mo
 const config = `
 applications:
   greedy:
-    type: php:8.2
+    type: php:8.4
     container_profile: ${profile}
     mounts: {web/files: {source: storage, source_path: files}}
     web: {locations: {/: {root: web, passthru: /index.php, scripts: true}}}

@@ -22,7 +22,7 @@ const copyMillisecondsMax = 600_000;
 const diskBytes = 8 * 2 ** 30;
 const keyCharacters = 12;
 /** Of the guestbook. */
-const imageTypes = ['php:8.2', 'postgresql:17'];
+const imageTypes = ['php:8.4', 'postgresql:17'];
 
 export async function suppliesDisk(): Promise<string> {
   const images = openTestImages();

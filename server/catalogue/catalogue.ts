@@ -1,12 +1,12 @@
 /** Everything that an app or a service can be. Recipes that are the same are built once and shared, so what several types need is in layers of its own. */
-import { nameOfType } from '../drivers/images/image-types.ts';
-import type { ContainerProfile, Entry } from './entry.ts';
+import { nameOfType, versionOfType } from '../drivers/images/image-types.ts';
+import type { ContainerProfile, Entry, VersionStatus } from './entry.ts';
 import type { Runtime } from './runtime.ts';
 import { runtimes } from './runtimes.ts';
 import type { Service } from './service.ts';
 import { services } from './services.ts';
 
-export { entryOf, nameOfType, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
+export { entryOf, nameOfType, nearestVersion, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
 
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>;
 
@@ -19,6 +19,12 @@ export interface CatalogueEntry extends Entry {
 
 export const catalogue: Catalogue = { ...runtimes, ...services };
 
+/** The versions of a type that is in the catalogue with what becomes of each, the newest first. */
+export const statusesOf = ({ versions, retired = [] }: Pick<Entry, 'versions' | 'retired'>): [version: string, status: VersionStatus][] => [
+  ...versions.map(({ version, isDeprecated }): [string, VersionStatus] => [version, isDeprecated ? 'deprecated' : 'supported']),
+  ...retired.map((version): [string, VersionStatus] => [version, 'retired']),
+];
+
 const entryNamed = (type: string): CatalogueEntry | undefined => {
   const name = nameOfType(type);
   return Object.hasOwn(catalogue, name) ? catalogue[name] : undefined;
@@ -29,3 +35,9 @@ export const runtimeOfType = (type: string): Runtime | undefined => entryNamed(t
 export const serviceOfType = (type: string): Service | undefined => entryNamed(type)?.service;
 export const usualProfileOf = (type: string): ContainerProfile | undefined => entryNamed(type)?.profile;
 export const isStorage = (type: string): boolean => entryNamed(type)?.isStorage ?? false;
+
+/** Versions of a service that have the same one read each other's data. */
+export function dataFormatOf(type: string): string {
+  const version = versionOfType(type);
+  return serviceOfType(type)?.dataFormat?.(version) ?? version.split('.', 1)[0] ?? '';
+}

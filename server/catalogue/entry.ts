@@ -8,13 +8,22 @@ export const containerProfiles = ['HIGH_CPU', 'BALANCED', 'HIGH_MEMORY', 'HIGHER
 export type ContainerProfile = (typeof containerProfiles)[number];
 
 export interface Version extends ImageVersion {
-  /** A deprecated version still works for apps that use it, but is not proposed to anybody. */
+  /** A deprecated version still works for apps that use it, but is not proposed to anybody, and a push says that it should be left. */
   isDeprecated?: true;
+  /** What operators should know of the version before they rely on it. */
+  note?: string;
 }
+
+/** A retired version is refused; the others work. */
+export type VersionStatus = 'supported' | 'deprecated' | 'retired';
+
+export const deprecated = (version: Version): Version => ({ ...version, isDeprecated: true });
 
 export interface Entry {
   /** The versions of the type, the newest first. */
   versions: readonly Version[];
+  /** Versions that many configurations still name, and that nobody mends any more: they are refused, with a version to go to. */
+  retired?: readonly string[];
   /** How much memory comes with how much CPU, unless the configuration of the app or service says otherwise. */
   profile: ContainerProfile;
 }
@@ -35,7 +44,7 @@ export interface StorageEntry extends Entry {
 
 /** Programs that talk to the service, in the images of all runtimes. Adding one changes the image of every runtime. */
 export interface Clients {
-  /** Packages from the Debian release that the images of runtimes are made from. */
+  /** Packages that every Debian release has that images of runtimes are made from. */
   packages: readonly string[];
   /** Layers from other sources, which lie above all packages. */
   recipes?: readonly Recipe[];

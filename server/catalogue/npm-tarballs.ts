@@ -8,8 +8,14 @@ export interface Tarballs {
   arm64: string;
 }
 
-/** The package for this machine. `name` is the name of the packages without the architecture at its end. */
-export function tarballFor(name: string, { version, ...hashes }: Tarballs): Pick<NpmPackage, 'name' | 'version' | 'integrity'> {
-  const hash: string | undefined = new Map(Object.entries(hashes)).get(process.arch);
-  return { name: `${name}-${process.arch}`, version, integrity: hash === undefined ? '' : `sha512-${hash}` };
+type Architecture = 'x64' | 'arm64';
+
+/** The package for this machine. `nameFor` is the name of the package by architecture. */
+export function tarballFor(
+  nameFor: (architecture: Architecture) => string,
+  { version, ...hashes }: Tarballs,
+): Pick<NpmPackage, 'name' | 'version' | 'integrity'> {
+  // Elsewhere nothing is built (`debianArchitecture`); the catalogue can still be read.
+  const architecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'x64';
+  return { name: nameFor(architecture), version, integrity: `sha512-${hashes[architecture]}` };
 }

@@ -4,7 +4,8 @@ export interface Runtime {
   env?: Readonly<Record<string, string>>;
   flavor?: Flavor;
   fastcgi?: FastCgi;
-  extensions?: Extensions;
+  /** The extensions that a version of the runtime has. */
+  extensions?: (version: string) => Extensions;
   settings?: SettingsFile;
 }
 
@@ -24,7 +25,7 @@ export interface FastCgi {
   script: string;
 }
 
-/** The extensions that a runtime has. */
+/** The extensions that there are, beside whatever an app brings itself. */
 export interface Extensions {
   /** Extensions that are compiled into the runtime, and always there. */
   builtIn: readonly string[];

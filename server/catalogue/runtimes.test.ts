@@ -6,7 +6,7 @@ import { canRunContainers, openTestContainers, type TestContainers, testImagesFo
 import { authorityVariables } from '../drivers/authorities.ts';
 import { openImages } from '../drivers/images/cached-images.ts';
 import { triedTypes } from '../testing/tried-types.ts';
-import { catalogue, runtimeOfType } from './catalogue.ts';
+import { catalogue, nameOfType, runtimeOfType, versionOfType } from './catalogue.ts';
 import { phpExtensions, phpScanPath } from './runtimes/php-extensions.ts';
 
 const buildMillisecondsMax = 600_000;
@@ -24,7 +24,7 @@ function selfSigned(host: string): { certificate: string; key: string } {
 interface Program {
   /** Says its version. */
   version: string[];
-  /** Programs that come with it. */
+  /** Programs that come with it; `{version}` is that of the type. */
   tools?: string[][];
   /** Gets the source as its standard input, and says hello. */
   hello: [string, ...string[]];
@@ -60,7 +60,7 @@ const programs: Record<string, Program> = {
     version: ['php', '--version'],
     tools: [
       ['composer', '--version'],
-      ['php-fpm8.2', '--version'],
+      ['php-fpm{version}', '--version'],
     ],
     hello: ['php'],
     source: `<?php
@@ -76,6 +76,17 @@ const programs: Record<string, Program> = {
     ],
     hello: ['ruby', '-'],
     source: "require 'openssl'\nputs \"hello #{[2, 3].map { |n| n * 7 }.join(',')}\"",
+  },
+  bun: {
+    version: ['bun', '--version'],
+    tools: [['bunx', '--version']],
+    hello: ['bun', 'run', '-'],
+    source: 'const seven: number = 7; console.log(`hello ${[2, 3].map((n) => n * seven).join()}`)',
+  },
+  deno: {
+    version: ['deno', '--version'],
+    hello: ['deno', 'run', '-'],
+    source: 'const seven: number = 7; console.log(`hello ${[2, 3].map((n) => n * seven).join()}`)',
   },
   golang: {
     version: ['go', 'version'],
@@ -136,7 +147,7 @@ describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
       };
 
       expect(await say(program.version)).toContain(version);
-      for (const tool of program.tools ?? []) await say(tool);
+      for (const tool of program.tools ?? []) await say(tool.map((part) => part.replace('{version}', version)));
       expect(await say(program.hello, program.source)).toContain('hello 14,21');
       expect(await say(['id'])).toContain('uid=1000(app) gid=1000(app)');
       expect(await containers.run(container, { argv: ['touch', '/usr/bin/sh', '/etc/passwd'] })).toMatchObject({ code: 1 });
@@ -144,31 +155,39 @@ describe.runIf(canRunContainers)(`images of runtimes${whyNoContainers}`, () => {
     },
   );
 
-  test('PHP has the extensions that are named, and those that were asked for', { timeout: buildMillisecondsMax }, async () => {
-    const { layers } = await containers.images.ensure('php:8.2');
-    await containers.start({ name: 'php', layers, argv: ['sleep', 'infinity'] });
-    const { builtIn, usual, others } = phpExtensions;
-    const loaded = async (scanned: string) => {
-      const script = 'echo json_encode(array_map("strtolower", get_loaded_extensions()));';
-      const { stdout, stderr } = await containers.run('php', { argv: ['php', '-r', script], env: { PHP_INI_SCAN_DIR: scanned } });
-      expect(stderr).toBe('');
-      return new Set((JSON.parse(stdout) as string[]).map((name) => (name === 'zend opcache' ? 'opcache' : name)));
-    };
-    const none = { extensions: [], disabled_extensions: [] };
-    const byDefault = await loaded(phpScanPath(none));
-    expect([...builtIn, ...usual].filter((name) => !byDefault.has(name))).toEqual([]);
-    expect(others.filter((name) => byDefault.has(name))).toEqual([]);
-    const composer = { argv: ['composer', '--version'], env: { PHP_INI_SCAN_DIR: phpScanPath(none), HOME: '/tmp' } } as const;
-    expect(await containers.run('php', composer)).toMatchObject({ code: 0, stdout: expect.stringContaining('Composer') });
-    const all = await loaded(phpScanPath({ ...none, extensions: others.map((name) => ({ name })) }));
-    expect([...builtIn, ...usual, ...others].filter((name) => !all.has(name))).toEqual([]);
-    const fewest = await loaded(phpScanPath({ extensions: [{ name: 'memcached' }], disabled_extensions: usual }));
-    expect([...fewest].filter((name) => [...usual, ...others].includes(name)).toSorted()).toEqual(['igbinary', 'memcached', 'msgpack']);
-    const alone = [...usual, ...others].map((name) => `${phpScanPath({ extensions: [{ name }], disabled_extensions: usual })}\n`);
-    const complaints = 'while read -r path; do PHP_INI_SCAN_DIR=$path php -r "" 2>&1; done';
-    expect(await containers.run('php', { argv: ['dash', '-c', complaints], stdin: alone.join('') })).toMatchObject({ code: 0, stdout: '' });
-    await containers.runtime.remove('php');
-  });
+  const phpTypes = runtimeTypes.filter((type) => nameOfType(type) === 'php');
+  test.for(phpTypes)(
+    '%s has the extensions that are named, and those that were asked for',
+    { timeout: buildMillisecondsMax },
+    async (type) => {
+      const { layers } = await containers.images.ensure(type);
+      await containers.start({ name: 'php', layers, argv: ['sleep', 'infinity'] });
+      const { builtIn, usual, others } = phpExtensions(versionOfType(type));
+      const loaded = async (scanned: string) => {
+        const script = 'echo json_encode(array_map("strtolower", get_loaded_extensions()));';
+        const { stdout, stderr } = await containers.run('php', { argv: ['php', '-r', script], env: { PHP_INI_SCAN_DIR: scanned } });
+        expect(stderr).toBe('');
+        return new Set((JSON.parse(stdout) as string[]).map((name) => (name === 'zend opcache' ? 'opcache' : name)));
+      };
+      const none = { extensions: [], disabled_extensions: [] };
+      const byDefault = await loaded(phpScanPath(none));
+      expect([...builtIn, ...usual].filter((name) => !byDefault.has(name))).toEqual([]);
+      expect(others.filter((name) => byDefault.has(name))).toEqual([]);
+      const composer = { argv: ['composer', '--version'], env: { PHP_INI_SCAN_DIR: phpScanPath(none), HOME: '/tmp' } } as const;
+      expect(await containers.run('php', composer)).toMatchObject({ code: 0, stdout: expect.stringContaining('Composer') });
+      const all = await loaded(phpScanPath({ ...none, extensions: others.map((name) => ({ name })) }));
+      expect([...builtIn, ...usual, ...others].filter((name) => !all.has(name))).toEqual([]);
+      const fewest = await loaded(phpScanPath({ extensions: [{ name: 'memcached' }], disabled_extensions: usual }));
+      expect([...fewest].filter((name) => [...usual, ...others].includes(name)).toSorted()).toEqual(['igbinary', 'memcached', 'msgpack']);
+      const alone = [...usual, ...others].map((name) => `${phpScanPath({ extensions: [{ name }], disabled_extensions: usual })}\n`);
+      const complaints = 'while read -r path; do PHP_INI_SCAN_DIR=$path php -r "" 2>&1; done';
+      expect(await containers.run('php', { argv: ['dash', '-c', complaints], stdin: alone.join('') })).toMatchObject({
+        code: 0,
+        stdout: '',
+      });
+      await containers.runtime.remove('php');
+    },
+  );
 
   test('programs trust an authority that the machine trusts, and without it do not', { timeout: buildMillisecondsMax }, async () => {
     const { certificate, key } = selfSigned('localhost');

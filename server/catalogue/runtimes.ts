@@ -1,5 +1,7 @@
 /** The runtimes there are, in the order in which they are shown. */
 import type { RuntimeEntry } from './entry.ts';
+import { bun } from './runtimes/bun.ts';
+import { deno } from './runtimes/deno.ts';
 import { elixir } from './runtimes/elixir.ts';
 import { golang } from './runtimes/golang.ts';
 import { java } from './runtimes/java.ts';
@@ -12,6 +14,8 @@ import { staticFiles } from './runtimes/static.ts';
 
 export const runtimes: Readonly<Record<string, RuntimeEntry>> = {
   nodejs,
+  bun,
+  deno,
   php,
   python,
   ruby,

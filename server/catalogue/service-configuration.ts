@@ -6,8 +6,8 @@ export interface ServiceConfiguration {
   databases?: { key: string; reserved?: RegExp };
   /** `endpoints` is a map by name. Each endpoint has its default database, under `defaultKey`, and its privileges by database. */
   endpoints?: { defaultKey: string; reserved: RegExp };
-  /** `extensions` is a list of names; `offered` are the extensions that the service has, where that is known. */
-  extensions?: { offered?: readonly string[] };
+  /** `extensions` is a list of names; `offered` are the extensions that a version of the service has. */
+  extensions?: { offered: (version: string) => readonly string[] };
   /** Keys that change how the service itself works. */
   settings?: Readonly<Record<string, ServiceSetting>>;
   /** Makes the offer from what people wrote, where undefined means not written. A service without `offer` has no accounts, and its endpoint lets everybody in. */

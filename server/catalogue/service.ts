@@ -18,6 +18,8 @@ export interface Service {
   ports: readonly [number, ...number[]];
   /** Whether the service has a volume; without one, its data is lost with the container. */
   keepsData: boolean;
+  /** Versions with the same format read each other's data; where nothing is said, those of one major version do. */
+  dataFormat?: (version: string) => string;
   /** The smallest volume that the service can start with, in MB, where that is more than usual. */
   diskMin?: number;
   /** Folders that the service may write to; their content is lost with the container. */

@@ -181,6 +181,30 @@ describe.runIf(canRunContainers)(`tools in the images of apps${whyNoContainers}`
   });
 });
 
+describe.runIf(canRunContainers)(`the app's client of MariaDB${whyNoContainers}`, { timeout: buildMillisecondsMax }, () => {
+  beforeAll(async () => {
+    containers = await openTestContainers();
+    const { layers } = await containers.images.ensure('static:1');
+    await containers.start({ name: 'app', layers, argv: ['sleep', 'infinity'], writable: ['/tmp'] });
+  });
+  afterAll(() => containers.close());
+
+  test.for(serviceTypes.filter((type) => type.startsWith('mariadb:')))('dumps %s and brings it back', async (type) => {
+    const { service } = entryOf(catalogue, type).entry;
+    const { address } = await start('server', type, service!, await containers.volume(type.replace(/[^a-z0-9]/g, '-')));
+    const owner: Account = { name: 'owner', password: 'secret', privileges: { main: 'admin' } };
+    await perform('server', service!, service!.access!({ databases: ['main'], accounts: [owner] }));
+    const asOwner = (program: string, stdin: string) =>
+      inside('app', [program, `--host=${address}`, `--user=${owner.name}`, 'main'], stdin, { MYSQL_PWD: owner.password });
+    await asOwner('mariadb', `${createTable} ${sqlWord};`);
+    const dump = await asOwner('mariadb-dump', '');
+    await asOwner('mariadb', 'drop table words;');
+    await asOwner('mariadb', dump);
+    expect(await asOwner('mariadb', 'select word from words;')).toBe(`word\n${word}`);
+    await containers.runtime.remove('server');
+  });
+});
+
 /** Each statement as the account in the database; an error in words that say it was refused, or what it gives. */
 const sqlClients = { postgresql: psql, mariadb } as const;
 
@@ -192,7 +216,7 @@ describe.runIf(canRunContainers)(`accounts of databases${whyNoContainers}`, { ti
 
   test.for([
     { type: 'postgresql:17', name: 'postgresql' },
-    { type: 'mariadb:10.11', name: 'mariadb' },
+    { type: 'mariadb:11.8', name: 'mariadb' },
   ] as const)('$type: each account may do in each database what it was given, until it is taken away', async ({ type, name }) => {
     const { service } = entryOf(catalogue, type).entry;
     const sql = sqlClients[name];
@@ -201,11 +225,16 @@ describe.runIf(canRunContainers)(`accounts of databases${whyNoContainers}`, { ti
       perform(
         name,
         service!,
-        service!.access!({ databases, accounts, ...(name === 'postgresql' && { extensions: ['pg_trgm', 'uuid-ossp'] }) }),
+        service!.access!({
+          databases,
+          accounts,
+          ...(name === 'postgresql' && { extensions: ['pg_trgm', 'uuid-ossp', 'vector', 'postgis'] }),
+        }),
       );
     const owner: Account = { name: 'owner', password: 'one', privileges: { main: 'admin', with_under: 'admin' } };
     const writer: Account = { name: 'writer', password: 'two', privileges: { main: 'rw' } };
     await access(['main', 'with_under', 'other-db'], [owner, writer]);
+    if (name === 'postgresql') await expectExtensionsToWork(server, owner);
 
     await sql(server, owner, 'main', "create table notes (note varchar(20)); insert into notes values ('first');");
     await sql(server, writer, 'main', "insert into notes values ('second');");
@@ -226,6 +255,15 @@ describe.runIf(canRunContainers)(`accounts of databases${whyNoContainers}`, { ti
     await containers.runtime.remove(name);
   });
 });
+
+/** As an app uses them: similar things, found by an index, and places near each other. */
+async function expectExtensionsToWork(server: Server, owner: Account) {
+  const similar = `create table things (name text, features vector(3)); create index on things using hnsw (features vector_l2_ops);
+    insert into things values ('near', '[1,2,3]'), ('far', '[9,9,9]'); select name from things order by features <-> '[1,2,4]' limit 1;`;
+  expect(await psql(server, owner, 'main', similar)).toBe('near');
+  const distance = `select round(st_distance('POINT(13.4 52.5)'::geography, 'POINT(2.35 48.85)'::geography) / 1000);`;
+  expect(Number(await psql(server, owner, 'main', distance))).toBeGreaterThan(870);
+}
 
 async function expectRightsToHold(
   server: Server,

@@ -64,6 +64,12 @@ const deviations: Deviation[] = [
     allows: { type: 'boolean' },
     because: 'People have to tell one that is not finished from one that is lost.',
   },
+  {
+    of: ['ProjectCapabilities', 'images', '*', '*'],
+    field: 'status',
+    allows: { enum: ['supported', 'deprecated', 'retired'] },
+    because: 'People have to see which versions to leave before they are refused.',
+  },
   { of: ['EnvironmentVariable'], field: 'inherited_from', allows: textOrNull, because: 'People have to see where a value comes from.' },
   {
     of: ['AutoscalerSettings', 'services', '*'],

@@ -99,7 +99,7 @@ export const database = (name: string, fields: Partial<Service> = {}): Service =
   });
 
 export const cache = (name: string): Service =>
-  service(name, 'redis:7.0', { endpoints: { redis: { default_database: null, privileges: {} } } });
+  service(name, 'redis:8.0', { endpoints: { redis: { default_database: null, privileges: {} } } });
 
 export const route = (fields: Partial<UpstreamRoute> = {}): UpstreamRoute => ({
   id: null,
@@ -160,7 +160,7 @@ export const shop = (): ProjectModel => ({
         queue: worker({ relationships: { database: { service: 'db', endpoint: 'postgresql' } } }),
       },
     }),
-    api: app('api', { type: 'python:3.11', source: { root: '/api', operations: {} } }),
+    api: app('api', { type: 'python:3.13', source: { root: '/api', operations: {} } }),
   },
   services: { db: database('db'), cache: cache('cache'), memory: service('memory', 'memcached:1.6') },
   routes: {

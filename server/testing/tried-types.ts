@@ -3,7 +3,7 @@
  * type differ in packages and tarballs alone; what is done with them is the same code.
  */
 import { inject } from 'vitest';
-import { type Catalogue, nameOfType, typesOf } from '../catalogue/catalogue.ts';
+import { type Catalogue, nameOfType, recipesOf, typesOf } from '../catalogue/catalogue.ts';
 import { exampleTypes } from '../catalogue/example-types.ts';
 
 declare module 'vitest' {
@@ -15,15 +15,21 @@ declare module 'vitest' {
 
 export const triedTypes = (catalogue: Catalogue): string[] => (inject('everyVersion') ? typesOf(catalogue) : everydayTypes(catalogue));
 
-/** The version that the examples use, whose image other tests need too, or else the newest. Two names of one entry (mysql and mariadb) are one type. */
+/**
+ * The version that the examples use, whose image other tests need too, or else the newest that is made from the same Debian as theirs, so that a run builds the
+ * lowest layers once. Two names of one entry (mysql and mariadb) are one type.
+ */
 export function everydayTypes(catalogue: Catalogue): string[] {
   const names = new Map(
     Object.entries(catalogue)
       .toReversed()
       .map(([name, entry]) => [entry, name] as const),
   );
-  const everydayOf = ([name, { versions }]: [string, Catalogue[string]]) =>
-    exampleTypes.find((type) => nameOfType(type) === name) ?? `${name}:${versions[0]?.version}`;
+  const bases = new Set(exampleTypes.map((type) => recipesOf(catalogue, type)[0]));
+  const everydayOf = ([name, { versions }]: [string, Catalogue[string]]) => {
+    const newest = versions.find(({ recipes: [base] }) => base !== undefined && bases.has(base)) ?? versions[0];
+    return exampleTypes.find((type) => nameOfType(type) === name) ?? `${name}:${newest?.version}`;
+  };
   return Object.entries(catalogue)
     .filter(([name, entry]) => names.get(entry) === name)
     .map(everydayOf);

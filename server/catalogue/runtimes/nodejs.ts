@@ -1,11 +1,11 @@
 import type { NpmPackage, Recipe } from '../../drivers/images/recipe.ts';
 import { appTools, compilers, sshTools } from '../app-layers.ts';
-import { bookworm } from '../debian.ts';
-import type { RuntimeEntry } from '../entry.ts';
+import { trixie } from '../debian.ts';
+import { deprecated, type RuntimeEntry } from '../entry.ts';
 import { tarballFor, type Tarballs } from '../npm-tarballs.ts';
 
 // cspell:disable
-const programs: readonly { version: string; tarballs: Tarballs }[] = [
+const programs: readonly { version: string; isDeprecated?: true; tarballs: Tarballs }[] = [
   {
     version: '26',
     tarballs: {
@@ -32,6 +32,7 @@ const programs: readonly { version: string; tarballs: Tarballs }[] = [
   },
   {
     version: '20',
+    isDeprecated: true,
     tarballs: {
       version: '20.20.2',
       x64: 'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==',
@@ -61,7 +62,7 @@ const program = (tarballs: Tarballs): Recipe => ({
   kind: 'npm-packages',
   packages: [
     {
-      ...tarballFor('node-linux', tarballs),
+      ...tarballFor((architecture) => `node-linux-${architecture}`, tarballs),
       into: '/usr/local',
       without: ['include/node/openssl', 'share', '*.md', 'LICENSE', 'package.json'],
     },
@@ -81,7 +82,11 @@ const npm: Recipe = {
 };
 
 export const nodejs: RuntimeEntry = {
-  versions: programs.map(({ version, tarballs }) => bookworm.version(version, appTools, compilers, program(tarballs), npm, ...sshTools)),
+  versions: programs.map(({ version, isDeprecated, tarballs }) => {
+    const made = trixie.version(version, appTools, compilers, program(tarballs), npm, ...sshTools);
+    return isDeprecated ? deprecated(made) : made;
+  }),
+  retired: ['25', '23', '21', '19', '18', '17', '16', '14', '12', '10', '8', '6'],
   profile: 'HIGH_CPU',
   runtime: {
     // Native packages are built with the headers in the image, not with downloaded ones.

@@ -29,7 +29,12 @@ const usual = {
 };
 
 /** Other extensions, each in a package of its name. */
-const others = 'amqp bz2 gmp imagick imap ldap mailparse msgpack memcached mongodb ssh2 tidy uuid xdebug yaml'.split(' ');
+const allOthers = 'amqp bz2 gmp imagick imap ldap mailparse msgpack memcached mongodb ssh2 tidy uuid xdebug yaml'.split(' ');
+
+/** PHP has given up an extension now and then. */
+const missing: Readonly<Record<string, readonly string[]>> = { '8.4': ['imap'] };
+
+const othersOf = (version: string) => allOthers.filter((name) => !missing[version]?.includes(name));
 
 /** For some extensions, those that must be loaded before them. */
 const needs: Readonly<Record<string, readonly string[]>> = {
@@ -47,9 +52,9 @@ const needs: Readonly<Record<string, readonly string[]>> = {
 
 const usualNames: readonly string[] = Object.values(usual).flat();
 /** All extensions that can be loaded, in the order in which PHP loads them. */
-const loadable = [...usualNames, ...others];
+const loadable = [...usualNames, ...allOthers];
 
-export const phpExtensions = { builtIn, usual: usualNames, others };
+export const phpExtensions = (version: string) => ({ builtIn, usual: usualNames, others: othersOf(version) });
 
 const folder = '/usr/local/share/php-extensions';
 const zendExtensions = new Set(['opcache', 'xdebug']);
@@ -64,8 +69,9 @@ export const usualPackages = (version: string) =>
 
 /** The layers on top of PHP with its usual extensions. */
 export function phpLayers(version: string): (DebianPackages | Files)[] {
+  const others = othersOf(version);
   const [first = '', ...more] = packagesFor(version, others);
-  const files = loadable.map((name) => [
+  const files = [...usualNames, ...others].map((name) => [
     `${folder}/${name}/${name}.ini`,
     `${zendExtensions.has(name) ? 'zend_' : ''}extension=${name}.so\n`,
   ]);

@@ -1,9 +1,9 @@
 import { appTools, compilers, sshTools } from '../app-layers.ts';
-import { bookworm, packages } from '../debian.ts';
+import { packages, trixie } from '../debian.ts';
 import type { RuntimeEntry } from '../entry.ts';
 
 export const rust: RuntimeEntry = {
-  versions: [bookworm.version('1', appTools, compilers, packages('rustc-web', 'cargo-web'), ...sshTools)],
+  versions: [trixie.version('1', appTools, compilers, packages('rustc-web', 'cargo-web'), ...sshTools)],
   profile: 'HIGH_CPU',
   runtime: {},
 };

@@ -1,6 +1,7 @@
 /** Inside the container the user `app` is MariaDB's administrator, by its socket; over the network there are only the accounts that were asked for. */
-import { bookworm, packages } from '../debian.ts';
-import type { ServiceEntry } from '../entry.ts';
+import type { Files } from '../../drivers/images/recipe.ts';
+import { bookworm, packages, trixie } from '../debian.ts';
+import { deprecated, type ServiceEntry } from '../entry.ts';
 import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
 import {
   type Access,
@@ -112,11 +113,20 @@ const service: Service = {
   configuration,
 };
 
+/** From version 11.4 on, clients refuse servers without TLS, such as older ones here. The network belongs to the environment alone, so they need not. */
+const clientSettings: Files = {
+  kind: 'files',
+  files: { '/etc/mysql/mariadb.conf.d/60-older-servers.cnf': '[client-mariadb]\nssl-verify-server-cert=OFF\n' },
+};
+
+const program = packages('mariadb-server-core', 'mariadb-client-core', 'mariadb-client');
+
 export const mariadb: ServiceEntry = {
-  versions: [bookworm.version('10.11', packages('mariadb-server-core', 'mariadb-client-core', 'mariadb-client'))],
+  versions: [trixie.version('11.8', program), deprecated(bookworm.version('10.11', program))],
+  retired: ['11.2', '11.0', '10.6', '10.5', '10.4', '10.3', '10.2', '10.1', '10.0', '5.5'],
   profile: 'HIGH_MEMORY',
   service,
-  clients: { packages: ['mariadb-client'] },
+  clients: { packages: ['mariadb-client'], recipes: [clientSettings] },
 };
 
 /** `default_charset` and `default_collation` are names of the configuration language, the others are MariaDB's own. */

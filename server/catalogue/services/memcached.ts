@@ -1,4 +1,4 @@
-import { bookworm, packages } from '../debian.ts';
+import { packages, trixie } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';
 import { mebibytes, type Service } from '../service.ts';
 
@@ -30,7 +30,7 @@ const service: Service = {
 };
 
 export const memcached: ServiceEntry = {
-  versions: [bookworm.version('1.6', packages('memcached'))],
+  versions: [trixie.version('1.6', packages('memcached'))],
   profile: 'BALANCED',
   service,
 };

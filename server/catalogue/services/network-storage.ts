@@ -1,8 +1,8 @@
-import { bookworm } from '../debian.ts';
+import { trixie } from '../debian.ts';
 import type { StorageEntry } from '../entry.ts';
 
 export const networkStorage: StorageEntry = {
-  versions: [bookworm.version('1.0'), bookworm.version('2.0')],
+  versions: [trixie.version('1.0'), trixie.version('2.0')],
   profile: 'HIGH_MEMORY',
   isStorage: true,
 };

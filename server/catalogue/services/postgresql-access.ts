@@ -54,7 +54,7 @@ function grantsOf(database: string, extensions: readonly string[], names: readon
     `alter database ${identifier(database)} owner to ${admin};`,
     `revoke all on database ${identifier(database)} from public;`,
     `grant connect, temporary on database ${identifier(database)} to ${rw}, ${ro};`,
-    ...extensions.map((extension) => `create extension if not exists ${identifier(extension)};`),
+    ...extensions.map((extension) => `create extension if not exists ${identifier(extension)} cascade;`),
     `select format('reassign owned by %I to ${admin}', rolname), format('drop owned by %I', rolname) from pg_roles
        where rolcanlogin and not rolsuper and rolname not in ${list(names)} \\gexec`,
     ...kinds.flatMap(([kind = '', write = '', read = '']) => [

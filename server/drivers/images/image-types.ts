@@ -45,11 +45,19 @@ export function entryOf<T extends ImageType>(
   const version = entry.versions.find((candidate) => candidate.version === wanted);
   if (!version) {
     const versions = entry.versions.map((candidate) => candidate.version);
-    const offered = nearestFirst(wanted, versions).map((candidate) => `${name}:${candidate}`);
+    const nearest = nearestVersion(wanted, versions);
+    const offered = [nearest, ...versions.filter((candidate) => candidate !== nearest)].map((candidate) => `${name}:${candidate}`);
     const asked = wanted === '' ? `Say which version of ${name}` : `There is no version ${shown(wanted)} of ${name}`;
     throw new Problem('invalid-request', `${asked}; there ${offered.length === 1 ? 'is' : 'are'} ${offered.join(', ')}.`);
   }
   return { entry, version };
+}
+
+/** What somebody should take who asked for a version that there is not: the oldest that is not older, which does what it did, or else the newest. */
+export function nearestVersion(wanted: string, versions: readonly string[]): string | undefined {
+  const compare = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
+  const oldestFirst = versions.toSorted(compare);
+  return (wanted === '' ? undefined : oldestFirst.find((version) => compare(version, wanted) >= 0)) ?? oldestFirst.at(-1);
 }
 
 const shownCharactersMax = 40;

@@ -27,9 +27,9 @@ test('asking for what is not in the catalogue names what is, the likeliest first
   expect(refusalOf('postgres:17')).toMatchObject({ message: expect.stringMatching(/; there are postgresql, .*static/) });
   expect(refusalOf('constructor:1')).toMatchObject({ message: expect.stringMatching(/^There is no type "constructor"/) });
   expect(refusalOf('nodejs:23')).toMatchObject({
-    message: expect.stringMatching(/^There is no version "23" of nodejs; there are nodejs:2\d, nodejs:2\d, nodejs:2\d, nodejs:2\d\.$/),
+    message: 'There is no version "23" of nodejs; there are nodejs:24, nodejs:26, nodejs:22, nodejs:20.',
   });
-  expect(refusalOf('redis')).toMatchObject({ message: 'Say which version of redis; there is redis:7.0.' });
+  expect(refusalOf('redis')).toMatchObject({ message: 'Say which version of redis; there are redis:8.0, redis:7.0.' });
 });
 
 test('what several images need is one layer, on either architecture', () => {

@@ -69,6 +69,8 @@ export interface Files {
   files: Readonly<Record<string, string>>;
   /** Those that can be run. */
   programs?: Readonly<Record<string, string>>;
+  /** Symbolic links, and what they point to. */
+  links?: Readonly<Record<string, string>>;
 }
 
 /** Certificates that are trusted beside those that Debian trusts; above all packages, some of which have a store of their own. */

@@ -33,7 +33,7 @@ applications:
     web: { commands: { start: exec node server.js } }
     workers: { queue: { commands: { start: exec node queue.js } } }
 services:
-  cache: { type: 'valkey:8.0' }
+  cache: { type: 'valkey:8.1' }
 routes:
   http://{default}/: { type: upstream, upstream: 'app:http' }
 `,

@@ -11,8 +11,8 @@ import { fetchingOnce, openDrill, smallFiles, type DrilledProject } from './test
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 /** `then` is what was deployed when the backup was made; `now` is what has been deployed since. */
-const then = { services: '{ store: { type: "redis-persistent:7.0" } }' };
-const now = { services: '{ later: { type: "redis-persistent:7.0" } }' };
+const then = { services: '{ store: { type: "redis-persistent:8.0" } }' };
+const now = { services: '{ later: { type: "redis-persistent:8.0" } }' };
 
 describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainers}`, () => {
   let all: TestDeployments;
@@ -24,7 +24,7 @@ describe.runIf(canRunContainers)(`what goes wrong with a restore${whyNoContainer
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['nodejs:22', 'redis-persistent:7.0']) await all.machine.images.ensure(type);
+    for (const type of ['nodejs:22', 'redis-persistent:8.0']) await all.machine.images.ensure(type);
     project = await openDrill(all);
     await project.release(smallFiles('one', then));
     await project.inside('echo then >files/word');

@@ -16,7 +16,7 @@ import { fetchingOnce, openDrill, smallFiles, workOff, type DrilledProject } fro
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
 const preview = 'preview';
-const withStore = { services: '{ store: { type: "redis-persistent:7.0" } }' };
+const withStore = { services: '{ store: { type: "redis-persistent:8.0" } }' };
 const onlyData = { restore_code: false };
 const running = { status: 'active', edge: 'open', containers: 2 };
 const sleepily = deployments.reconcilers?.find(({ name }) => name === 'send idle previews to sleep');
@@ -30,7 +30,7 @@ describe.runIf(canRunContainers)(`restoring into what does not simply run${whyNo
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['nodejs:22', 'redis-persistent:7.0']) await all.machine.images.ensure(type);
+    for (const type of ['nodejs:22', 'redis-persistent:8.0']) await all.machine.images.ensure(type);
     project = await openDrill(all);
     await project.addEnvironment(preview);
     await project.release(smallFiles('one', withStore), preview);

@@ -31,7 +31,7 @@ import type { Content, TestDeployments } from '../../testing/deployed-project.ts
 import { commitFiles, git } from '../../testing/repository.ts';
 import { sql } from 'kysely';
 
-export const drillTypes = ['nodejs:22', 'postgresql:17', 'mariadb:10.11', 'redis-persistent:7.0'];
+export const drillTypes = ['nodejs:22', 'postgresql:17', 'mariadb:11.8', 'redis-persistent:8.0'];
 
 /** Answers with its version and color; `POST /?n=` writes an entry everywhere, one place after the other, and answers once all have it. */
 const server = (version: string) => `
@@ -75,7 +75,7 @@ export interface Drill {
   type?: string;
 }
 
-const threeServices = '{ pg: { type: "postgresql:17" }, maria: { type: "mariadb:10.11" }, keys: { type: "redis-persistent:7.0" } }';
+const threeServices = '{ pg: { type: "postgresql:17" }, maria: { type: "mariadb:11.8" }, keys: { type: "redis-persistent:8.0" } }';
 const threeRelationships = '{ pg: "pg:postgresql", maria: "maria:mysql", keys: "keys:redis" }';
 
 export const drillFiles = (version: string, { hooks = '{}' }: Drill = {}): Content => ({

@@ -2,7 +2,7 @@
  * The commands of a build, in their order: tools that the application asks for, then what its flavor does, then its hook. Tools go into the slug,
  * into a folder of their own, and are found there at build and later.
  */
-import { nameOfType, runtimeOfType } from '../../catalogue/catalogue.ts';
+import { nameOfType, runtimeOfType, versionOfType } from '../../catalogue/catalogue.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { titleOf, type Buildable } from './buildable.ts';
 import type { App, Json, PhpRuntime } from './config/model.ts';
@@ -24,6 +24,7 @@ export interface BuildCommand {
 export const cacheVariables: Readonly<Record<string, string>> = {
   npm_config_cache: `${cacheFolder}/npm`,
   YARN_CACHE_FOLDER: `${cacheFolder}/yarn`,
+  BUN_INSTALL_CACHE_DIR: `${cacheFolder}/bun`,
   COMPOSER_CACHE_DIR: `${cacheFolder}/composer`,
   PIP_CACHE_DIR: `${cacheFolder}/pip`,
   GOCACHE: `${cacheFolder}/go-build`,
@@ -43,7 +44,7 @@ export function toolVariables(
     PATH: [`${toolsFolder}/bin`, ...(languages.includes('ruby') ? [`${gems}/bin`] : []), path].join(':'),
     ...(languages.some((language) => language.startsWith('python')) && { PYTHONUSERBASE: toolsFolder, PIP_BREAK_SYSTEM_PACKAGES: '1' }),
     ...(languages.includes('ruby') && { GEM_HOME: gems }),
-    ...(isPhp(runtime) && runtimeOfType(type)?.extensions?.env(runtime)),
+    ...(isPhp(runtime) && runtimeOfType(type)?.extensions?.(versionOfType(type)).env(runtime)),
   };
 }
 

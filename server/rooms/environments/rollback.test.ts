@@ -10,14 +10,14 @@ import { filesOf, openRunningProject, type RunningProject } from './test-running
 
 const imagesMillisecondsMax = 600_000;
 const timeout = 300_000;
-const services = '{ store: { type: "redis-persistent:7.0" } }';
+const services = '{ store: { type: "redis-persistent:8.0" } }';
 
 describe.runIf(canRunContainers)(`going back and maintenance${whyNoContainers}`, () => {
   let all: TestDeployments;
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['nodejs:22', 'redis-persistent:7.0']) await all.machine.images.ensure(type);
+    for (const type of ['nodejs:22', 'redis-persistent:8.0']) await all.machine.images.ensure(type);
   }, imagesMillisecondsMax);
   afterAll(() => all.close());
 

@@ -74,7 +74,7 @@ applications:
     build: { flavor: none }
     web: { commands: { start: exec node server.js } }
 services:
-  db: { type: 'valkey:8.0' }
+  db: { type: 'valkey:8.1' }
 routes:
   http://{default}/: { type: upstream, upstream: 'app:http' }
 `,

@@ -14,12 +14,12 @@ beforeEach(() => {
 afterEach(() => rmSync(images, { recursive: true, force: true }));
 
 const write = (state: unknown) => writeFileSync(join(images, 'ahead.json'), JSON.stringify(state));
-const find = (imagesAhead = ['php:8.2', 'static:1']) => aheadFinding({ images, imagesAhead });
-const brought = { 'php:8.2': '2026-11-16T12:00:00.000Z' };
+const find = (imagesAhead = ['php:8.4', 'static:1']) => aheadFinding({ images, imagesAhead });
+const brought = { 'php:8.4': '2026-11-16T12:00:00.000Z' };
 
 test('the doctor tells what was brought ahead, what is being brought, and what is in the way', async () => {
   expect(await find([])).toEqual({ ok: true, found: 'none are wanted' });
-  expect(await find()).toEqual({ ok: true, found: '0 of 2 were brought; a running platform brings php:8.2, static:1' });
+  expect(await find()).toEqual({ ok: true, found: '0 of 2 were brought; a running platform brings php:8.4, static:1' });
   write({ brought, bringing: { type: 'static:1', percent: 43 } });
   // Whoever wrote it was killed.
   expect(await find()).toEqual({ ok: true, found: '1 of 2 were brought; a running platform brings static:1' });
@@ -28,5 +28,5 @@ test('the doctor tells what was brought ahead, what is being brought, and what i
   );
   write({ brought, problem: 'The disk is full.\nReally.' });
   expect(await find()).toEqual({ ok: false, found: '1 of 2 were brought; The disk is full.' });
-  expect(await find(['php:8.2'])).toEqual({ ok: true, found: '1 of 1 were brought' });
+  expect(await find(['php:8.4'])).toEqual({ ok: true, found: '1 of 1 were brought' });
 });

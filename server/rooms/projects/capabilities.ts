@@ -1,7 +1,7 @@
 /** What can be done in a project here. Nothing is said to be there before it is. */
 import { availableParallelism, totalmem } from 'node:os';
 import { Type } from 'typebox';
-import { catalogue } from '../../catalogue/catalogue.ts';
+import { catalogue, statusesOf } from '../../catalogue/catalogue.ts';
 
 const enabled = Type.Object({ enabled: Type.Boolean() });
 
@@ -19,7 +19,11 @@ export const Capabilities = Type.Object({
     type: 'object',
     additionalProperties: {
       type: 'object',
-      additionalProperties: { type: 'object', properties: { available: { type: 'boolean' } }, required: ['available'] },
+      additionalProperties: {
+        type: 'object',
+        properties: { available: { type: 'boolean' }, status: { type: 'string', enum: ['supported', 'deprecated', 'retired'] } },
+        required: ['available', 'status'],
+      },
     },
   }),
   instance_limit: Type.Integer(),
@@ -85,11 +89,11 @@ function buildMemoryMax(): number {
   return Math.max(buildMemoryUsual, Math.floor(totalmem() / 2 ** 21));
 }
 
-/** The images that are offered, by type and version. */
+/** The images that are offered, and those that are not any more, by type and version. */
 const images = Object.fromEntries(
-  Object.entries(catalogue).map(([type, { versions }]) => [
+  Object.entries(catalogue).map(([type, entry]) => [
     type,
-    Object.fromEntries(versions.map(({ version }) => [version, { available: true }])),
+    Object.fromEntries(statusesOf(entry).map(([version, status]) => [version, { available: status !== 'retired', status }])),
   ]),
 );
 

@@ -124,7 +124,10 @@ test('what is not built yet is no capability', async () => {
     custom_domains: { enabled: true, environments_with_domains_limit: 5 },
     integrations: { enabled: true, config: { webhook: { enabled: true, role: 'admin' } } },
   });
-  expect(json.images).toMatchObject({ nodejs: { 24: { available: true } }, postgresql: { 17: { available: true } } });
+  expect(json.images).toMatchObject({
+    nodejs: { 24: { available: true, status: 'supported' }, 20: { available: true, status: 'deprecated' } },
+    postgresql: { 17: { available: true }, '9.6': { available: false, status: 'retired' } },
+  });
 });
 
 test('what serves a project is told as it is, and restarted by operators alone', async () => {

@@ -22,7 +22,7 @@ const files: Content = {
   '.upsun/config.yaml': `
 applications:
   app:
-    type: php:8.2
+    type: php:8.4
     build: { flavor: none }
     hooks: { deploy: 'php send.php "from the hook"' }
     web: { locations: { /: { root: web, passthru: /index.php } } }
@@ -55,7 +55,7 @@ describe.runIf(canRunContainers)(`an app that sends mail${whyNoContainers}`, () 
     const { platform } = all.home;
     platform.config.relay.port = await freePort();
     listening = serveRelay.listen(platform, stop.signal);
-    await all.machine.images.ensure('php:8.2');
+    await all.machine.images.ensure('php:8.4');
   }, imagesMillisecondsMax);
   afterAll(async () => {
     stop.abort();

@@ -38,7 +38,7 @@ applications:
       queue:
         access: { ssh: viewer }
         commands: { start: sleep infinity }
-services: { cache: { type: "redis:7.0" }, other: { type: "redis:7.0" } }
+services: { cache: { type: "redis:8.0" }, other: { type: "redis:8.0" } }
 routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
 `,
   '.environment': 'export FROM_FILE=yes; echo said by the file; export PATH="$PATH:/app/bin"',
@@ -57,7 +57,7 @@ describe.runIf(canRunContainers)(`SSH into what runs${whyNoContainers}`, () => {
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['nodejs:22', 'redis:7.0']) await all.machine.images.ensure(type);
+    for (const type of ['nodejs:22', 'redis:8.0']) await all.machine.images.ensure(type);
     door = await serveSsh(all.home.platform, { host: '127.0.0.1', sshPort: 0 });
     client = openSshClient(folder, door);
     project = await all.project();

@@ -26,7 +26,26 @@ test.for<[string, string, string[]]>([
   [
     'a version that does not exist',
     'applications: {app: {type: "nodejs:5"}}',
-    ['1:28 applications.app.type: Found the type "nodejs:5", expected a version that exists: nodejs:26, nodejs:24, nodejs:22.'],
+    [
+      '1:28 applications.app.type: Found the type "nodejs:5", expected a version that exists: nodejs:26, nodejs:24, nodejs:22. The nearest is "type: nodejs:22".',
+    ],
+  ],
+  [
+    'a version between two',
+    'applications: {app: {type: "nodejs:23"}}',
+    [
+      '1:28 applications.app.type: Found the type "nodejs:23", expected a version that exists: nodejs:26, nodejs:24, nodejs:22. The nearest is "type: nodejs:24".',
+    ],
+  ],
+  [
+    'an extension that only another version has',
+    inApp('', 'services: {db: {type: "postgresql:16", configuration: {extensions: [pg_trgm, vector, vectr]}}}'),
+    [
+      '6:78 services.db.configuration.extensions.1: Found the extension "vector", which postgresql:16 does not have; postgresql:17 has it.',
+      expect.stringMatching(
+        /^6:86 services\.db\.configuration\.extensions\.2: Found the extension "vectr", which postgresql:16 does not have; expected one of /,
+      ) as string,
+    ],
   ],
   [
     'a composable type',

@@ -5,7 +5,7 @@ import { isConfigured } from './families.ts';
 import { imagesOf } from './images.ts';
 import { proposeConfiguration } from './propose-configuration.ts';
 import { readConfiguration } from './read-configuration.ts';
-import { type Files, modelOf, options, treeOf } from './test-trees.ts';
+import { type Files, modelOf, options, said, treeOf } from './test-trees.ts';
 import { newestWithin } from './version-range.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
@@ -96,11 +96,14 @@ test('a deprecated version is offered to those who name it, and proposed to nobo
   const files = { 'package.json': json({ scripts: { start: 'node .' } }) };
   const proposal = await proposeConfiguration(treeOf(files), { ...options, images });
   expect(proposal?.model.applications['app']?.type).toBe('nodejs:24');
-  const { errors } = await readConfiguration(treeOf({ '.upsun/config.yaml': 'applications: {app: {type: "nodejs:26"}}' }), {
+  const { errors, warnings } = await readConfiguration(treeOf({ '.upsun/config.yaml': 'applications: {app: {type: "nodejs:26"}}' }), {
     ...options,
     images,
   });
   expect(errors).toBeUndefined();
+  expect(said(warnings)).toEqual([
+    '1:28 applications.app.type: nodejs:26 is deprecated: it works, and will be retired. The next is "type: nodejs:24".',
+  ]);
 });
 
 test.for([

@@ -23,12 +23,21 @@ export const treeOf = (files: Files): SourceTree => ({
 });
 
 const runtimes = ['nodejs:26', 'nodejs:24', 'nodejs:22', 'php:8.2', 'python:3.11', 'ruby:3.1', 'golang:1.23', 'static:1'];
-const services = ['postgresql:17', 'mariadb:10.11', 'mysql:10.11', 'redis:7.0', 'redis-persistent:7.0', 'memcached:1.6', 'rabbitmq:3.10'];
+const services = [
+  'postgresql:17',
+  'postgresql:16',
+  'mariadb:10.11',
+  'mysql:10.11',
+  'redis:7.0',
+  'redis-persistent:7.0',
+  'memcached:1.6',
+  'rabbitmq:3.10',
+];
 const extensions = { builtIn: ['json'], usual: ['pdo', 'redis'], others: ['imagick', 'blackfire'], env: () => ({}) };
 /** Not the whole catalogue, which grows, and messages name what there is. */
 export const images: Image[] = [...runtimes, ...services].map((type) => {
   const { runtime, service } = entryOf(catalogue, type).entry;
-  const chosen = runtime?.extensions ? { ...runtime, extensions } : runtime;
+  const chosen = runtime?.extensions ? { ...runtime, extensions: () => extensions } : runtime;
   return { type, ...(chosen && { runtime: chosen }), ...(service && { service }) };
 });
 export const options: ConfigurationOptions = { images, scriptsByDefault: true, cronMinutesMin: 5 };

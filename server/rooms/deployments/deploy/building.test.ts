@@ -17,7 +17,7 @@ applications:
     web: { locations: { /: { root: '', index: [index.html] } } }
     relationships: { cache: }
 services:
-  cache: { type: 'redis:7.0' }
+  cache: { type: 'redis:8.0' }
 `,
   'index.html': 'a site',
 });
@@ -31,7 +31,7 @@ describe.runIf(canRunContainers)(`builds and images of services${whyNoContainers
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['static:1', 'redis:7.0']) await real.ensure(type);
+    for (const type of ['static:1', 'redis:8.0']) await real.ensure(type);
   }, imagesMillisecondsMax);
   afterAll(() => all.close());
   beforeEach(() => {
@@ -67,29 +67,29 @@ describe.runIf(canRunContainers)(`builds and images of services${whyNoContainers
 
   test('the image of a service is prepared while its app is built, and the log tells one after the other', { timeout }, async () => {
     all.machine.images = missingImages(async (type) => {
-      if (type === 'static:1') await asked('redis:7.0');
+      if (type === 'static:1') await asked('redis:8.0');
     });
     const project = await all.project();
     const log = await project.push(files('echo building; touch built'));
-    expect(log).toMatch(/Preparing static:1.*\n.*building\n.*Storing the app.*\n {2}Preparing redis:7\.0.*\n/s);
-    expect(log.match(/Preparing redis:7\.0/g)).toHaveLength(1);
+    expect(log).toMatch(/Preparing static:1.*\n.*building\n.*Storing the app.*\n {2}Preparing redis:8\.0.*\n/s);
+    expect(log.match(/Preparing redis:8\.0/g)).toHaveLength(1);
     expect(await project.found()).toMatchObject({ containers: ['…-service-cache'] });
   });
 
   test('a build that fails stops the preparation, and is what the log ends with', { timeout }, async () => {
     all.machine.images = missingImages(async (type, signal) => {
-      if (type === 'redis:7.0') await untilAborted(signal);
+      if (type === 'redis:8.0') await untilAborted(signal);
     });
     const { result, log } = await (await all.project()).attempt(files('echo no good; exit 3'));
     expect(result).toBe('failure');
     expect(log).toMatch(/no good\n.*E: Unable to build application 'app': .* ended with exit code 3/s);
-    expect(begun).toEqual(expect.arrayContaining(['static:1', 'redis:7.0']));
+    expect(begun).toEqual(expect.arrayContaining(['static:1', 'redis:8.0']));
   });
 
   test('an image that cannot be had stops the build, which nobody could use', { timeout }, async () => {
     let isBuilding: () => boolean = () => false;
     all.machine.images = missingImages(async (type) => {
-      if (type !== 'redis:7.0') return;
+      if (type !== 'redis:8.0') return;
       await expect.poll(() => there.has('static:1') && isBuilding(), { timeout: 30_000 }).toBe(true);
       throw new Problem('unavailable', 'An image could not be built; try again later.');
     });
@@ -112,6 +112,6 @@ describe.runIf(canRunContainers)(`builds and images of services${whyNoContainers
     const project = await all.project();
     const steps = await eachStepTwice(all.home.platform, () => project.beginDeploy(files('touch built')), definitions);
     expect(steps).toEqual(expect.arrayContaining(['build app', 'prepare images', 'make volumes']));
-    expect(begun.toSorted()).toEqual(['redis:7.0', 'static:1']);
+    expect(begun.toSorted()).toEqual(['redis:8.0', 'static:1']);
   });
 });

@@ -51,7 +51,7 @@ applications:
   site:
     type: static:1
     web: { locations: { /: { root: '', index: [index.html] } } }
-services: ${services ?? '{ cache: { type: "redis:7.0" } }'}
+services: ${services ?? '{ cache: { type: "redis:8.0" } }'}
 routes:
   http://{default}/: { type: upstream, upstream: 'app:http' }
   http://{default}/site/: { type: upstream, upstream: 'site:http' }
@@ -68,7 +68,7 @@ describe.runIf(canRunContainers)(`deployments${whyNoContainers}`, () => {
 
   beforeAll(async () => {
     all = await openTestDeployments();
-    for (const type of ['nodejs:22', 'static:1', 'redis:7.0', 'postgresql:17']) await all.machine.images.ensure(type);
+    for (const type of ['nodejs:22', 'static:1', 'redis:8.0', 'postgresql:17']) await all.machine.images.ensure(type);
   }, imagesMillisecondsMax);
   afterAll(() => all.close());
 

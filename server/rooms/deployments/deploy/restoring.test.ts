@@ -52,7 +52,7 @@ describe('a backup is refused before anything is touched', () => {
       /its service 'db' is postgresql:17, and the environment has postgresql:18/,
     );
     // Another engine has another volume.
-    expect(refusal(restoring(), withDatabase('mariadb:10.11'))).toBe('fits');
+    expect(refusal(restoring(), withDatabase('mariadb:11.8'))).toBe('fits');
   });
 });
 
@@ -61,7 +61,7 @@ test('data goes where there is a place for it, and only what the backup has', ()
   const names = (given: Restoring) => restoredVolumes(wanted, given).map(({ to }) => to);
   expect(names(restoring())).toEqual(['stack-anotherstacka-data-db-postgresql', 'stack-anotherstacka-storage-shop']);
   expect(names(restoring({ parts: [{ name: 'storage-shop', bytes: 1 }] }))).toEqual(['stack-anotherstacka-storage-shop']);
-  expect(names(restoring({ stack: withDatabase('mariadb:10.11') }))).toEqual(['stack-anotherstacka-storage-shop']);
+  expect(names(restoring({ stack: withDatabase('mariadb:11.8') }))).toEqual(['stack-anotherstacka-storage-shop']);
 });
 
 describe('sizes', () => {

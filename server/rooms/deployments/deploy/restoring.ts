@@ -2,7 +2,7 @@
  * A deployment whose data comes from a backup. It is fetched while what ran so far serves, takes the place of the environment's own once all of it is
  * there, and what was there before stays until the deployment is current. What cannot work is refused before anything is touched.
  */
-import { catalogue, entryOf, nameOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
+import { catalogue, dataFormatOf, entryOf, nameOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
@@ -11,7 +11,6 @@ import { slugIn, type ProjectModel, type Slug } from '../../builds/public.ts';
 import { adoptSlug, useSlug } from '../../builds/work.ts';
 import type { Built } from './ongoing-deployment.ts';
 import { labelOf, nameInStack } from '../stack/names.ts';
-import { majorOf } from '../stack/plan.ts';
 import { currentStack } from '../queries.ts';
 import type { SizesInit } from '../sizes/sizes.ts';
 import { cloningsOf, fetchVolumes, type Cloning, type Source } from './stack-volumes.ts';
@@ -92,13 +91,13 @@ const serviceType = ({ model }: Stack, name: string): string | undefined =>
 const isOtherMajor = (other: string | undefined, type: string) =>
   other !== undefined &&
   nameOfType(other) === nameOfType(type) &&
-  majorOf(other) !== majorOf(type) &&
+  dataFormatOf(other) !== dataFormatOf(type) &&
   serviceOfType(type)?.keepsData === true;
 
 const otherMajor = (title: string, name: string, was: string, is: string) =>
   new Problem(
     'conflict',
-    `The ${title} cannot be restored here: its service '${name}' is ${was}, and the environment has ${is}. One major version cannot read the data of another; restore the backup into a new environment.`,
+    `The ${title} cannot be restored here: its service '${name}' is ${was}, and the environment has ${is}. One cannot read the data of the other; restore the backup into a new environment.`,
   );
 
 const megabyte = 2 ** 20;

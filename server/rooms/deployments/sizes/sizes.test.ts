@@ -36,7 +36,7 @@ describe('profiles', () => {
   });
 
   test('follow from the type, unless the configuration says otherwise', () => {
-    const types = ['nodejs:24', 'static:1', 'redis-persistent:7.0', 'memcached:1.6', 'java:17', 'postgresql:17', 'rabbitmq:3.10'];
+    const types = ['nodejs:24', 'static:1', 'redis-persistent:8.0', 'memcached:1.6', 'java:17', 'postgresql:17', 'rabbitmq:3.10'];
     expect(types.map((type) => profileOf(type, null))).toEqual([
       'HIGH_CPU',
       'HIGH_CPU',

@@ -24,7 +24,7 @@ const php: Content = {
   '.upsun/config.yaml': `
 applications:
   app:
-    type: php:8.2
+    type: php:8.4
     runtime: { sizing_hints: { request_memory: 10, reserved_memory: 70 } }
     build: { flavor: none }
     web: { locations: { /: { root: web, passthru: /index.php } } }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { app, cache, database, sampleStack, service, shop, task, worker } from '../../../testing/stack.ts';
 import type { ProjectModel } from '../../builds/public.ts';
-import { planDeployment } from './plan.ts';
+import { checkVersions, planDeployment } from './plan.ts';
 import type { Deployed } from '../queries.ts';
 import type { Stack } from './stack.ts';
 
@@ -176,7 +176,7 @@ describe('a service', () => {
 
   test('of another type is a new and empty one', () => {
     const changed = plan(
-      next((model) => ({ ...model, services: { ...model.services, db: service('db', 'mariadb:10.11', { databases: ['main'] }) } })),
+      next((model) => ({ ...model, services: { ...model.services, db: service('db', 'mariadb:11.8', { databases: ['main'] }) } })),
     );
     expect(short(changed.services)).toContain('replace db');
     expect(changed.volumes.make.map(({ name }) => name)).toEqual([`stack-${first.id}-data-db-mariadb`]);
@@ -186,6 +186,14 @@ describe('a service', () => {
   test('cannot become another major version with its data, and says what to do', () => {
     const older = (model: ProjectModel) => ({ ...model, services: { ...model.services, db: database('db', { type: 'postgresql:16' }) } });
     expect(() => plan(next(older))).toThrow(/'db' has data of postgresql:17 and cannot become postgresql:16.*under another name/s);
+    const brokers = (was: string, is: string) => {
+      const withQueue = (type: string) => (model: ProjectModel) => ({
+        ...model,
+        services: { ...model.services, queue: service('queue', type) },
+      });
+      return () => checkVersions(next(withQueue(is)), next(withQueue(was)));
+    };
+    expect(brokers('rabbitmq:4.0', 'rabbitmq:4.3')).toThrow(/'queue' has data of rabbitmq:4\.0 and cannot become rabbitmq:4\.3/);
   });
 
   test('that keeps nothing may become any version', () => {
@@ -253,7 +261,7 @@ test('a service that is only files is a volume: nothing starts for it, it grows 
   const withFiles = (model: ProjectModel) => ({
     ...model,
     services: { ...model.services, files: service('files', 'network-storage:1.0') },
-    applications: { ...model.applications, api: app('api', { type: 'python:3.11', mounts }) },
+    applications: { ...model.applications, api: app('api', { type: 'python:3.13', mounts }) },
   });
   const sizesWith = (disk: number) => ({
     ...first.sizes,

@@ -2,7 +2,7 @@
  * What a deployment changes, found by comparing the stack that is wanted with the one that runs. Nothing is looked up and nothing is done here: a
  * plan is a value. What is as it was keeps running untouched.
  */
-import { nameOfType, serviceOfType, versionOfType } from '../../../catalogue/catalogue.ts';
+import { dataFormatOf, nameOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import {
   allInstancesOf,
@@ -160,11 +160,11 @@ function volumeChanges(wanted: Stack, before: Stack | undefined): Plan['volumes'
   };
 }
 
-/** Refuses to change the major version of a service that keeps data: one major version cannot read the files of another. */
+/** Refuses another version of a service that keeps data where it cannot read the files, in most cases another major version. */
 export function checkVersions(wanted: Stack, before: Stack) {
   for (const [name, { type }] of Object.entries(wanted.model.services)) {
     const was = Object.hasOwn(before.model.services, name) ? before.model.services[name]?.type : undefined;
-    if (was === undefined || nameOfType(was) !== nameOfType(type) || majorOf(was) === majorOf(type)) continue;
+    if (was === undefined || nameOfType(was) !== nameOfType(type) || dataFormatOf(was) === dataFormatOf(type)) continue;
     if (!serviceOfType(type)?.keepsData) continue;
     throw new Problem(
       'conflict',
@@ -172,5 +172,3 @@ export function checkVersions(wanted: Stack, before: Stack) {
     );
   }
 }
-
-export const majorOf = (type: string) => versionOfType(type).split('.', 1)[0] ?? '';

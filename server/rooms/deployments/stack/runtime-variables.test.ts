@@ -130,7 +130,7 @@ describe('relationships', () => {
 
   test('lead to another app where it listens itself', () => {
     const [endpoint] = endpointsOf(sampleStack())['api'] ?? [];
-    expect(endpoint).toMatchObject({ scheme: 'http', rel: 'http', host: 'api.internal', port: 8888, type: 'python:3.11', ip: '10.1.0.4' });
+    expect(endpoint).toMatchObject({ scheme: 'http', rel: 'http', host: 'api.internal', port: 8888, type: 'python:3.13', ip: '10.1.0.4' });
     expect(endpoint).not.toHaveProperty('username');
   });
 
@@ -216,7 +216,7 @@ describe('an app', () => {
       locations: { '/': location({ root: 'public' }) },
       move_to_root: false,
     } as const;
-    model.applications['shop'] = app('shop', { type: 'php:8.2', web });
+    model.applications['shop'] = app('shop', { type: 'php:8.4', web });
     const variables = told(sampleStack(model));
     expect(variables).toMatchObject({
       SOCKET: '/run/app.sock',
@@ -260,7 +260,7 @@ describe('an app', () => {
       PAGE_CACHE_FRAGMENT: '',
       PAGE_CACHE_REL: 'redis',
       PAGE_CACHE_SERVICE: 'cache',
-      PAGE_CACHE_TYPE: 'redis:7.0',
+      PAGE_CACHE_TYPE: 'redis:8.0',
       PAGE_CACHE_HOST: 'page-cache.internal',
       PAGE_CACHE_HOSTNAME: 'stackstackaaa.cache.service.internal',
       PAGE_CACHE_IP: '10.1.0.3',
@@ -349,7 +349,7 @@ describe('files', () => {
       variable('php:bad name\nextension=evil.so', 'x'),
     );
     stack.model.applications['shop'] = app('shop', {
-      type: 'php:8.2',
+      type: 'php:8.4',
       runtime: {
         extensions: [{ name: 'apcu', configuration: { shm_size: '64M', 'apcu.enabled': true } }],
         disabled_extensions: [],

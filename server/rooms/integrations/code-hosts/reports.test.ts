@@ -38,7 +38,7 @@ test('a pull request is told while its environment is made, and where that answe
   ];
   for (const each of told) expect(comment).toContain(each);
   expect(comment).toMatch(/\| app `app` \| `nodejs:22` \| 1 \| 0\.\d+ \| \d+ MB \|/);
-  expect(comment).toMatch(/\| service `cache` \| `valkey:8\.0` \|/);
+  expect(comment).toMatch(/\| service `cache` \| `valkey:8\.1` \|/);
 });
 
 test('a branch of the host has its status, and no comment', async () => {

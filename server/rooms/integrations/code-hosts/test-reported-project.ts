@@ -39,7 +39,7 @@ applications:
     build: { flavor: none }
     web: { commands: { start: exec node server.js } }
 services:
-  cache: { type: 'valkey:8.0' }
+  cache: { type: 'valkey:8.1' }
 routes:
   http://{default}/: { type: upstream, upstream: 'app:http' }
 `,

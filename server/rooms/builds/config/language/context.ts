@@ -1,5 +1,5 @@
 /** What the tables of the language need to know about the rest of the configuration, and of the platform. */
-import { nameOfType } from '../../../../catalogue/catalogue.ts';
+import { nameOfType, nearestVersion, versionOfType } from '../../../../catalogue/catalogue.ts';
 import type { Runtime } from '../../../../catalogue/runtime.ts';
 import { type Image, isForServices } from '../images.ts';
 import { quoted } from '../message.ts';
@@ -37,7 +37,9 @@ export const runtimeIn = ({ images }: Pick<Context, 'images'>, type: string): Ru
 export const imageType = ({ images }: Context, use: 'app' | 'service'): Shape<string> =>
   refined(label(`a type such as ${exampleOf(images, use)}`), (type, { path, report }, node) => {
     const offered = images.filter(isFor(use));
-    if (offered.some((image) => image.type === type)) return type;
+    const found = offered.find((image) => image.type === type);
+    if (found?.isDeprecated) report.warn(node.at, path, deprecation(found, offered));
+    if (found) return type;
     report.error(node.at, path, `Found the type ${quoted(type)}, ${complaint(type, images, offered)}.`);
     return undefined;
   });
@@ -46,11 +48,31 @@ const isFor = (use: 'app' | 'service') => (image: Image) => isForServices(image)
 
 const exampleOf = (images: readonly Image[], use: 'app' | 'service') => images.find(isFor(use))?.type ?? 'name:version';
 
+/** A line that people can write in the place of theirs. */
+function lineInstead(type: string, versions: readonly Image[]): string {
+  const supported = versions.filter((image) => !image.isDeprecated);
+  const candidates = (supported.length > 0 ? supported : versions).map((image) => versionOfType(image.type));
+  return `"type: ${nameOfType(type)}:${nearestVersion(versionOfType(type), candidates)}"`;
+}
+
+/** `versions`: those of the same type that there are. */
+function versionComplaint(type: string, versions: readonly Image[]): string {
+  const expected = type.includes(':') ? 'a version that exists' : 'it with a version';
+  const isRetired = versions.some(({ retired }) => retired?.includes(versionOfType(type)));
+  const why = isRetired ? 'which is retired, because nobody mends it any more; ' : '';
+  return `${why}expected ${expected}: ${versions.map((image) => image.type).join(', ')}. The nearest is ${lineInstead(type, versions)}`;
+}
+
+function deprecation({ type }: Image, offered: readonly Image[]): string {
+  const versions = offered.filter((image) => nameOfType(image.type) === nameOfType(type));
+  return `${type} is deprecated: it works, and will be retired. The next is ${lineInstead(type, versions)}.`;
+}
+
 function complaint(type: string, images: readonly Image[], offered: readonly Image[]): string {
   const name = nameOfType(type);
   const other = offered[0] && isForServices(offered[0]) ? 'applications' : 'services';
-  const versions = offered.filter((image) => nameOfType(image.type) === name).map((image) => image.type);
-  if (versions.length > 0) return `expected ${type.includes(':') ? 'a version that exists' : 'it with a version'}: ${versions.join(', ')}`;
+  const versions = offered.filter((image) => nameOfType(image.type) === name);
+  if (versions.length > 0) return versionComplaint(type, versions);
   const names = nearestFirst(name, [...new Set(offered.map((image) => nameOfType(image.type)))]).join(', ');
   if (name === 'composable') return `but composable images are not offered here; expected one of ${names}, with a version`;
   if (images.some((image) => nameOfType(image.type) === name)) return `which is for ${other}; expected one of ${names}`;

@@ -1,5 +1,5 @@
 /** What is installed beside an app, and how PHP is set up. */
-import { nameOfType } from '../../../../catalogue/catalogue.ts';
+import { nameOfType, versionOfType } from '../../../../catalogue/catalogue.ts';
 import type { Extensions } from '../../../../catalogue/runtime.ts';
 import { quoted } from '../message.ts';
 import type { App, Json } from '../model.ts';
@@ -74,7 +74,7 @@ export function runtimeOf(
   { path, report }: ReportAt,
   node: Node,
 ): App['runtime'] {
-  const offered = runtimeIn(context, type)?.extensions;
+  const offered = runtimeIn(context, type)?.extensions?.(versionOfType(type));
   if (!offered) {
     if (found)
       report.warn(childOf(node, 'runtime').at, `${path}.runtime`, `"runtime" is ignored: it sets up PHP, and this is ${nameOfType(type)}.`);

@@ -1,5 +1,7 @@
 /** What services let apps do, from `configuration`: the catalogue says which keys a type has and what follows from them; here they are read. */
-import type { Offer, SaidOfService, ServiceSetting } from '../../../../catalogue/service-configuration.ts';
+import { nameOfType, versionOfType } from '../../../../catalogue/catalogue.ts';
+import type { Offer, SaidOfService, ServiceConfiguration, ServiceSetting } from '../../../../catalogue/service-configuration.ts';
+import { nearestFirst } from '../../../../kernel/nearest.ts';
 import type { Image } from '../images.ts';
 import { quoted } from '../message.ts';
 import type { Privilege, Service, ServiceEndpoint } from '../model.ts';
@@ -64,11 +66,20 @@ const endpointsOf = (defaultKey: string, reserved: RegExp): Shape<Record<string,
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
 
-const extensionOf = (offered: readonly string[] | undefined) =>
-  text(
-    offered ? `one of ${offered.join(', ')}` : 'the name of an extension',
-    (name) => accountShape.test(name) && (offered?.includes(name) ?? true),
+const extensionOf = ({ type }: Image, offered: Offered, others: readonly Image[]): Shape<string> =>
+  refined(
+    text('the name of an extension', (name) => accountShape.test(name)),
+    (name, { path, report }, node) => {
+      const names = offered(versionOfType(type));
+      if (names.includes(name)) return name;
+      const elsewhere = others.filter((other) => offered(versionOfType(other.type)).includes(name)).map((other) => other.type);
+      const expected = elsewhere.length > 0 ? `${elsewhere.join(', ')} has it` : `expected one of ${nearestFirst(name, names).join(', ')}`;
+      report.error(node.at, path, `Found the extension ${quoted(name)}, which ${type} does not have; ${expected}.`);
+      return undefined;
+    },
   );
+
+type Offered = NonNullable<ServiceConfiguration['extensions']>['offered'];
 
 function settingShape(setting: ServiceSetting): Shape<unknown> {
   switch (setting.kind) {
@@ -81,13 +92,14 @@ function settingShape(setting: ServiceSetting): Shape<unknown> {
   }
 }
 
-/** Undefined where the configuration has mistakes, which are reported. */
-export function accessOf(image: Image, node: Node | undefined, reportAt: ReportAt): Access | undefined {
+/** `images`: all that there are. Undefined where the configuration has mistakes, which are reported. */
+export function accessOf(image: Image, images: readonly Image[], node: Node | undefined, reportAt: ReportAt): Access | undefined {
   const configuration = image.service?.configuration;
   if (!configuration) {
     refuseAll(image, node, reportAt);
     return { ...openTo(image), extensions: [] };
   }
+  const versions = images.filter(({ type }) => nameOfType(type) === nameOfType(image.type));
   const said: SaidOfService & { extensions?: string[] } = {};
   const { databases, endpoints, extensions, settings = {}, offer } = configuration;
   const keys: Record<string, Field<unknown>> = {
@@ -97,7 +109,9 @@ export function accessOf(image: Image, node: Node | undefined, reportAt: ReportA
     ...(endpoints && {
       endpoints: maybe(noted(endpointsOf(endpoints.defaultKey, endpoints.reserved), (found) => (said.endpoints = found))),
     }),
-    ...(extensions && { extensions: maybe(noted(list(extensionOf(extensions.offered)), (names) => (said.extensions = names))) }),
+    ...(extensions && {
+      extensions: maybe(noted(list(extensionOf(image, extensions.offered, versions)), (names) => (said.extensions = names))),
+    }),
     ...Object.fromEntries(Object.entries(settings).map(([key, setting]) => [key, maybe(settingShape(setting))])),
   };
   if (node && !object(keys).read(node, reportAt)) return undefined;

@@ -49,7 +49,8 @@ export const service = (context: Context, name: string): Shape<Service> =>
       else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
     }
     const image = context.images.find(({ type }) => type === found.type);
-    const access = image && accessOf(image, configuration?.node, configuration?.reportAt ?? { path: `${path}.configuration`, report });
+    const reportAt = configuration?.reportAt ?? { path: `${path}.configuration`, report };
+    const access = image && accessOf(image, context.images, configuration?.node, reportAt);
     return access && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...access };
   });
 
