@@ -55,6 +55,13 @@ async function memcached({ address }: Server, request: string) {
   return text(socket);
 }
 
+/** Pages that are open, or the one that was opened. */
+async function chrome({ address }: Server, method: string, path: string): Promise<{ title: string }[]> {
+  const reply = await fetch(`http://${address}:9222/json/${path}`, { method });
+  const pages: unknown = await reply.json();
+  return (Array.isArray(pages) ? pages : [pages]) as { title: string }[];
+}
+
 const keyValueClient = (cli: string): Client => {
   const ask = ({ container, address }: Server, ...words: string[]) => inside(container, [cli, '-e', '-h', address, ...words]);
   return { write: async (server) => void (await ask(server, 'set', 'word', word)), read: (server) => ask(server, '--raw', 'get', 'word') };
@@ -81,6 +88,15 @@ const clients: Record<string, Client> = {
   memcached: {
     write: async (server) => void (await memcached(server, `set word 0 0 ${Buffer.byteLength(word)}\r\n${word}\r\n`)),
     read: async (server) => (await memcached(server, 'get word\r\n')).split('\r\n')[1] ?? '',
+  },
+  'chrome-headless': {
+    write: async (server) =>
+      void (await chrome(server, 'PUT', `new?data:text/html;charset=utf-8,<title>${encodeURIComponent(word)}</title>`)),
+    read: async (server) => {
+      const isThere = async () => (await chrome(server, 'GET', 'list')).find(({ title }) => title === word);
+      await expect.poll(isThere, { timeout: 30_000 }).toBeDefined();
+      return (await isThere())?.title ?? '';
+    },
   },
   rabbitmq: {
     write: async ({ address }, account, database) => (await openAmqp(address, account, database)).publish('words', word),

@@ -1,5 +1,6 @@
 /** The services there are, in the order in which they are shown. */
 import type { ServiceEntry, StorageEntry } from './entry.ts';
+import { chromeHeadless } from './services/chrome-headless.ts';
 import { mariadb } from './services/mariadb.ts';
 import { memcached } from './services/memcached.ts';
 import { networkStorage } from './services/network-storage.ts';
@@ -18,5 +19,6 @@ export const services: Readonly<Record<string, ServiceEntry | StorageEntry>> = {
   'valkey-persistent': valkeyPersistent,
   memcached,
   rabbitmq,
+  'chrome-headless': chromeHeadless,
   'network-storage': networkStorage,
 };
