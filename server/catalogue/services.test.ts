@@ -62,6 +62,9 @@ async function chrome({ address }: Server, method: string, path: string): Promis
   return (Array.isArray(pages) ? pages : [pages]) as { title: string }[];
 }
 
+/** The list of pages is made to be shown as HTML. */
+const unescaped = (title: string) => title.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+
 const keyValueClient = (cli: string): Client => {
   const ask = ({ container, address }: Server, ...words: string[]) => inside(container, [cli, '-e', '-h', address, ...words]);
   return { write: async (server) => void (await ask(server, 'set', 'word', word)), read: (server) => ask(server, '--raw', 'get', 'word') };
@@ -93,9 +96,9 @@ const clients: Record<string, Client> = {
     write: async (server) =>
       void (await chrome(server, 'PUT', `new?data:text/html;charset=utf-8,<title>${encodeURIComponent(word)}</title>`)),
     read: async (server) => {
-      const isThere = async () => (await chrome(server, 'GET', 'list')).find(({ title }) => title === word);
-      await expect.poll(isThere, { timeout: 30_000 }).toBeDefined();
-      return (await isThere())?.title ?? '';
+      const titles = async () => (await chrome(server, 'GET', 'list')).map(({ title }) => unescaped(title));
+      await expect.poll(titles, { timeout: 30_000 }).toContain(word);
+      return (await titles()).find((title) => title === word) ?? '';
     },
   },
   rabbitmq: {
