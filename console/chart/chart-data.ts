@@ -54,20 +54,21 @@ export const isEmpty = ({ series }: ChartData): boolean =>
   series.every(({ values }) => values.every((value) => value === null || value === 0));
 
 /** What stands at a point, as it is read out: "Nov 17, 2026, 11:05 AM: GET / 1.2 s, POST /pay 3 s". */
-export function pointWords({ times, series }: ChartData, at: number, format: (value: number) => string): string {
+export function pointWords({ times, grain, series }: ChartData, at: number, format: (value: number) => string): string {
   const time = times[at];
   if (time === undefined) return '';
   const told = series.flatMap(({ name, values }) => {
     const value = values[at] ?? null;
     return value === null ? [] : [`${name} ${format(value)}`];
   });
-  return `${timeWords(time)}: ${told.length === 0 ? 'nothing was measured' : told.join(', ')}`;
+  return `${timeWords(time, grain)}: ${told.length === 0 ? 'nothing was measured' : told.join(', ')}`;
 }
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const toTheMinute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const toTheSecond = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** A moment in the reader's zone. */
-export const timeWords = (seconds: number): string => exact.format(new Date(seconds * 1000));
+/** A moment in the reader's zone, with its seconds where points are closer than a minute: no two of them are told alike. */
+export const timeWords = (seconds: number, grain = 60): string => (grain < 60 ? toTheSecond : toTheMinute).format(new Date(seconds * 1000));
 
 export type Cell = string | number | null;
 

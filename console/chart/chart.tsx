@@ -87,10 +87,10 @@ export function Chart({ title, about, children, data, kind, format, range, file,
         The arrow keys go from point to point{onZoom && '; with Shift they select, and Enter zooms in on what is selected'}.
       </p>
       <div className="chart-foot">
-        <span className="when small">{at === undefined ? '' : timeWords(data.times[at] ?? 0)}</span>
+        <span className="when small">{at === undefined ? '' : timeWords(data.times[at] ?? 0, data.grain)}</span>
         {selected && onZoom && (
           <span className="row selected small">
-            {timeWords(selected.from)} to {timeWords(selected.to)}
+            {timeWords(selected.from, data.grain)} to {timeWords(selected.to, data.grain)}
             <button type="button" className="button tiny primary" onClick={zoom}>
               Zoom in
             </button>
@@ -185,7 +185,7 @@ function AsTable({ data, title, format }: Pick<PlotProps, 'data' | 'format'> & {
             <tbody>
               {data.times.map((time, n) => (
                 <tr key={time}>
-                  <th scope="row">{timeWords(time)}</th>
+                  <th scope="row">{timeWords(time, data.grain)}</th>
                   {data.series.map(({ name, values }) => {
                     const value = values[n] ?? null;
                     return (
