@@ -82,6 +82,7 @@ test('a project is connected with a service outside, somebody is invited, a team
   await page.getByLabel('Team').selectOption('Designers');
   await page.getByRole('button', { name: 'Let the team in' }).click();
   const designers = page.getByRole('row', { name: 'Designers' });
+  await designers.waitFor();
   expect(await designers.getByRole('cell').allInnerTexts()).toEqual(['Viewer', 'No access', 'Contributor', 'No access', 'Remove']);
   await designers.getByRole('button', { name: 'Remove Designers' }).click();
   await dialog.getByRole('button', { name: 'Remove' }).click();

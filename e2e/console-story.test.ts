@@ -36,6 +36,8 @@ test(
     await using newcomer = await makeHome();
     const { page, mistakes } = browser;
     const dialog = page.getByRole('dialog');
+    // Wide enough for every column of the tree.
+    await page.setViewportSize({ width: 1500, height: 900 });
 
     await page.goto(url);
     await signIn(page, email, password);
@@ -70,16 +72,16 @@ test(
 
     // A branch has the data of what it was taken from, and the tree says so.
     await page.goto(`${home}/environments/main`);
-    await page.getByRole('button', { name: 'Branch' }).click();
-    await dialog.getByLabel('Name').fill('trial');
-    await dialog.getByRole('button', { name: 'Branch' }).click();
-    await page.getByRole('heading', { name: 'trial' }).waitFor();
+    await page.getByRole('button', { name: 'Branch', exact: true }).click();
+    await dialog.getByRole('textbox', { name: /^Name/ }).fill('trial');
+    await dialog.getByRole('button', { name: 'Branch', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'trial' }).waitFor();
     await page.locator('.env-name').getByText('Active', { exact: true }).waitFor({ timeout: liveMilliseconds });
     await page.getByRole('link', { name: 'Open', exact: true }).click();
     await page.getByRole('heading', { name: 'Guestbook of trial' }).waitFor();
     await page.getByText('The first to be here').waitFor();
     await page.goto(home);
-    const row = page.getByRole('row', { name: 'trial' });
+    const row = page.locator('[data-environment="trial"]');
     await row.getByText(/^from main/).waitFor();
     await row.getByRole('img', { name: 'works on it' }).waitFor();
     const token = await accessToken(url, secret);

@@ -22,7 +22,7 @@ export function Fields({ fields, refused, first = everyField }: FieldsProps) {
   return (
     <>
       {cards.length > 0 && <fieldset className="choices">{drawn(cards)}</fieldset>}
-      {drawn(others.filter(first))}
+      {drawn(others.filter(first).toSorted((one, other) => (hidden.length > 0 ? Number(other.isRequired) - Number(one.isRequired) : 0)))}
       {hidden.length > 0 && <More isRefused={hidden.some(({ path }) => refused.has(path))}>{drawn(hidden)}</More>}
     </>
   );
