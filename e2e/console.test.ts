@@ -221,4 +221,5 @@ test.runIf(canRunContainers)('the pages of an environment that runs', { timeout:
   await signIn(browser.page, admin.email, admin.password);
   await browser.page.getByRole('heading', { name: 'Projects' }).waitFor();
   await useEnvironmentPages(browser, installation.url, visited);
+  expect(browser.mistakes).toEqual([]);
 });
