@@ -142,7 +142,7 @@ async function comeBack({ run, launch, data }: Installation, { newer, key }: Bac
   // Killed when the first of it arrives, and when the last of it is in its place; and begun again.
   for (const folder of ['restoring', 'repositories']) {
     const killWhen = () => existsSync(join(data, folder));
-    expect(await run(['restore', 'platform', '--key-stdin'], { input: key, killWhen })).toMatchObject({ code: null });
+    expect(await run(['restore', 'platform', '--key-stdin'], { input: key, killWhen })).toMatchObject({ code: null, stderr: '' });
   }
   const restored = await said(run, ['restore', 'platform', '--key-stdin'], key);
   expect(restored).toContain(`found backups that were made later: ${newer}`);

@@ -1,7 +1,7 @@
 /**
  * Fills a database with what was dumped, in the place of all tables that it has (restoring-database.ts says whether that may be): first the migrations that
  * there were then, in one transaction all rows, and afterwards the migrations that came since. References between tables are taken away while rows come in,
- * and checked when they are put back.
+ * and checked when they are put back; triggers rest meanwhile, because what they would note is among the rows.
  */
 import { sql } from 'kysely';
 import { createReadStream } from 'node:fs';
@@ -25,10 +25,12 @@ export async function loadDatabase(pool: pg.Pool, db: Db, folder: string, migrat
     await sql`set local statement_timeout = 0`.execute(tx);
     const tables = await tablesOf(tx);
     const references = await takeReferences(tx);
+    await setTriggers(tx, tables, 'disable');
     await sql`truncate ${sql.join(tables.map((table) => sql.table(table)))}`.execute(tx);
     for (const [table, count] of Object.entries(contents.tables)) await loadTable(tx, table, join(folder, rowsFile(table)), count);
     for (const [sequence, last] of Object.entries(contents.sequences))
       if (last !== null) await sql`select setval(${`public.${sequence}`}::regclass, ${last}::bigint)`.execute(tx);
+    await setTriggers(tx, tables, 'enable');
     for (const reference of references) await sql.raw(reference).execute(tx);
   });
   await migrate(pool, migrations);
@@ -55,6 +57,10 @@ async function dropAll(db: Db) {
     select format('drop sequence if exists %s cascade', oid::regclass) from pg_class
     where relnamespace = 'public'::regnamespace and relkind = 'S' and not ${ofExtension('pg_class')}`.execute(db);
   for (const { statement } of rows) await sql.raw(statement).execute(db);
+}
+
+async function setTriggers(tx: Tx, tables: readonly string[], state: 'disable' | 'enable') {
+  for (const table of tables) await sql`alter table ${sql.table(table)} ${sql.raw(state)} trigger user`.execute(tx);
 }
 
 /** Drops all foreign keys; answers with the statements that put them back. */
