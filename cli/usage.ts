@@ -82,6 +82,7 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   ],
   check: ['', 'for developers: types, lint, format'],
   bench: ['[name]', 'for developers: performance, as ratios to an anchor measured in the same run'],
+  screenshots: ['', 'for developers: pictures of the console, into docs/screenshots'],
   schema: ['', 'for developers: server/schema.sql and database.ts from the migrations'],
 };
 
