@@ -23,6 +23,7 @@ test('a collector gets every line in its order with what is said of it, also tho
     appendLog(logFile(logs, 'shop', name), lines.map((line) => `${line}\n`).join(''));
   const port = await freePort();
   const first = await openCollector(port);
+  onTestFinished(() => first[Symbol.asyncDispose]());
   const forwarding = await forwardLogs({
     logs,
     positions: join(folder, 'positions'),

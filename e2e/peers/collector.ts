@@ -57,7 +57,8 @@ export async function openCollector(port: number): Promise<Collector> {
     url,
     records: () => recordsIn(printed),
     [Symbol.asyncDispose]: async () => {
-      const ended = once(child, 'exit');
+      const hasEnded = child.exitCode !== null || child.signalCode !== null;
+      const ended = hasEnded ? undefined : once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
       await rm(folder, { recursive: true, force: true });
