@@ -10,7 +10,7 @@ import { createProject } from './project.ts';
 
 const builtSecondsMax = 120;
 
-test('a project is connected with a service outside, somebody is invited, and a team is let in', async () => {
+test('a project is connected with a service outside, somebody is invited, a team is let in, and a domain says which record it needs', async () => {
   await using installation = await createInstallation(plainHttp);
   const { url } = installation;
   const { email, password, apiToken } = await (await installation.start()).credentials();
@@ -19,6 +19,7 @@ test('a project is connected with a service outside, somebody is invited, and a 
   const { organization } = (await send(url, token, 'GET', `/projects/${project}`)).json as { organization: string };
   const team = { organization_id: organization, label: 'Designers', project_permissions: ['viewer', 'staging:contributor'] };
   await send(url, token, 'POST', '/teams', team);
+  await send(url, token, 'POST', `/projects/${project}/domains`, { name: 'www.shop.example' });
   await eventually('the console is built', async () => (await fetch(new URL('/console', url))).status === 200, builtSecondsMax);
   await using browser = await openBrowser(url);
   const { page, mistakes } = browser;
@@ -87,6 +88,10 @@ test('a project is connected with a service outside, somebody is invited, and a 
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await designers.waitFor({ state: 'detached' });
 
+  await page.getByRole('link', { name: 'Domains' }).click();
+  const domain = page.getByRole('row', { name: 'www.shop.example' });
+  await domain.getByText(/^www\.shop\.example\. CNAME main-/).waitFor();
+  await domain.getByText(/Not set|Not known/).waitFor();
   // The one refusal that was asked for, as the browser notes it.
   expect(mistakes).toEqual([expect.stringContaining('status of 400')]);
 });

@@ -1,5 +1,5 @@
 /** The first hour of somebody new, who has read nothing: what the pages show is followed as it stands there. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -25,7 +25,7 @@ const commandsOf = async (page: Page, step: string) =>
     .textContent()) ?? '';
 
 test(
-  'somebody new signs in, makes a token and a project, pushes an example, opens it, and branches it with its data',
+  'somebody new signs in, makes a token and a project, pushes an example, branches it with its data, breaks it, finds out why, and goes back',
   { timeout: storyMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -101,15 +101,40 @@ test(
     await row.getByText(/ own of /).waitFor();
     await row.getByText(/ CPU$/).waitFor();
 
+    // Something better is pushed, and then something that does not even build: what ran goes on, and the page says why.
+    const config = join(newcomer.folder, 'guestbook/.upsun/config.yaml');
+    await appendFile(join(newcomer.folder, 'guestbook/web/index.php'), '<p>Now with a footer</p>\n');
+    expect(await newcomer.run(push('A footer'))).toMatchObject({ code: 0 });
+    const working = await readFile(config, 'utf8');
+    await writeFile(config, working.replace('    hooks:\n', "    hooks:\n      build: echo 'there is no flour' && exit 3\n"));
+    await newcomer.run(push('Cake'));
+    await page.goto(`${home}/environments/main`);
+    await page.getByText('The last deployment failed').waitFor();
+    await page.getByText('what ran before still runs').waitFor();
+    await page.getByRole('link', { name: 'Show where it failed in the log' }).click();
+    await page.locator('li.shown').getByText(/^E: /).waitFor();
+    await page.getByText('there is no flour').first().waitFor();
+
+    await page.goto(`${home}/environments/main`);
+    await page.getByRole('region', { name: 'Deployments' }).getByRole('button', { name: 'Roll back' }).first().click();
+    await dialog.getByRole('button', { name: 'Roll back' }).click();
+    await page.getByText('The last deployment failed').waitFor({ state: 'detached', timeout: liveMilliseconds });
+    await page.getByRole('link', { name: 'Open', exact: true }).click();
+    await page.getByText('The first to be here').waitFor();
+    expect(await page.getByText('Now with a footer').count()).toBe(0);
     expect(mistakes).toEqual([]);
   },
 );
+
+const push = (message: string) =>
+  `cd ~/guestbook && git add . && git -c user.name=Me -c user.email=me@example.org commit -qm '${message}' && git push -q offshoot main`;
 
 /** A home folder of their own, from which they go to the folder of the platform, as the page says. */
 async function makeHome() {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-e2e-newcomer-'));
   const env = { ...plainEnvironment(), HOME: folder, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' };
   return {
+    folder,
     run: (script: string, more: Record<string, string> = {}) =>
       runProgram('sh', ['-ec', script], { env: { ...env, ...more }, folder: repository, secondsMax: pushSecondsMax }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
