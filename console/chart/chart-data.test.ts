@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { csvOf } from '../ui/csv.ts';
 import { isEmpty, pointWords, stacked, tableOf, totalOf, withTheRest, type Series } from './chart-data.ts';
-import { csvOf } from './csv.ts';
 
 const series = (name: string, ...values: (number | null)[]): Series => ({ name, colour: 1, values });
 

@@ -1,4 +1,5 @@
 /** The numbers of a chart, before anything is drawn: on top of each other, in words, and as a table. */
+import type { Cell } from '../ui/csv.ts';
 
 export interface Series {
   name: string;
@@ -69,8 +70,6 @@ const toTheSecond = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ti
 
 /** A moment in the reader's zone, with its seconds where points are closer than a minute: no two of them are told alike. */
 export const timeWords = (seconds: number, grain = 60): string => (grain < 60 ? toTheSecond : toTheMinute).format(new Date(seconds * 1000));
-
-export type Cell = string | number | null;
 
 /** The exact numbers, with times that any program reads. */
 export const tableOf = ({ times, series }: ChartData): Cell[][] => [

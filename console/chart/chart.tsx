@@ -3,11 +3,11 @@
  * selected, by dragging or with Shift and the arrow keys, and be looked at more closely.
  */
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useId, useState } from 'react';
+import { saveCsv } from '../ui/csv.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Bones } from '../ui/notice.tsx';
 import { type ChartData, isEmpty, pointWords, tableOf, timeWords } from './chart-data.ts';
 import './chart.css';
-import { download } from './csv.ts';
 import type { PlotProps, Span } from './plot.tsx';
 
 const Plot = lazy(async () => ({ default: (await import('./plot.tsx')).Plot }));
@@ -52,7 +52,7 @@ export function Chart({ title, about, children, data, kind, format, range, file,
       <div className="chart-head">
         <h2 id={heading}>{title}</h2>
         {about !== undefined && <span className="quiet small">{about}</span>}
-        <button type="button" className="button tiny push" aria-label={`CSV of ${title}`} onClick={() => download(file, tableOf(data))}>
+        <button type="button" className="button tiny push" aria-label={`CSV of ${title}`} onClick={() => saveCsv(file, tableOf(data))}>
           CSV
         </button>
       </div>

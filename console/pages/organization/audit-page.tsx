@@ -6,8 +6,8 @@ import { membersQuery, nameOfPerson } from '../../api/organization-queries.ts';
 import { organizationProjectsQuery } from '../../api/queries.ts';
 import type { Organization, OrganizationProject } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
+import { saveCsv } from '../../ui/csv.ts';
 import { FailureNotice } from '../../ui/notice.tsx';
-import { csvOf, saveFile } from '../../ui/save-file.ts';
 import { List } from '../list-page.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { OrganizationThings } from './organization-things.tsx';
@@ -90,7 +90,7 @@ const concerned = ({ subject, project_id, kind }: AuditRecord, project: Organiza
 function ExportButton({ organization, filter }: { organization: Organization; filter: AuditFilter }) {
   const save = useMutation({
     mutationFn: () => everyAuditRecord(organization, filter),
-    onSuccess: ({ items }) => saveFile(`audit-${organization.name}.csv`, 'text/csv', auditCsv(items)),
+    onSuccess: ({ items }) => saveCsv(`audit-${organization.name}`, csvRows(items)),
   });
   return (
     <>
@@ -105,20 +105,19 @@ function ExportButton({ organization, filter }: { organization: Organization; fi
   );
 }
 
-const auditCsv = (records: readonly AuditRecord[]) =>
-  csvOf([
-    ['time', 'user_id', 'user', 'operation', 'kind', 'summary', 'target', 'concerns', 'project_id', 'activity_id', 'address'],
-    ...records.map(({ created_at, user, operation, kind, summary, target, subject, project_id, activity_id, address }) => [
-      created_at,
-      user.id,
-      user.display_name,
-      operation,
-      kind,
-      summary,
-      target,
-      subject?.display_name ?? '',
-      project_id ?? '',
-      activity_id ?? '',
-      address,
-    ]),
-  ]);
+const csvRows = (records: readonly AuditRecord[]) => [
+  ['time', 'user_id', 'user', 'operation', 'kind', 'summary', 'target', 'concerns', 'project_id', 'activity_id', 'address'],
+  ...records.map(({ created_at, user, operation, kind, summary, target, subject, project_id, activity_id, address }) => [
+    created_at,
+    user.id,
+    user.display_name,
+    operation,
+    kind,
+    summary,
+    target,
+    subject?.display_name ?? '',
+    project_id ?? '',
+    activity_id ?? '',
+    address,
+  ]),
+];

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { carbonQuery, type Carbon, type CarbonInterval } from '../../api/organization-queries.ts';
 import type { Organization } from '../../api/resources.ts';
-import { csvOf, saveFile } from '../../ui/save-file.ts';
+import { saveCsv } from '../../ui/csv.ts';
 import { StackedBars, seriesColor } from '../../ui/stacked-bars.tsx';
 import { List } from '../list-page.tsx';
 import { Segments } from '../segments.tsx';
@@ -58,7 +58,7 @@ function CarbonOf({ organization }: { organization: Organization }) {
               type="button"
               className="button"
               disabled={!carbon}
-              onClick={() => carbon && saveFile(`carbon-${organization.name}.csv`, 'text/csv', carbonCsv(carbon))}
+              onClick={() => carbon && saveCsv(`carbon-${organization.name}`, csvRows(carbon))}
             >
               Save as CSV
             </button>
@@ -123,13 +123,12 @@ export function massText(kilograms: number): string {
   return grams < 1000 ? `${grams.toPrecision(3)} g` : `${kilograms.toPrecision(3)} kg`;
 }
 
-const carbonCsv = ({ projects, meta }: Carbon) =>
-  csvOf([
-    ['project_id', 'project', meta.interval, 'kg_co2e'],
-    ...projects.flatMap(({ project_id, project_title, values }) =>
-      values.map(({ value, start_time }) => [project_id, project_title, start_time.slice(0, 10), value]),
-    ),
-  ]);
+const csvRows = ({ projects, meta }: Carbon) => [
+  ['project_id', 'project', meta.interval, 'kg_co2e'],
+  ...projects.flatMap(({ project_id, project_title, values }) =>
+    values.map(({ value, start_time }) => [project_id, project_title, start_time.slice(0, 10), value]),
+  ),
+];
 
 const Method = () => (
   <section className="section reading" aria-label="How it is worked out">

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { estimateQuery, subscriptionsQuery, usageQuery, type Subscription } from '../../api/usage-queries.ts';
 import type { Organization } from '../../api/resources.ts';
-import { csvOf, saveFile } from '../../ui/save-file.ts';
+import { saveCsv } from '../../ui/csv.ts';
 import { Bones } from '../../ui/notice.tsx';
 import { List } from '../list-page.tsx';
 import { Failure } from '../page.tsx';
@@ -53,8 +53,8 @@ function Used({ subscription }: { subscription: Subscription }) {
   const { data: usage, error } = useQuery(usageQuery(subscription));
   const { data: estimate } = useQuery(estimateQuery(subscription));
   const groups = usage && Object.entries(usage);
-  const csv = () =>
-    csvOf([
+  const save = () =>
+    saveCsv(`usage-${subscription.project_id}`, [
       ['group', 'title', 'used', 'daily_average', 'free'],
       ...(groups ?? []).map(([group, { title, current_usage, daily_average, free_quantity }]) => [
         group,
@@ -75,12 +75,7 @@ function Used({ subscription }: { subscription: Subscription }) {
         title="Usage"
         about="This month so far. What is allocated counts by the time that it was; what adds up counts once."
         button={
-          <button
-            type="button"
-            className="button"
-            disabled={!groups}
-            onClick={() => saveFile(`usage-${subscription.project_id}.csv`, 'text/csv', csv())}
-          >
+          <button type="button" className="button" disabled={!groups} onClick={save}>
             Save as CSV
           </button>
         }

@@ -4,8 +4,8 @@ import { useMemo } from 'react';
 import { linkOf } from '../../../api/link.ts';
 import { type Traffic, trafficQuery, type TrafficRow } from '../../../api/observability-queries.ts';
 import { Chart } from '../../../chart/chart.tsx';
-import { download } from '../../../chart/csv.ts';
 import { bytesText, countText, microsecondsText } from '../../../ui/amounts.ts';
+import { saveCsv } from '../../../ui/csv.ts';
 import { Bones } from '../../../ui/notice.tsx';
 import { Failure } from '../../page.tsx';
 import { NoTransactions } from './no-transactions.tsx';
@@ -87,7 +87,7 @@ function TrafficBreakdown({ looking, byUrl }: { looking: Looking; byUrl: Traffic
             type="button"
             className="button tiny"
             aria-label="CSV of the traffic"
-            onClick={() => download(`${environment.id}-traffic`, csvRows(shown, by))}
+            onClick={() => saveCsv(`${environment.id}-traffic`, csvRows(shown, by))}
           >
             CSV
           </button>

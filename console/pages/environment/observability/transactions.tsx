@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { type Breakdown, breakdownQuery, type TransactionRow } from '../../../api/observability-queries.ts';
 import { Chart } from '../../../chart/chart.tsx';
-import { download } from '../../../chart/csv.ts';
 import { bytesText, countText, microsecondsText, percentText } from '../../../ui/amounts.ts';
+import { saveCsv } from '../../../ui/csv.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import { Bones } from '../../../ui/notice.tsx';
@@ -100,7 +100,7 @@ function TransactionTable({ looking, breakdown }: { looking: Looking; breakdown:
   const coloured = colouredTransactions(rows);
   const sorted = view.sort ?? 'impact';
   const save = () =>
-    download(`${environment.id}-transactions`, [
+    saveCsv(`${environment.id}-transactions`, [
       ['transaction', ...sorts],
       ...rows.map((row) => [row.transaction, ...sorts.map((sort) => row[sort])]),
     ]);

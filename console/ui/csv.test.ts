@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvOf } from './save-file.ts';
+import { csvOf } from './csv.ts';
 
 test('what people called things is a cell of a CSV, whatever is in it, and never a formula', () => {
   expect(
