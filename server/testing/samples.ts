@@ -1,7 +1,7 @@
 /** One of everything, for the tests that try every operation. A new entity has its line here, or those tests say so. */
-import { shortId } from '../kernel/id.ts';
 import { randomBytes } from 'node:crypto';
 import { signedReference } from '../kernel/hal.ts';
+import { shortId } from '../kernel/id.ts';
 import { documentedQuery } from '../kernel/openapi.ts';
 import type { Entity, Operation } from '../kernel/operation.ts';
 import { downloadQuery, freshVoucher, sampleBilled, withAuthorization } from './billing.ts';

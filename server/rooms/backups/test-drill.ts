@@ -21,6 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { Blobs } from '../../drivers/blobs/blobs.ts';
 import { activitiesOf } from '../../kernel/room.ts';
 import { startRunner } from '../../kernel/runner.ts';
@@ -29,7 +30,6 @@ import { rooms } from '../../rooms.ts';
 import { activityRow } from '../../testing/activities.ts';
 import type { Content, TestDeployments } from '../../testing/deployed-project.ts';
 import { commitFiles, git } from '../../testing/repository.ts';
-import { sql } from 'kysely';
 
 export const drillTypes = ['nodejs:22', 'postgresql:17', 'mariadb:11.8', 'redis-persistent:8.0'];
 
