@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { SignIn } from './account-queries.ts';
 import { hrefOf, type Resource } from './link.ts';
-import type { Person } from './access-queries.ts';
+import { peopleOf } from './pages.ts';
 import { request } from './request.ts';
 import type { User } from './resources.ts';
 
@@ -160,9 +160,7 @@ export const everySignInQuery = (installation: Installation) =>
     queryFn: async ({ signal }) => {
       const href = `${hrefOf(installation, 'sign-ins')}?sort=-last_used_at&page[size]=${listedMax}`;
       const page = await request<ListPage<SignIn & { user_id: string }>>('GET', href, undefined, signal);
-      const references = Object.keys(page._links).filter((rel) => rel.startsWith('ref:users:'));
-      const sets = references.map((rel) => request<Record<string, Person>>('GET', hrefOf(page, rel) ?? '', undefined, signal));
-      return { ...page, people: Object.assign({}, ...(await Promise.all(sets))) as Record<string, Person> };
+      return { ...page, people: await peopleOf(page, signal) };
     },
     refetchInterval: lookedAtMilliseconds,
   });

@@ -1,48 +1,9 @@
 /** What the pages of an organization ask of the API. Keys begin with the path of what they are about. */
 import { queryOptions } from '@tanstack/react-query';
 import { hrefOf, type Resource } from './link.ts';
-import type { Person } from './access-queries.ts';
+import { everyPage, largePages } from './pages.ts';
 import { request } from './request.ts';
 import type { Organization } from './resources.ts';
-
-/** Lists are read to their end, but for those of an organization that is larger than anybody would look through. */
-const pagesMax = 20;
-
-interface Page<T> extends Resource {
-  items: readonly T[];
-}
-
-export interface WithPeople<T> {
-  items: readonly T[];
-  /** What the people that the items mention are called, by their ids. */
-  people: Readonly<Record<string, Person>>;
-  /** There are more than were read. */
-  isCut: boolean;
-}
-
-export async function everyPage<T>(first: string, signal: AbortSignal, most = pagesMax): Promise<WithPeople<T>> {
-  const items: T[] = [];
-  const people: Record<string, Person> = {};
-  let href: string | undefined = first;
-  for (let pages = 0; href !== undefined && pages < most; pages++) {
-    const page: Page<T> = await request('GET', href, undefined, signal);
-    items.push(...page.items);
-    Object.assign(people, await peopleOf(page, signal));
-    href = hrefOf(page, 'next');
-  }
-  return { items, people, isCut: href !== undefined };
-}
-
-export async function peopleOf(page: Resource, signal: AbortSignal): Promise<Record<string, Person>> {
-  const references = Object.keys(page._links).filter((rel) => rel.startsWith('ref:users:'));
-  const sets = references.map((rel) => request<Record<string, Person>>('GET', hrefOf(page, rel) ?? '', undefined, signal));
-  return Object.assign({}, ...(await Promise.all(sets))) as Record<string, Person>;
-}
-
-export const nameOfPerson = (person: Person | undefined, id: string): string =>
-  person ? `${person.first_name} ${person.last_name}`.trim() || person.username : id;
-
-const largePages = (href: string | undefined) => `${href}${href?.includes('?') ? '&' : '?'}page[size]=100`;
 
 export interface Member extends Resource {
   user_id: string;

@@ -15,6 +15,9 @@ export interface User extends Resource {
   created_at: string;
 }
 
+/** Of others: what lists that mention people tell of them. */
+export type Person = Pick<User, 'username' | 'first_name' | 'last_name' | 'email'>;
+
 export interface ApiToken extends Resource {
   id: string;
   name: string;

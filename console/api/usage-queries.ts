@@ -1,7 +1,7 @@
 /** What is asked of the API about what projects use and cost. */
 import { queryOptions } from '@tanstack/react-query';
 import { hrefOf, type Resource } from './link.ts';
-import { everyPage } from './organization-queries.ts';
+import { everyPage } from './pages.ts';
 import { request } from './request.ts';
 import type { Organization } from './resources.ts';
 

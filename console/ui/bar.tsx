@@ -11,6 +11,7 @@ import { AppearanceMenu } from './appearance.tsx';
 import { Avatar } from './avatar.tsx';
 import { Brand } from './icon.tsx';
 import { Menu } from './menu.tsx';
+import { personName } from './person-name.ts';
 import { Search } from './search.tsx';
 
 /** The crumbs are links in the order of the tree: organization, project, environment. */
@@ -43,12 +44,10 @@ export function Bar({ crumbs }: { crumbs?: readonly ReactNode[] }) {
   );
 }
 
-export const nameOf = ({ first_name, last_name, username }: User) => `${first_name} ${last_name}`.trim() || username;
-
 const PersonMenu = ({ me }: { me: User }) => (
-  <Menu label="Your account" handle={<Avatar name={nameOf(me)} picture={me.picture} />} handleClass="icon-button">
+  <Menu label="Your account" handle={<Avatar name={personName(me)} picture={me.picture} />} handleClass="icon-button">
     <li className="what">
-      {nameOf(me)}
+      {personName(me)}
       <br />
       {me.email}
     </li>

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { meQuery } from '../../api/queries.ts';
-import { Bar, nameOf } from '../../ui/bar.tsx';
+import { Bar } from '../../ui/bar.tsx';
+import { personName } from '../../ui/person-name.ts';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Failure, Main } from '../page.tsx';
 
@@ -19,7 +20,7 @@ export function AccountFrame() {
       />
       <div className="project-head">
         <div className="page-head">
-          <h1>{me ? nameOf(me) : 'Your account'}</h1>
+          <h1>{me ? personName(me) : 'Your account'}</h1>
         </div>
         <Tabs label="Pages of your account" of="/account" params={{}} resource={me} />
       </div>

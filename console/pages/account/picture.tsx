@@ -5,8 +5,8 @@ import { linkOf } from '../../api/link.ts';
 import { request } from '../../api/request.ts';
 import type { User } from '../../api/resources.ts';
 import { Avatar } from '../../ui/avatar.tsx';
-import { nameOf } from '../../ui/bar.tsx';
 import { FailureNotice } from '../../ui/notice.tsx';
+import { personName } from '../../ui/person-name.ts';
 
 const accepted = 'image/jpeg,image/png,image/webp,image/gif';
 
@@ -25,7 +25,7 @@ export function Picture({ me, onChange }: { me: User; onChange(): void }) {
   return (
     <>
       <div className="person">
-        <Avatar name={nameOf(me)} picture={me.picture} className="large" />
+        <Avatar name={personName(me)} picture={me.picture} className="large" />
         {upload && (
           <>
             <button type="button" className="button" disabled={change.isPending} onClick={() => input.current?.click()}>

@@ -5,8 +5,8 @@ import { meQuery } from '../../api/queries.ts';
 import type { User } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { AppearanceFields } from '../../ui/appearance.tsx';
-import { nameOf } from '../../ui/bar.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { personName } from '../../ui/person-name.ts';
 import { useTitle } from '../page.tsx';
 import { Picture } from './picture.tsx';
 
@@ -53,7 +53,7 @@ function Profile({ me }: { me: User }) {
           <Picture me={me} onChange={changed} />
         </dd>
         <dt>Name</dt>
-        <dd>{nameOf(me)}</dd>
+        <dd>{personName(me)}</dd>
         <dt>Username</dt>
         <dd className="mono">{me.username}</dd>
         <dt>Company</dt>

@@ -3,6 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { type Installation, type UserAccount, userAccountsQuery } from '../../api/installation-queries.ts';
 import { Age } from '../../ui/age.tsx';
+import { personName } from '../../ui/person-name.ts';
 import { Badge } from '../../ui/status.tsx';
 import { List } from '../list-page.tsx';
 import { ListSearch, ShowMore } from './long-list.tsx';
@@ -41,7 +42,7 @@ function Users({ installation }: { installation: Installation }) {
 const UserRow = ({ user }: { user: UserAccount }) => (
   <tr>
     <th scope="row">
-      {`${user.first_name} ${user.last_name}`.trim() || user.username} {user.is_operator && <span className="tag plain">operator</span>}
+      {personName(user)} {user.is_operator && <span className="tag plain">operator</span>}
       <span className="under mono">{user.username}</span>
     </th>
     <td data-label="E-mail">

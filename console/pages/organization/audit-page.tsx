@@ -2,12 +2,13 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { auditQuery, everyAuditRecord, type AuditFilter, type AuditRecord } from '../../api/audit-queries.ts';
-import { membersQuery, nameOfPerson } from '../../api/organization-queries.ts';
+import { membersQuery } from '../../api/organization-queries.ts';
 import { organizationProjectsQuery } from '../../api/queries.ts';
 import type { Organization, OrganizationProject } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { saveCsv } from '../../ui/csv.ts';
 import { FailureNotice } from '../../ui/notice.tsx';
+import { personNameOrId } from '../../ui/person-name.ts';
 import { List } from '../list-page.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { OrganizationThings } from './organization-things.tsx';
@@ -35,7 +36,7 @@ function Audit({ organization }: { organization: Organization }) {
             filter={filter}
             people={(members?.items ?? []).map(({ user_id }) => ({
               value: user_id,
-              word: nameOfPerson(members?.people[user_id], user_id),
+              word: personNameOrId(members?.people[user_id], user_id),
             }))}
             projects={(projects ?? []).map(({ id, title }) => ({ value: id, word: title || id }))}
             onChange={change}

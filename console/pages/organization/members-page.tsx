@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { DeedButton } from '../../actions/deed-button.tsx';
 import { organizationWords } from '../../actions/deeds.ts';
 import { hrefOf } from '../../api/link.ts';
-import { invitationsQuery, membersQuery, nameOfPerson, type Invitation, type Member } from '../../api/organization-queries.ts';
-import type { Person } from '../../api/access-queries.ts';
-import type { Organization } from '../../api/resources.ts';
+import { invitationsQuery, membersQuery, type Invitation, type Member } from '../../api/organization-queries.ts';
+import type { Organization, Person } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { Avatar } from '../../ui/avatar.tsx';
+import { personNameOrId } from '../../ui/person-name.ts';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
 import { OrganizationThings } from './organization-things.tsx';
 
@@ -67,7 +67,7 @@ interface MemberRow extends Part {
 }
 
 function MemberRow({ member, person, organization, onChange }: MemberRow) {
-  const name = nameOfPerson(person, member.user_id);
+  const name = personNameOrId(person, member.user_id);
   return (
     <tr>
       <th scope="row">

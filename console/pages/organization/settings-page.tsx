@@ -2,11 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { DeedButton } from '../../actions/deed-button.tsx';
-import { membersQuery, nameOfPerson } from '../../api/organization-queries.ts';
+import { membersQuery } from '../../api/organization-queries.ts';
 import { linkOf } from '../../api/link.ts';
 import type { Organization } from '../../api/resources.ts';
 import { Chosen } from '../../ui/chosen.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { personNameOrId } from '../../ui/person-name.ts';
 import { Badge } from '../../ui/status.tsx';
 import { OrganizationThings } from './organization-things.tsx';
 
@@ -119,7 +120,7 @@ function End({ organization, onChange }: Part) {
                 <Chosen
                   label="New owner"
                   name="user_id"
-                  options={others.map(({ user_id }) => ({ value: user_id, word: nameOfPerson(members?.people[user_id], user_id) }))}
+                  options={others.map(({ user_id }) => ({ value: user_id, word: personNameOrId(members?.people[user_id], user_id) }))}
                 />
               ),
               body: (form) => ({ user_id: form.get('user_id') }),

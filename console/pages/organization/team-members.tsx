@@ -1,10 +1,11 @@
 /** The members of a team, added from among those of its organization. */
 import { useQuery } from '@tanstack/react-query';
 import { DeedButton } from '../../actions/deed-button.tsx';
-import { membersQuery, nameOfPerson, teamMembersQuery, type Team } from '../../api/organization-queries.ts';
+import { membersQuery, teamMembersQuery, type Team } from '../../api/organization-queries.ts';
 import type { Organization } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { Chosen } from '../../ui/chosen.tsx';
+import { personNameOrId } from '../../ui/person-name.ts';
 import { actionsColumn, List } from '../list-page.tsx';
 
 export function TeamMembers({ organization, team, onChange }: { organization: Organization; team: Team; onChange(): void }) {
@@ -23,7 +24,7 @@ export function TeamMembers({ organization, team, onChange }: { organization: Or
           <Chosen
             label="Member of the organization"
             name="user_id"
-            options={others.map(({ user_id }) => ({ value: user_id, word: nameOfPerson(everybody?.people[user_id], user_id) }))}
+            options={others.map(({ user_id }) => ({ value: user_id, word: personNameOrId(everybody?.people[user_id], user_id) }))}
           />
         ),
         body: (form) => ({ user_id: form.get('user_id') }),
@@ -42,7 +43,7 @@ export function TeamMembers({ organization, team, onChange }: { organization: Or
       empty={{ says: 'Nobody is in this team yet.' }}
     >
       {(member) => {
-        const name = nameOfPerson(data?.people[member.user_id], member.user_id);
+        const name = personNameOrId(data?.people[member.user_id], member.user_id);
         return (
           <tr key={member.user_id}>
             <th scope="row">{name}</th>

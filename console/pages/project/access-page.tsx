@@ -4,7 +4,6 @@ import { DeedButton } from '../../actions/deed-button.tsx';
 import {
   type Invitation,
   invitationsQuery,
-  type Person,
   type Team,
   type TeamAccess,
   teamAccessQuery,
@@ -13,9 +12,10 @@ import {
 } from '../../api/access-queries.ts';
 import { linkOf } from '../../api/link.ts';
 import { request } from '../../api/request.ts';
-import type { Project } from '../../api/resources.ts';
+import type { Person, Project } from '../../api/resources.ts';
 import { Age } from '../../ui/age.tsx';
 import { Bones, FailureNotice } from '../../ui/notice.tsx';
+import { personNameOrId } from '../../ui/person-name.ts';
 import { Failure } from '../page.tsx';
 import { AddTeam, InviteButton } from './access-forms.tsx';
 import { permissionsInvited, permissionsWith, roleIn, roles, types, type EnvironmentColumn } from './access-roles.ts';
@@ -69,11 +69,9 @@ function Access({ project }: { project: Project }) {
   );
 }
 
-const nameOf = ({ first_name, last_name, username }: Person) => `${first_name} ${last_name}`.trim() || username;
-
 function AccessRow({ project, access, person }: { project: Project; access: UserAccess; person: Person | undefined }) {
   const changed = useChanged(project.id);
-  const name = person ? nameOf(person) : access.user_id;
+  const name = personNameOrId(person, access.user_id);
   const link = linkOf(access, 'update');
   const change = useMutation({
     mutationFn: (permissions: readonly string[]) => request('PATCH', link?.href ?? '', { permissions }),
