@@ -5,7 +5,7 @@ import { DeedButton } from '../../actions/deed-button.tsx';
 import { type Installation, type Limits, type OrganizationQuota, organizationQuotasQuery } from '../../api/installation-queries.ts';
 import { megabytesText } from '../../ui/amounts.ts';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
-import { ListSearch, ShowMore } from './long-list.tsx';
+import { ListSearch, ShowMore } from '../long-list.tsx';
 import { useInstallation, useLookAgain } from './use-installation.ts';
 import './installation.css';
 

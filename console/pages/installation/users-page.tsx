@@ -6,7 +6,7 @@ import { Age } from '../../ui/age.tsx';
 import { personName } from '../../ui/person-name.ts';
 import { Badge } from '../../ui/status.tsx';
 import { List } from '../list-page.tsx';
-import { ListSearch, ShowMore } from './long-list.tsx';
+import { ListSearch, ShowMore } from '../long-list.tsx';
 import { useInstallation } from './use-installation.ts';
 import './installation.css';
 

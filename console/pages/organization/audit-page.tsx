@@ -10,6 +10,7 @@ import { saveCsv } from '../../ui/csv.ts';
 import { FailureNotice } from '../../ui/notice.tsx';
 import { personNameOrId } from '../../ui/person-name.ts';
 import { List } from '../list-page.tsx';
+import { ShowMore } from '../long-list.tsx';
 import { AuditFilters } from './audit-filters.tsx';
 import { OrganizationThings } from './organization-things.tsx';
 
@@ -20,7 +21,7 @@ export const AuditPage = () => (
 function Audit({ organization }: { organization: Organization }) {
   const filter = useSearch({ from: '/organizations/$organization/audit' });
   const navigate = useNavigate();
-  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(auditQuery(organization, filter));
+  const { data, error, ...more } = useInfiniteQuery(auditQuery(organization, filter));
   const { data: members } = useQuery(membersQuery(organization));
   const { data: projects } = useQuery(organizationProjectsQuery(organization));
   const change = (next: AuditFilter) =>
@@ -49,13 +50,7 @@ function Audit({ organization }: { organization: Organization }) {
       >
         {(record) => <RecordRow key={record.id} record={record} project={projects?.find(({ id }) => id === record.project_id)} />}
       </List>
-      {hasNextPage && (
-        <p className="figure">
-          <button type="button" className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show older
-          </button>
-        </p>
-      )}
+      <ShowMore {...more} />
     </>
   );
 }

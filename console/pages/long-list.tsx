@@ -1,4 +1,4 @@
-/** What long lists of the installation have beyond others: a search that is part of the address, and more on request. */
+/** What long lists have beyond others: a search that is part of the address, and more on request. */
 import { useNavigate } from '@tanstack/react-router';
 
 export function ListSearch({ label, search }: { label: string; search: string }) {
