@@ -1,9 +1,9 @@
 /** The buttons of an environment: one for each link that the API offers, and for each that it says is missing just now. */
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { linkOf, reasonAgainst } from '../api/link.ts';
 import type { Environment } from '../api/resources.ts';
+import { useProjectChanged } from '../api/use-project-changed.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Menu } from '../ui/menu.tsx';
@@ -113,13 +113,13 @@ interface DeedDialogProps extends Actions {
 
 /** After the deed one is where it can be watched: at the new environment, or at this one. */
 export function DeedDialog({ project, environment, offer: { rel, look }, onClose }: DeedDialogProps) {
-  const queries = useQueryClient();
+  const changed = useProjectChanged(project);
   const navigate = useNavigate();
   const link = linkOf(environment, rel);
   if (!link) return undefined;
   const done = (result: unknown) => {
     onClose();
-    void queries.invalidateQueries({ queryKey: ['projects', project] });
+    changed();
     const to = rel === '#branch' ? environmentOf(result) : environment.id;
     if (rel === '#delete' || to === undefined) void navigate({ to: '/projects/$project', params: { project } });
     else void navigate({ to: '/projects/$project/environments/$environment', params: { project, environment: to } });

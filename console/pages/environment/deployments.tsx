@@ -1,5 +1,5 @@
 /** The deployments of an environment, and the way back to each that is kept. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { LinkForm } from '../../actions/link-form.tsx';
@@ -7,6 +7,7 @@ import type { Told } from '../../actions/link-form.tsx';
 import { linkOf } from '../../api/link.ts';
 import { earlierDeploymentsQuery } from '../../api/queries.ts';
 import type { EarlierDeployment, Environment } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { Age } from '../../ui/age.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -91,13 +92,13 @@ function DifferencesButton({ project, environment, deployment }: RowProps) {
 }
 
 function RollbackButton({ project, environment, deployment }: RowProps) {
-  const queries = useQueryClient();
+  const changed = useProjectChanged(project);
   const [isAsking, setAsking] = useState(false);
   const link = linkOf(environment, '#rollback');
   if (!link) return undefined;
   const done = () => {
     setAsking(false);
-    void queries.invalidateQueries({ queryKey: ['projects', project] });
+    changed();
   };
   return (
     <>

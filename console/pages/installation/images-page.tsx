@@ -6,7 +6,7 @@ import { Age } from '../../ui/age.tsx';
 import { bytesText } from '../../ui/amounts.ts';
 import { Badge } from '../../ui/status.tsx';
 import { List } from '../list-page.tsx';
-import { useInstallation, useLookAgain } from './use-installation.ts';
+import { useInstallation, useInstallationChanged } from './use-installation.ts';
 import './installation.css';
 
 export function ImagesPage() {
@@ -16,13 +16,13 @@ export function ImagesPage() {
 
 function ImageList({ installation }: { installation: Installation }) {
   const { data: images, error } = useQuery(imagesQuery(installation));
-  const lookAgain = useLookAgain();
+  const changed = useInstallationChanged();
   return (
     <List
       title="Images"
       about={images ? <State images={images} /> : 'What containers start from.'}
       button={
-        <DeedButton resource={installation} rel="update-images" says="Update now" verb="Update the images" icon="sync" onDone={lookAgain} />
+        <DeedButton resource={installation} rel="update-images" says="Update now" verb="Update the images" icon="sync" onDone={changed} />
       }
       rows={images?.types.toSorted((one, other) => Number(one.bytes === null) - Number(other.bytes === null))}
       error={error}

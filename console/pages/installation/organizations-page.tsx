@@ -6,7 +6,7 @@ import { type Installation, type Limits, type OrganizationQuota, organizationQuo
 import { megabytesText } from '../../ui/amounts.ts';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
 import { ListSearch, ShowMore } from '../long-list.tsx';
-import { useInstallation, useLookAgain } from './use-installation.ts';
+import { useInstallation, useInstallationChanged } from './use-installation.ts';
 import './installation.css';
 
 export function OrganizationsPage() {
@@ -26,7 +26,7 @@ const shown: readonly { kind: keyof OrganizationQuota['used']; name: string; tex
 
 function Organizations({ installation }: { installation: Installation }) {
   const { search = '' } = useSearch({ from: '/installation/organizations' });
-  const lookAgain = useLookAgain();
+  const changed = useInstallationChanged();
   const { data, error, ...more } = useInfiniteQuery({
     ...organizationQuotasQuery(installation, search),
     placeholderData: keepPreviousData,
@@ -46,7 +46,7 @@ function Organizations({ installation }: { installation: Installation }) {
               title="Limits of organizations that have none of their own"
               verb="Change them"
               current={{ ...installation.default_quota }}
-              onDone={lookAgain}
+              onDone={changed}
             />
           </span>
         }
@@ -58,7 +58,7 @@ function Organizations({ installation }: { installation: Installation }) {
           curl: search === '' ? curlOf('POST', '/organizations', { label: 'Acme' }) : undefined,
         }}
       >
-        {(organization) => <OrganizationRow key={organization.id} organization={organization} onChange={lookAgain} />}
+        {(organization) => <OrganizationRow key={organization.id} organization={organization} onChange={changed} />}
       </List>
       <ShowMore {...more} />
     </>

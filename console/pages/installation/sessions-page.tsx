@@ -6,7 +6,7 @@ import { everySignInQuery, type Installation, sshSessionsQuery } from '../../api
 import { Age } from '../../ui/age.tsx';
 import { browserOf } from '../account/sign-ins-page.tsx';
 import { actionsColumn, List } from '../list-page.tsx';
-import { useInstallation, useLookAgain } from './use-installation.ts';
+import { useInstallation, useInstallationChanged } from './use-installation.ts';
 
 export function SessionsPage() {
   const installation = useInstallation();
@@ -22,7 +22,7 @@ export function SessionsPage() {
 
 function SshSessions({ installation }: { installation: Installation }) {
   const { data: sessions, error } = useQuery(sshSessionsQuery(installation));
-  const lookAgain = useLookAgain();
+  const changed = useInstallationChanged();
   return (
     <List
       title="Inside apps"
@@ -65,7 +65,7 @@ function SshSessions({ installation }: { installation: Installation }) {
                 label={`End the session of ${session.email}`}
                 look="button tiny"
                 guard={{ loses: 'The person is put out within seconds, and what they run there ends.' }}
-                onDone={lookAgain}
+                onDone={changed}
               />
             )}
           </td>
@@ -77,7 +77,7 @@ function SshSessions({ installation }: { installation: Installation }) {
 
 function SignIns({ installation }: { installation: Installation }) {
   const { data, error } = useQuery(everySignInQuery(installation));
-  const lookAgain = useLookAgain();
+  const changed = useInstallationChanged();
   return (
     <List
       title="Signed in"
@@ -117,7 +117,7 @@ function SignIns({ installation }: { installation: Installation }) {
                   label={`End the sign-in of ${who} at ${signIn.address}`}
                   look="button tiny"
                   guard={{ loses: 'It is signed out at once, and has to sign in again.' }}
-                  onDone={lookAgain}
+                  onDone={changed}
                 />
               )}
             </td>

@@ -9,7 +9,7 @@ export function useInstallation(): Installation | undefined {
 }
 
 /** Has everything of the installation asked for anew. */
-export function useLookAgain(): () => void {
+export function useInstallationChanged(): () => void {
   const queries = useQueryClient();
   return () => void queries.invalidateQueries({ queryKey: ['installation'] });
 }

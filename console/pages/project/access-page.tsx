@@ -13,13 +13,14 @@ import {
 import { linkOf } from '../../api/link.ts';
 import { request } from '../../api/request.ts';
 import type { Person, Project } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { Age } from '../../ui/age.tsx';
 import { Bones, FailureNotice } from '../../ui/notice.tsx';
 import { personNameOrId } from '../../ui/person-name.ts';
 import { Failure } from '../page.tsx';
 import { AddTeam, InviteButton } from './access-forms.tsx';
 import { permissionsInvited, permissionsWith, roleIn, roles, types, type EnvironmentColumn } from './access-roles.ts';
-import { ProjectThings, ThingsHead, useChanged } from './project-things.tsx';
+import { ProjectThings, ThingsHead } from './project-things.tsx';
 
 export const AccessPage = () => <ProjectThings title="Access">{(project) => <Access project={project} />}</ProjectThings>;
 
@@ -27,7 +28,7 @@ function Access({ project }: { project: Project }) {
   const { data: people, error } = useQuery(userAccessQuery(project));
   const { data: teams } = useQuery(teamAccessQuery(project));
   const { data: invitations } = useQuery(invitationsQuery(project));
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   return (
     <>
       <ThingsHead button={<InviteButton project={project} onDone={changed} />}>
@@ -70,7 +71,7 @@ function Access({ project }: { project: Project }) {
 }
 
 function AccessRow({ project, access, person }: { project: Project; access: UserAccess; person: Person | undefined }) {
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const name = personNameOrId(person, access.user_id);
   const link = linkOf(access, 'update');
   const change = useMutation({
@@ -112,7 +113,7 @@ function AccessRow({ project, access, person }: { project: Project; access: User
 
 /** What a team may do is the team's own, in all its projects. */
 function TeamRow({ project, access, team }: { project: Project; access: TeamAccess; team: Team | undefined }) {
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const name = team?.label ?? access.team_id;
   return (
     <tr>
@@ -138,7 +139,7 @@ function TeamRow({ project, access, team }: { project: Project; access: TeamAcce
 }
 
 function InvitationRow({ project, invitation }: { project: Project; invitation: Invitation }) {
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   return (
     <tr>
       <th scope="row">

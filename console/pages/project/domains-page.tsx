@@ -4,17 +4,18 @@ import { DeedButton } from '../../actions/deed-button.tsx';
 import { hrefOf } from '../../api/link.ts';
 import { certificatesQuery, domainDnsQuery, domainsQuery, type Certificate, type Domain } from '../../api/project-queries.ts';
 import type { Project } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { FailureNotice } from '../../ui/notice.tsx';
 import { Badge } from '../../ui/status.tsx';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
-import { ProjectThings, useChanged } from './project-things.tsx';
+import { ProjectThings } from './project-things.tsx';
 
 export const DomainsPage = () => <ProjectThings title="Domains">{(project) => <Domains project={project} />}</ProjectThings>;
 
 function Domains({ project }: { project: Project }) {
   const { data: domains, error } = useQuery(domainsQuery(project));
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const add = (
     <DeedButton
       resource={project}
@@ -133,7 +134,7 @@ const CertificateState = ({ ssl: { has_certificate, expires_on, trouble } }: Pic
 
 function Certificates({ project }: { project: Project }) {
   const { data: certificates } = useQuery(certificatesQuery(project));
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   if (!certificates || certificates.length === 0) return undefined;
   return (
     <List

@@ -6,6 +6,7 @@ import { linkOf } from '../../api/link.ts';
 import { deliveriesQuery, integrationsQuery, type Integration } from '../../api/project-queries.ts';
 import { request } from '../../api/request.ts';
 import type { Activity, Project } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { activityStanding } from '../../log/activity-log.tsx';
 import { Age } from '../../ui/age.tsx';
 import { Snippet } from '../../ui/copy-button.tsx';
@@ -14,7 +15,7 @@ import { Glyph } from '../../ui/status.tsx';
 import { Failure } from '../page.tsx';
 import { AddIntegration, ChangeIntegration } from './integration-forms.tsx';
 import { subjectOf } from './integration-variants.ts';
-import { ProjectThings, ThingsHead, useChanged } from './project-things.tsx';
+import { ProjectThings, ThingsHead } from './project-things.tsx';
 
 const deliveriesShown = 10;
 
@@ -22,7 +23,7 @@ export const IntegrationsPage = () => <ProjectThings title="Integrations">{(proj
 
 function Integrations({ project }: { project: Project }) {
   const { data: integrations, error } = useQuery(integrationsQuery(project));
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   return (
     <>
       <ThingsHead button={<AddIntegration project={project} onDone={changed} />}>
@@ -47,7 +48,7 @@ function Integrations({ project }: { project: Project }) {
 
 function IntegrationPanel({ project, integration }: { project: Project; integration: Integration }) {
   const [isOpen, setOpen] = useState(false);
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const subject = subjectOf(integration);
   return (
     <section className="panel" aria-label={`${integration.type} ${integration.id}`}>
@@ -130,7 +131,7 @@ function Deliveries({ project, integration }: { project: string; integration: In
 }
 
 function DeliveryRow({ project, delivery }: { project: string; delivery: Activity }) {
-  const changed = useChanged(project);
+  const changed = useProjectChanged(project);
   const link = linkOf(delivery, '#redeliver');
   const again = useMutation({ mutationFn: () => request('POST', link?.href ?? ''), onSuccess: changed });
   return (

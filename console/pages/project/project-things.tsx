@@ -1,5 +1,5 @@
-/** What the pages of a project share: the project, once it is there, and what is asked anew after a change. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+/** What the pages of a project share: the project, once it is there, and how they begin. */
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { projectQuery } from '../../api/queries.ts';
@@ -20,12 +20,6 @@ export function ProjectThings({ title, children }: { title: string; children(pro
       </Main>
     </div>
   );
-}
-
-/** Has everything of the project asked for anew. */
-export function useChanged(project: string): () => void {
-  const queries = useQueryClient();
-  return () => void queries.invalidateQueries({ queryKey: ['projects', project] });
 }
 
 interface Head {

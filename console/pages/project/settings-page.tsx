@@ -2,15 +2,16 @@
 import { useNavigate } from '@tanstack/react-router';
 import { DeedButton } from '../../actions/deed-button.tsx';
 import type { Project } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { ProjectThings, useChanged } from './project-things.tsx';
+import { ProjectThings } from './project-things.tsx';
 
 type Set = Project & { timezone?: string; default_domain?: string | null };
 
 export const SettingsPage = () => <ProjectThings title="Settings">{(project) => <Settings project={project} />}</ProjectThings>;
 
 function Settings({ project }: { project: Set }) {
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const navigate = useNavigate();
   return (
     <>

@@ -4,9 +4,10 @@ import { DeedButton } from '../../actions/deed-button.tsx';
 import { hrefOf } from '../../api/link.ts';
 import { variablesQuery, type Variable } from '../../api/project-queries.ts';
 import type { Project } from '../../api/resources.ts';
+import { useProjectChanged } from '../../api/use-project-changed.ts';
 import { Age } from '../../ui/age.tsx';
 import { actionsColumn, curlOf, List } from '../list-page.tsx';
-import { ProjectThings, useChanged } from './project-things.tsx';
+import { ProjectThings } from './project-things.tsx';
 
 const asked = ['name', 'value', 'is_sensitive', 'is_json', 'visible_build', 'visible_runtime'];
 
@@ -14,7 +15,7 @@ export const VariablesPage = () => <ProjectThings title="Variables">{(project) =
 
 function Variables({ project }: { project: Project }) {
   const { data: variables, error } = useQuery(variablesQuery(project));
-  const changed = useChanged(project.id);
+  const changed = useProjectChanged(project.id);
   const add = (
     <DeedButton
       resource={project}

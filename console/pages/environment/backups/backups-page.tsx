@@ -4,12 +4,13 @@ import { DeedButton } from '../../../actions/deed-button.tsx';
 import type { Told } from '../../../actions/link-form.tsx';
 import { type Backup, backupsQuery } from '../../../api/backup-queries.ts';
 import { hrefOf } from '../../../api/link.ts';
+import { useProjectChanged } from '../../../api/use-project-changed.ts';
 import { Age, exactTime } from '../../../ui/age.tsx';
 import { megabytesText } from '../../../ui/amounts.ts';
 import { Badge, type Standing } from '../../../ui/status.tsx';
 import { actionsColumn, curlOf, List } from '../../list-page.tsx';
 import { useTitle } from '../../page.tsx';
-import { type OfEnvironment, useEnvironment, useLookAgain } from '../use-environment.ts';
+import { type OfEnvironment, useEnvironment } from '../use-environment.ts';
 import { RestoreButton } from './restore-button.tsx';
 import './backups.css';
 
@@ -21,7 +22,7 @@ export function BackupsPage() {
 
 function Backups({ project, environment }: OfEnvironment) {
   const { data: backups, error } = useQuery(backupsQuery(project, environment));
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const createButton = (look: string) => (
     <DeedButton
       resource={environment}
@@ -34,7 +35,7 @@ function Backups({ project, environment }: OfEnvironment) {
       }
       icon="backup"
       look={look}
-      onDone={lookAgain}
+      onDone={changed}
     />
   );
   return (
@@ -77,7 +78,7 @@ export function stateOf({ status, restorable, is_damaged }: Backup): { standing:
 }
 
 function BackupRow({ project, environment, backup }: OfEnvironment & { backup: Backup }) {
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const { standing, word, why } = stateOf(backup);
   const moment = backup.created_at === null ? 'not taken yet' : exactTime(backup.created_at);
   return (
@@ -113,7 +114,7 @@ function BackupRow({ project, environment, backup }: OfEnvironment & { backup: B
             title="Delete a backup"
             look="button tiny quiet"
             told={() => deleting(moment)}
-            onDone={lookAgain}
+            onDone={changed}
           />
         </span>
       </td>

@@ -6,7 +6,8 @@ import type { Body, Told } from '../../../actions/link-form.tsx';
 import type { Backup } from '../../../api/backup-queries.ts';
 import { environmentsQuery } from '../../../api/queries.ts';
 import type { Environment } from '../../../api/resources.ts';
-import { type OfEnvironment, useLookAgain } from '../use-environment.ts';
+import { useProjectChanged } from '../../../api/use-project-changed.ts';
+import type { OfEnvironment } from '../use-environment.ts';
 
 interface RestoreButtonProps extends OfEnvironment {
   backup: Backup;
@@ -15,7 +16,7 @@ interface RestoreButtonProps extends OfEnvironment {
 
 export function RestoreButton({ project, environment, backup, moment }: RestoreButtonProps) {
   const { data: environments = [] } = useQuery(environmentsQuery(project));
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   return (
     <DeedButton
       resource={backup}
@@ -28,7 +29,7 @@ export function RestoreButton({ project, environment, backup, moment }: RestoreB
       asks={['environment_name', 'branch_from', 'restore_code', 'restore_resources']}
       suggests={{ environment_name: environment.id }}
       told={(body) => restoring(backup, moment, environments, body)}
-      onDone={lookAgain}
+      onDone={changed}
     />
   );
 }

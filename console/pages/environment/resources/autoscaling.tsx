@@ -3,11 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { linkOf } from '../../../api/link.ts';
 import { type AutoscalingSettings, autoscalingQuery, type ServiceSettings } from '../../../api/size-queries.ts';
+import { useProjectChanged } from '../../../api/use-project-changed.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Bones } from '../../../ui/notice.tsx';
 import { Badge } from '../../../ui/status.tsx';
 import { Failure } from '../../page.tsx';
-import { type OfEnvironment, useLookAgain } from '../use-environment.ts';
+import type { OfEnvironment } from '../use-environment.ts';
 import { AutoscalingForm } from './autoscaling-form.tsx';
 import { settingsWords } from './autoscaling-words.ts';
 
@@ -42,11 +43,11 @@ interface ScaledProps extends OfEnvironment {
 
 function Scaled({ project, environment, name, settings, defaults }: ScaledProps) {
   const [isOpen, setOpen] = useState(false);
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const link = linkOf(environment, '#manage-autoscaling');
   const done = () => {
     setOpen(false);
-    lookAgain();
+    changed();
   };
   return (
     <li className="panel">

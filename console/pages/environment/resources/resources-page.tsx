@@ -5,9 +5,10 @@ import { type FormEvent, useState } from 'react';
 import { linkOf } from '../../../api/link.ts';
 import { Refusal } from '../../../api/request.ts';
 import { autoscalingQuery, changeSizes, type NextDeployment, nextDeploymentQuery, previewQuery } from '../../../api/size-queries.ts';
+import { useProjectChanged } from '../../../api/use-project-changed.ts';
 import { Bones, FailureNotice } from '../../../ui/notice.tsx';
 import { Failure, useTitle } from '../../page.tsx';
-import { type OfEnvironment, useEnvironment, useLookAgain } from '../use-environment.ts';
+import { type OfEnvironment, useEnvironment } from '../use-environment.ts';
 import { Autoscaling } from './autoscaling.tsx';
 import { ChangePreview } from './change-preview.tsx';
 import './resources.css';
@@ -47,7 +48,7 @@ const NothingToSize = ({ environment }: { environment: string }) => (
 function Sizes({ project, environment, next }: OfEnvironment & { next: NextDeployment }) {
   const [choices, setChoices] = useState<Choices>({});
   const navigate = useNavigate();
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const { data: autoscaling } = useQuery(autoscalingQuery(project, environment));
   const rows = rowsOf(next);
   const change = changeOf(rows, choices);
@@ -57,7 +58,7 @@ function Sizes({ project, environment, next }: OfEnvironment & { next: NextDeplo
     mutationFn: () => changeSizes(next, change),
     onSuccess: () => {
       setChoices({});
-      lookAgain();
+      changed();
       void navigate({ to: '/projects/$project/environments/$environment', params: { project, environment: environment.id } });
     },
   });

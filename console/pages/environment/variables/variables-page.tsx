@@ -5,10 +5,11 @@ import { DeedButton } from '../../../actions/deed-button.tsx';
 import type { Told } from '../../../actions/link-form.tsx';
 import { hrefOf } from '../../../api/link.ts';
 import { projectQuery } from '../../../api/queries.ts';
+import { useProjectChanged } from '../../../api/use-project-changed.ts';
 import { environmentVariablesQuery, projectVariablesQuery } from '../../../api/variable-queries.ts';
 import { actionsColumn, curlOf, List } from '../../list-page.tsx';
 import { useTitle } from '../../page.tsx';
-import { type OfEnvironment, useEnvironment, useLookAgain } from '../use-environment.ts';
+import { type OfEnvironment, useEnvironment } from '../use-environment.ts';
 import { type ShownVariable, shownVariables } from './shown-variables.ts';
 import './variables.css';
 
@@ -24,7 +25,7 @@ function Variables({ project, environment }: OfEnvironment) {
   const { data: own, error } = useQuery(environmentVariablesQuery(project, environment));
   const { data: whole } = useQuery(projectQuery(project));
   const { data: ofProject = [] } = useQuery(projectVariablesQuery(whole));
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const shown = own && shownVariables(own, ofProject);
   return (
     <List
@@ -38,7 +39,7 @@ function Variables({ project, environment }: OfEnvironment) {
           verb="Add a variable"
           icon="key"
           asks={['name', ...asked, 'is_inheritable']}
-          onDone={lookAgain}
+          onDone={changed}
         />
       }
       rows={shown}
@@ -65,7 +66,7 @@ function Variables({ project, environment }: OfEnvironment) {
 }
 
 function VariableRow({ project, environment, shown }: OfEnvironment & { shown: ShownVariable }) {
-  const lookAgain = useLookAgain(project);
+  const changed = useProjectChanged(project);
   const { variable, origin, isEnabled } = shown;
   const { _links, ...current } = variable;
   return (
@@ -91,7 +92,7 @@ function VariableRow({ project, environment, shown }: OfEnvironment & { shown: S
               look="button tiny"
               asks={[...asked, 'is_enabled', 'is_inheritable']}
               current={current}
-              onDone={lookAgain}
+              onDone={changed}
             />
             <DeedButton
               resource={variable}
@@ -100,7 +101,7 @@ function VariableRow({ project, environment, shown }: OfEnvironment & { shown: S
               label={`Delete ${variable.name}`}
               look="button tiny quiet"
               told={() => deleting(shown)}
-              onDone={lookAgain}
+              onDone={changed}
             />
           </span>
         )}
