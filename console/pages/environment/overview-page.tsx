@@ -4,10 +4,10 @@ import { useParams } from '@tanstack/react-router';
 import { deploymentQuery, environmentActivitiesQuery, environmentQuery } from '../../api/queries.ts';
 import type { Activity, Environment } from '../../api/resources.ts';
 import { ActivityLog } from '../../log/activity-log.tsx';
+import { ContainerSizes } from './container-sizes.tsx';
 import { Deployments } from './deployments.tsx';
 import { FailedDeployment } from './failed-deployment.tsx';
 import { Kin } from './kin.tsx';
-import { Resources } from './resources.tsx';
 import { StackMap } from './stack-map.tsx';
 
 export function OverviewPage() {
@@ -35,7 +35,7 @@ function Overview({ project, environment, activities }: OverviewProps) {
         <FailedDeployment project={project} environment={environment} activities={activities} />
         {deployment && <StackMap deployment={deployment} />}
         {!environment.has_deployment && <NothingRuns environment={environment} />}
-        {deployment && <Resources deployment={deployment} />}
+        {deployment && <ContainerSizes deployment={deployment} />}
         <Deployments project={project} environment={environment} />
       </div>
       <div className="env-side stack">

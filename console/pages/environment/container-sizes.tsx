@@ -1,7 +1,7 @@
 /** What each container may use. */
 import type { Container, Deployment } from '../../api/resources.ts';
 
-export function Resources({ deployment }: { deployment: Deployment }) {
+export function ContainerSizes({ deployment }: { deployment: Deployment }) {
   const containers = Object.entries({ ...deployment.webapps, ...deployment.workers, ...deployment.services });
   return (
     <section className="section" aria-label="Resources">
