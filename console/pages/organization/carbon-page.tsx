@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { carbonQuery, type Carbon, type CarbonInterval } from '../../api/organization-queries.ts';
 import type { Organization } from '../../api/resources.ts';
+import { seriesColour, StackedBars } from '../../chart/stacked-bars.tsx';
 import { saveCsv } from '../../ui/csv.ts';
-import { StackedBars, seriesColor } from '../../ui/stacked-bars.tsx';
 import { List } from '../list-page.tsx';
 import { Segments } from '../segments.tsx';
 import { OrganizationThings } from './organization-things.tsx';
@@ -72,7 +72,7 @@ function CarbonOf({ organization }: { organization: Organization }) {
         {(project) => (
           <tr key={project.id}>
             <th scope="row">
-              <span className="swatch" style={{ background: seriesColor(project.rank) }} /> {project.title}
+              <span className="swatch" style={{ background: seriesColour(project.rank) }} /> {project.title}
             </th>
             <td className="number" data-label="CO₂e">
               {massText(project.total)}

@@ -1,4 +1,7 @@
 /** Amounts in intervals, one bar each, stacked by what they are of. The figures themselves are read out as a table. */
+import { coloursMax } from './chart-data.ts';
+import './chart.css';
+
 interface StackedBars {
   label: string;
   /** What each part of a bar is of; the same order as the values. */
@@ -7,9 +10,8 @@ interface StackedBars {
   text(value: number): string;
 }
 
-/** Beyond these, all have one colour. */
-const colorsMax = 6;
-export const seriesColor = (rank: number) => (rank < colorsMax ? `var(--series-${rank + 1})` : 'var(--series-rest)');
+/** Beyond those that have one of their own, all have one colour. */
+export const seriesColour = (rank: number) => (rank < coloursMax ? `var(--series-${rank + 1})` : 'var(--series-rest)');
 
 const [height, barWidth, gap] = [140, 20, 6];
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
@@ -25,7 +27,7 @@ export function StackedBars({ label, names, bars, text }: StackedBars) {
             <title>{`${bar.name}: ${text(sum(bar.values))}`}</title>
             <rect width={barWidth} height={height} className="bar-ground" />
             {partsOf(bar.values, height / highest).map(({ y, partHeight }, rank) => (
-              <rect key={rank} y={y} width={barWidth} height={partHeight} style={{ fill: seriesColor(rank) }} />
+              <rect key={rank} y={y} width={barWidth} height={partHeight} style={{ fill: seriesColour(rank) }} />
             ))}
           </g>
         ))}
