@@ -14,14 +14,17 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'e2e/platform-backup.test.ts': 179,
   'server/rooms/backups/backups.test.ts': 172,
   'server/rooms/deployments/deploy/deploy.test.ts': 165,
+  'e2e/console.test.ts': 140,
   'e2e/environments.test.ts': 137,
   'e2e/stacks.test.ts': 134,
   'e2e/operator-commands.test.ts': 133,
   'e2e/first-start.test.ts': 128,
   'server/rooms/backups/restore.test.ts': 126,
+  'e2e/integrations.test.ts': 124,
   'server/rooms/ssh/inside.test.ts': 116,
   'server/rooms/backups/restore-targets.test.ts': 105,
   'e2e/released-cli-backups.test.ts': 105,
+  'e2e/console-story.test.ts': 100,
   'server/rooms/backups/restore-faults.test.ts': 96,
   'e2e/sleep.test.ts': 96,
   'server/rooms/environments/rollback.test.ts': 82,
@@ -46,6 +49,7 @@ export const secondsOf: Readonly<Record<string, number>> = {
   'server/rooms/tasks/tasks.test.ts': 52,
   'server/every-operation.test.ts': 51,
   'e2e/invitation.test.ts': 50,
+  'e2e/console-project.test.ts': 40,
 };
 
 /** The longest first, and those that share a process after the others: one is handed on only as long as nobody wants one of their own. What is not listed is short. */
