@@ -9,6 +9,7 @@ import type { EnvironmentType } from '../../permissions.ts';
 import { stagesCode, usualInit } from '../deployments/public.ts';
 import { deployStack, stageDeployment, type CodeDeployment, type RepeatedDeployment, type Restart } from '../deployments/work.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
+import { isOfSuspended } from '../organizations/public.ts';
 import { environmentLife, type EnvironmentState } from './life-cycle.ts';
 import type { Environment } from './queries.ts';
 
@@ -63,6 +64,8 @@ interface Situation {
   has_failed: boolean;
   /** Whether new commits are among the staged changes. */
   has_staged_code: boolean;
+  /** Whether the organization is suspended: what was asked for before, or follows from deleting something, starts nothing. */
+  is_suspended: boolean;
   /** The current deployment. */
   deployment: string | null;
 }
@@ -82,6 +85,7 @@ export async function deployBranch(
   { occasion, activate = false, atOnce = false, ...how }: How = { occasion: 'settings' },
 ): Promise<void> {
   const found = await work.step('look at environment', () => situationOf(platform, work.activity, id));
+  if (found.is_suspended) return work.log(nothingWhileSuspended);
   const isNew = environmentLife.possible(found.status, 'activate');
   if (isNew && !activate) {
     work.log(`Environment ${id} is not active: nothing is built or deployed`);
@@ -104,6 +108,8 @@ export async function deployBranch(
   await stageDeployment(work, platform, request);
   work.log(`The changes are staged: ${id} runs what it ran until they are deployed (environment:deploy)`);
 }
+
+export const nothingWhileSuspended = 'Nothing is built or deployed while the organization is suspended; redeploy when it is resumed';
 
 /** Clients look for the words of this message. */
 export const noRolling = () =>
@@ -135,7 +141,7 @@ async function situationOf(
   { id: activityId, project_id: projectId }: Work<unknown>['activity'],
   id: string,
 ): Promise<Situation> {
-  const { rows } = await sql<Omit<Situation, 'has_staged_code'>>`
+  const { rows } = await sql<Omit<Situation, 'has_staged_code' | 'is_suspended'>>`
     select environments.type, environments.status, environments.head_commit, environments.pinned_commit, environments.parent, environments.clone_parent_on_create,
       environments.enable_manual_deployments, environments.sizes_by_hand, parents.status as parent_status, deployments.id as deployment,
       coalesce(environments.last_deployment ->> 'successful' = 'false', false) as has_failed,
@@ -151,5 +157,5 @@ async function situationOf(
     where environments.project_id = ${projectId} and environments.id = ${id}`.execute(db);
   const [found] = rows;
   if (!found) throw new Problem('not-found', `The environment ${id} is gone.`);
-  return { ...found, has_staged_code: await stagesCode(db, projectId, id) };
+  return { ...found, has_staged_code: await stagesCode(db, projectId, id), is_suspended: await isOfSuspended(db, projectId) };
 }

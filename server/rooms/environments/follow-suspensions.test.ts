@@ -157,3 +157,28 @@ test('what was begun before is ended and paused then; what is deleted meanwhile 
   expect([await status('main'), await status('held')]).toEqual(['active', 'active']);
   expect((await owner.send('GET', at('feature'))).status).toBe(404);
 });
+
+test(
+  'neither deleting a variable nor what was asked for before starts anything while the organization is suspended',
+  { timeout },
+  async () => {
+    expect((await owner.send('POST', at('main', '/variables'), { name: 'env:COLOUR', value: 'red' })).status).toBe(201);
+    await workThrough(home.platform);
+    expect((await owner.send('POST', at('feature', '/redeploy'), {})).status).toBe(200);
+    await suspend();
+    await follow();
+    expect(await statuses()).toEqual(meanwhile);
+    const { status: answer, json } = await owner.send('DELETE', at('main', '/variables/env:COLOUR'));
+    expect(answer).toBe(200);
+    await workThrough(home.platform);
+    expect(await statuses()).toEqual(meanwhile);
+    for (const id of [json._embedded.activities[0].id, await newestOf('feature', 'environment.redeploy')])
+      expect((await owner.send('GET', `/projects/${projectId}/activities/${id}`)).json).toMatchObject({
+        result: 'success',
+        log: expect.stringContaining('while the organization is suspended'),
+      });
+  },
+);
+
+const newestOf = async (environment: string, type: string): Promise<string> =>
+  (await owner.send('GET', at(environment, `/activities?type=${type}`))).json[0].id;

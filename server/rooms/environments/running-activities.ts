@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { activity } from '../../kernel/activity.ts';
 import { deployStack, pauseStack, removeStack, resumeStack } from '../deployments/work.ts';
-import { deployBranch, DeployOptions } from './deploy-branch.ts';
+import { isOfSuspended } from '../organizations/public.ts';
+import { deployBranch, DeployOptions, nothingWhileSuspended } from './deploy-branch.ts';
 import { stagedTexts } from './queries.ts';
 
 /** All activities in this file use the machine, and wait in the same queue. */
@@ -71,9 +72,14 @@ export const rollbackActivity = activity({
   run: async (work, platform) => {
     const { environment, deployment, strategy } = work.input;
     const { id, number, commit, created_at } = deployment;
-    await work.step('announce', async () =>
-      work.log(`Rolling back to deployment ${number} of ${created_at} (commit ${commit.slice(0, 7)})`),
-    );
+    const isHeldBack = await work.step('announce', async () => {
+      const isSuspended = await isOfSuspended(platform.db, work.activity.project_id);
+      work.log(
+        isSuspended ? nothingWhileSuspended : `Rolling back to deployment ${number} of ${created_at} (commit ${commit.slice(0, 7)})`,
+      );
+      return isSuspended;
+    });
+    if (isHeldBack) return;
     await deployStack(work, platform, { kind: 'rollback', environment, commit, strategy, deployment: id });
   },
 });

@@ -5,6 +5,7 @@ import type { Platform } from '../../platform.ts';
 import { autoscaledIn, currentStack, instanceCountsOf, type InstanceCounts as Counts } from '../deployments/public.ts';
 import { deployStack, type ScaledDeployment } from '../deployments/work.ts';
 import { capabilities } from '../projects/public.ts';
+import { isOfSuspended } from '../organizations/public.ts';
 import { environmentById, type Environment } from './queries.ts';
 import { environmentLife } from './life-cycle.ts';
 
@@ -28,6 +29,7 @@ async function situationOf(
   id: string,
   wanted: Counts,
 ): Promise<ScaledDeployment | string> {
+  if (await isOfSuspended(db, project_id)) return 'The organization is suspended.';
   const environment = await environmentById(db, config.domain, project_id, id);
   const stack = await currentStack(db, secrets, project_id, id);
   if (!environment || !stack || !environmentLife.possible(environment.status, 'serve')) return `Environment ${id} does not run.`;

@@ -6,5 +6,5 @@ export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './mem
 export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';
 export { OrganizationAddress, OrganizationEntity } from './organization.ts';
 /** For whoever follows the suspension of organizations. */
-export { alignProjects } from './suspend-organization.ts';
+export { alignProjects, isOfSuspended } from './suspend-organization.ts';
 export { lockOrganization, memberAt, organizationAt, setUsersMax, type Organization } from './queries.ts';

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { Problem } from '../../kernel/problem.ts';
-import type { Tx } from '../../kernel/sql.ts';
+import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Platform } from '../../platform.ts';
 import { suspensionSentence } from '../../suspension.ts';
 import { recordMail } from '../deliveries/public.ts';
@@ -55,6 +55,12 @@ export const alignProjects = (tx: Tx) =>
     and ((organizations.status = 'suspended' and projects.status = 'active') or (organizations.status <> 'suspended' and projects.status = 'suspended'))`.execute(
     tx,
   );
+
+export async function isOfSuspended(db: Db | Tx, projectId: string): Promise<boolean> {
+  const { rows } = await sql`select from projects join organizations on organizations.id = projects.organization_id
+    where projects.id = ${projectId} and organizations.status = 'suspended'`.execute(db);
+  return rows.length > 0;
+}
 
 async function tellMembers(tx: Tx, platform: Teller, { id, label, name }: Organization, what: string, sentence: string): Promise<void> {
   const { rows } = await sql<{ email: string }>`
