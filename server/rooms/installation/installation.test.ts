@@ -43,6 +43,20 @@ describe('the installation', () => {
     expect((await owner.send('PATCH', `/installation/organizations/${organization_id}`, { projects: 1 })).status).toBe(404);
   });
 
+  test('asks operators who have a second factor for it', async () => {
+    const [weak, strong] = [await home.person({ is_operator: true }), await home.person({ is_operator: true, strong: true })];
+    const ids = [weak.user.id, strong.user.id];
+    await home.platform.db.updateTable('users').set({ mfa_enabled: true }).where('id', 'in', ids).execute();
+    for (const path of ['/installation', '/installation/users', '/installation/sign-ins'])
+      expect(await weak.send('GET', path)).toMatchObject({
+        status: 401,
+        json: { error: 'insufficient_user_authentication', amr: ['mfa'] },
+      });
+    expect((await weak.send('PATCH', '/installation/default-quota', {})).status).toBe(401);
+    expect((await strong.send('GET', '/installation')).status).toBe(200);
+    expect((await weak.send('GET', '/users/me')).status).toBe(200);
+  });
+
   test('tells what the machine has, how much of it may be given out, and what is', async () => {
     const { cpu, memory, environments } = await get('/installation/resources');
     expect(cpu).toMatchObject({ overcommit: home.platform.config.overcommit.cpu, given: expect.any(Number) });

@@ -3,6 +3,7 @@
  * request, in one query that requests of the same moment share, so whatever was taken away is gone on the next request.
  */
 import type { Proof } from '../../identity.ts';
+import type { Requirement } from '../../kernel/access.ts';
 import { batched } from '../../kernel/batched.ts';
 import { bearerChallenge } from '../../kernel/errors.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -93,8 +94,9 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'> & { exp?: 
       /** An API token may be in anybody's hands, even if it was created with a second factor. Changing how one signs in takes the person. */
       const isInPerson = hasSecondFactor && isViaGrant(claims.via);
       if (permission === 'user:security' && holder.mfa_enabled && !isInPerson) return needsSecondFactor(sentences.security);
+      const asksAsOperator = organization !== undefined || isForOperatorsAlone(permission);
+      if (asksAsOperator && !hasSecondFactor && holder.is_operator && holder.mfa_enabled) return needsSecondFactor(sentences.operator);
       if (organization === undefined) return undefined;
-      if (!hasSecondFactor && holder.is_operator && holder.mfa_enabled) return needsSecondFactor(sentences.operator);
       const isEnforced = grants.organizations.some(({ id, enforce_mfa }) => id === organization && enforce_mfa);
       if (!hasSecondFactor && isEnforced) return needsSecondFactor(sentences.organization);
       const refused = endpoint === undefined ? undefined : suspension(scope);
@@ -102,6 +104,13 @@ function callerFor(holder: Holder, claims: Pick<Proof, 'via' | 'amr'> & { exp?: 
     },
   };
 }
+
+/** What belongs to no organization, such as the installation, has nobody else to ask for it. */
+const isForOperatorsAlone = (permission: Requirement | undefined): boolean =>
+  permission !== undefined &&
+  permission !== 'public' &&
+  permission !== 'signed-in' &&
+  permissions[permission].every((role) => role === 'operator');
 
 const sentences = {
   security: 'Your account has two-factor authentication: sign in again, with a passcode, to change how you sign in.',
