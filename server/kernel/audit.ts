@@ -29,6 +29,13 @@ export async function recordDeed(tx: Tx, deed: Omit<Deed, 'address'>): Promise<v
   await insertion(ulid(), { ...deed, address: '' }).execute(tx);
 }
 
+/** For an operation whose address names none of what it changes: a record for each of them, so that every organization sees its own. */
+export async function recordEach(tx: Tx, places: readonly Pick<Deed, 'kind' | 'target' | 'scope'>[]): Promise<void> {
+  const under = companion();
+  if (!(under instanceof Recording)) return;
+  for (const place of places) await insertion(ulid(), { ...under.deed, ...place }).execute(tx);
+}
+
 const insertion = (id: string, { user_id, operation, kind, summary, target, scope, activity_id, address }: Deed) => sql`
   insert into audit (id, user_id, operation, kind, summary, target, subject_id, organization_id, project_id, activity_id, address)
   values (${id}, ${user_id}, ${operation}, ${kind}, ${summary}, ${target}, ${scope.user ?? null},

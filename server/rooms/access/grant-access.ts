@@ -28,7 +28,8 @@ export interface Words {
   outsider: string;
 }
 
-export const grantUsers = (db: Db, grants: readonly UserGrant[], words: Words): Promise<void> =>
+/** `tell` is called in the same transaction, once all are let in. */
+export const grantUsers = (db: Db, grants: readonly UserGrant[], words: Words, tell?: (tx: Tx) => Promise<void>): Promise<void> =>
   db.transaction().execute(async (tx) => {
     await addMembers(tx, grants);
     const wanted = wantedUsers(grants);
@@ -41,7 +42,7 @@ export const grantUsers = (db: Db, grants: readonly UserGrant[], words: Words): 
       order by projects.id, organization_members.user_id
       for key share of projects, organization_members
       on conflict do nothing returning project_id, user_id`.execute(tx);
-    if (made.length === grants.length) return;
+    if (made.length === grants.length) return tell?.(tx);
     const { rows: present } = await sql<UserGrant>`
       select wanted.project_id, wanted.user_id from ${wanted}
       join user_access on user_access.project_id = wanted.project_id and user_access.user_id = wanted.user_id`.execute(tx);

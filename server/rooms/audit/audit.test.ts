@@ -42,6 +42,20 @@ test('what was changed is recorded: by whom, what, whom it concerns and from whe
   expect(await ada.send('GET', records[0]._links.self.href)).toMatchObject({ status: 200, json: { id: records[0].id } });
 });
 
+test('letting a person into several projects, from the person, leaves a record for each of them', async () => {
+  const bob = await home.person();
+  await ada.send('POST', `/organizations/${organization}/members`, { user_id: bob.user.id });
+  const projects = [(await sampleProject(ada, organization)).project_id, (await sampleProject(ada, organization)).project_id];
+  const grants = projects.map((project_id) => ({ project_id, permissions: ['viewer'] }));
+  expect((await ada.send('POST', `/users/${bob.user.id}/project-access`, grants)).status).toBe(204);
+  for (const project_id of projects)
+    expect(await recordsFor(ada, `&filter[project_id]=${project_id}&filter[operation]=grantUserProjectAccess`)).toMatchObject([
+      { kind: 'project access', user: { id: ada.user.id }, subject: { id: bob.user.id }, address: '127.0.0.1' },
+    ]);
+  expect((await ada.send('POST', `/users/${bob.user.id}/project-access`, grants)).status).toBe(409);
+  expect(await recordsFor(ada, '&filter[operation]=grantUserProjectAccess')).toHaveLength(2);
+});
+
 test('what is refused, and what is only read, leaves no record', async () => {
   const before = (await recordsFor(ada)).length;
   const members = `/organizations/${organization}/members`;

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { recordEach } from '../../../kernel/audit.ts';
 import { deleted, nothing, one, operation, page } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { closed, isUuid, Uuid } from '../../../kernel/schema.ts';
@@ -118,7 +119,12 @@ export const grantUserProjectAccess = operation({
     if (!isUuid(user_id)) throw new Problem('not-found', 'No such user.');
     const outsider = 'belongs to an organization that the user is not a member of; add them to it first';
     const grants = body.map((grant) => ({ ...grant, user_id }));
-    await grantUsers(db, grants, { field: 'project_id', outsider });
+    const places = ids.map((project) => ({
+      kind: ProjectAccessEntity.name,
+      target: `/users/${user_id}/project-access/${project}`,
+      scope: { project, user: user_id },
+    }));
+    await grantUsers(db, grants, { field: 'project_id', outsider }, (tx) => recordEach(tx, places));
   },
 });
 
