@@ -272,6 +272,7 @@ export interface Database {
     integration_id: string;
     certificate_id: string;
     mark: string;
+    again_at: Time | null;
   };
   certificate_provisioners: {
     project_id: string;
@@ -754,6 +755,7 @@ export interface Database {
     permissions: Generated<string[]>;
     created_at: Generated<Time>;
     updated_at: Generated<Time>;
+    accepted_at: Time | null;
   };
   organization_profiles: {
     organization_id: string;

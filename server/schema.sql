@@ -402,6 +402,7 @@ create table cdn_certificates (
   integration_id text not null,
   certificate_id text not null,
   mark text not null,
+  again_at timestamp with time zone,
   constraint cdn_certificates_pkey PRIMARY KEY (integration_id, certificate_id),
   constraint cdn_certificates_certificate_id_fkey FOREIGN KEY (certificate_id) REFERENCES certificates(id) ON DELETE CASCADE,
   constraint cdn_certificates_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
@@ -1115,6 +1116,7 @@ create table organization_members (
   permissions text[] not null default '{}'::text[],
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  accepted_at timestamp with time zone,
   constraint organization_members_pkey PRIMARY KEY (organization_id, user_id),
   constraint organization_members_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE,
   constraint organization_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,

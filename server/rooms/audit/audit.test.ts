@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
+import { acceptInvitation } from '../invitations/accept.ts';
 import { audit } from './room.ts';
 
 let home: TestPlatform;
@@ -108,15 +109,27 @@ test('what begins an activity is told in the words of the activity, and leads to
   expect(JSON.stringify(record)).not.toContain('a-secret-value');
 });
 
-test('administrators also see how members changed the way they sign in, but not from where, nor what somebody did before', async () => {
+test('administrators also see how members who accepted an invitation changed the way they sign in, but not from where, nor what they did before', async () => {
   const grace = await home.person();
-  await grace.send('POST', `/users/${grace.user.id}/api-tokens`, { name: 'Before' });
   await ada.send('POST', `/organizations/${organization}/members`, { user_id: grace.user.id });
+  await grace.send('POST', `/users/${grace.user.id}/api-tokens`, { name: 'Before' });
+  // Somebody who was added by others, unasked, is not watched.
+  expect(await recordsFor(ada, `&filter[user_id]=${grace.user.id}`)).toEqual([]);
+  await acceptedBy(grace);
   const { json: token } = await grace.send('POST', `/users/${grace.user.id}/api-tokens`, { name: 'After' });
   await grace.send('PATCH', `/profiles/${grace.user.id}/address`, { country: 'NL' });
-  const records = await recordsFor(ada, `&filter[user_id]=${grace.user.id}`);
+  const records = await recordsFor(ada, `&filter[user_id]=${grace.user.id}&filter[kind]=API token`);
   expect(records).toMatchObject([{ kind: 'API token', target: `/users/${grace.user.id}/api-tokens/${token.id}`, address: '' }]);
 });
+
+/** A member can be invited to a project, and accept. */
+async function acceptedBy({ user }: Person) {
+  const { projectId } = await sampleProject(ada, organization);
+  const asked = { email: user.email, permissions: [{ type: 'staging', role: 'viewer' }] };
+  expect((await ada.send('POST', `/projects/${projectId}/invitations`, asked)).status).toBe(201);
+  const token = /accept-invitation\?token=([\w-]+)/.exec((await home.mail(user.email)).at(-1)?.text ?? '')?.[1] ?? '';
+  await acceptInvitation(home.platform.db, token, () => Promise.resolve(user.id));
+}
 
 test('only administrators of the organization and operators look; people of other organizations find nothing', async () => {
   const path = `/organizations/${organization}/audit`;

@@ -27,7 +27,10 @@ const person = (alias: 'actor' | 'concerned', id: 'user_id' | 'subject_id') => s
   json_build_object('id', audit.${sql.ref(id)}, 'display_name',
     coalesce(nullif(trim(${sql.ref(`${alias}.first_name`)} || ' ' || ${sql.ref(`${alias}.last_name`)}), ''), ${sql.ref(`${alias}.username`)}, audit.${sql.ref(id)}::text)) end`;
 
-/** What was done in an organization, and by its members to how they sign in, since they are members. From where they did the latter is their own matter. */
+/**
+ * What was done in an organization, and by its members to how they sign in, since they came of their own will: anybody can be added by others, unasked, and is not
+ * watched for that. From where they did the latter is their own matter.
+ */
 const recordsOf = (db: Db, organizationId: string) =>
   db
     .selectFrom(
@@ -38,7 +41,7 @@ const recordsOf = (db: Db, organizationId: string) =>
         where audit.organization_id = ${organizationId}
           or (audit.organization_id is null and audit.kind = any(${accountKinds}::text[]) and exists (
             select from organization_members as member where member.organization_id = ${organizationId}
-              and member.user_id = audit.subject_id and member.created_at <= audit.created_at)))`.as('records'),
+              and member.user_id = audit.subject_id and member.accepted_at <= audit.created_at)))`.as('records'),
     )
     .selectAll();
 

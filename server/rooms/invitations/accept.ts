@@ -8,7 +8,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { fingerprint } from '../../kernel/secrets.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { permissions as permissionTable, rolesIn, type Grants } from '../../permissions.ts';
-import { joinOrganization, lackedOf, lockOrganization, memberAt } from '../organizations/public.ts';
+import { acceptMembership, lackedOf, lockOrganization, memberAt } from '../organizations/public.ts';
 import { effectivePermissions } from '../projects/public.ts';
 import { userById } from '../users/public.ts';
 import { invitationLife } from './life-cycle.ts';
@@ -31,7 +31,7 @@ export const acceptInvitation = (
     if (!isThere || !(await finishInvitation(tx, invitation.id, 'accept'))) throw invitationGone();
     if (!(await mayStillInvite(tx, invitation))) throw mayNoLongerInvite();
     const user_id = await personOf(tx, invitation);
-    await joinOrganization(tx, organization_id, user_id, isOfProject(invitation) ? [] : permissions);
+    await acceptMembership(tx, organization_id, user_id, isOfProject(invitation) ? [] : permissions);
     if (isOfProject(invitation)) await giveAccess(tx, { project_id: invitation.project_id, organization_id, user_id, permissions });
     await recordDeed(tx, {
       user_id,

@@ -6,7 +6,7 @@ import { ulid } from '../../kernel/id.ts';
 import { invalidField, Problem } from '../../kernel/problem.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { isEmail } from '../users/public.ts';
-import { insertMember, insertOrganization, nameTaken, ownedCount, type Organization } from './queries.ts';
+import { insertMember, insertOrganization, nameTaken, noteAcceptance, ownedCount, type Organization } from './queries.ts';
 
 type Asked = Pick<Insertable<Database['organizations']>, 'label' | 'type' | 'country' | 'security_contact'> & { name?: string };
 
@@ -22,6 +22,7 @@ export async function createOrganization(db: Db, owner: User, { name, ...asked }
     const names = name === undefined ? namesFor(asked.label) : [name];
     const organization = await insertUnderFirstFree(tx, fields, names);
     await insertMember(tx, { organization_id: organization.id, user_id: owner.id });
+    await noteAcceptance(tx, organization.id, owner.id);
     return organization;
   });
 }

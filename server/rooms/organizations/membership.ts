@@ -4,7 +4,13 @@
  */
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
-import { addPermissions, insertMember, invitedCount, lockOrganization, memberCount, type Organization } from './queries.ts';
+import { addPermissions, insertMember, invitedCount, lockOrganization, memberCount, noteAcceptance, type Organization } from './queries.ts';
+
+/** For somebody who accepted to come: from now on what concerns how they sign in concerns the organization. */
+export async function acceptMembership(tx: Tx, organizationId: string, userId: string, permissions: readonly string[]): Promise<void> {
+  await joinOrganization(tx, organizationId, userId, permissions);
+  await noteAcceptance(tx, organizationId, userId);
+}
 
 /** Makes the person a member with these permissions; somebody who is already a member gets the permissions in addition to their own. */
 export async function joinOrganization(tx: Tx, organizationId: string, userId: string, permissions: readonly string[] = []): Promise<void> {

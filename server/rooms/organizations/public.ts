@@ -2,7 +2,7 @@
 /** For rooms that bill. */
 export { billingDetailsOf, billingRecipients, type BillingDetails } from './billing-queries.ts';
 /** For rooms that let people in, by invitation or with access to a project. */
-export { joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
+export { acceptMembership, joinOrganization, refuseTooManyMembers, refuseWithoutRoom } from './membership.ts';
 export { keptPermissions, lackedOf, OrganizationPermissions, refuseGrantingMore } from './granting.ts';
 export { OrganizationAddress, OrganizationEntity } from './organization.ts';
 /** For whoever follows the suspension of organizations. */

@@ -194,6 +194,10 @@ export const insertMember = (tx: Tx, member: Insertable<Database['organization_m
     },
   );
 
+export const noteAcceptance = (tx: Tx, organizationId: string, userId: string) =>
+  sql`update organization_members set accepted_at = coalesce(accepted_at, now())
+    where organization_id = ${organizationId} and user_id = ${userId}`.execute(tx);
+
 /** Returns undefined when the person is no longer a member, or has become the owner. */
 export async function changeMember(db: Db, { organization_id, user_id }: Member, permissions: string[]): Promise<Member | undefined> {
   const changed = await setPermissions(db, organization_id, user_id, permissions);
