@@ -36,7 +36,7 @@ export interface KeptFile {
   file: string;
 }
 
-/** The files are kept before the transaction that names them begins, and removed if it comes to nothing. */
+/** The files are kept before the transaction that names them begins, and removed if it is refused. After any other failure it may have committed unseen, so what no row names is left to tidyAttachments. */
 export async function withAttachments<T>(
   config: Pick<Config, 'data'>,
   given: Given | undefined,
@@ -46,7 +46,7 @@ export async function withAttachments<T>(
   try {
     return await name(kept);
   } catch (error) {
-    for (const { file } of kept) await removeKept(config.data, file);
+    if (error instanceof Problem) for (const { file } of kept) await removeKept(config.data, file);
     throw error;
   }
 }
