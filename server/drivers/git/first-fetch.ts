@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitText, runGit, type Outcome } from './command.ts';
 import { cloneFromWeb, type Visit } from './fetch-remote.ts';
@@ -18,7 +18,7 @@ export async function firstFetch(scratchFolder: string, visit: Visit): Promise<O
     if (outcome.code !== 0) return outcome;
     const refs = (await refsOf(clone)).flatMap((ref) => targetsOf(ref, visit.what));
     await movePacks(clone, visit.gitDir);
-    await setRefs(visit.gitDir, refs);
+    await setRefs(clone, visit.gitDir, refs);
     return outcome;
   } finally {
     await rm(clone, { recursive: true, force: true, maxRetries: 3 });
@@ -52,23 +52,45 @@ const packedRefs = 'packed-refs';
 
 /**
  * Git writes a file for each ref and waits for the disk each time, which takes longer than the clone where there are thousands. In a repository that has none, all go into the file for many
- * refs, as Git itself would pack them: under its lock, and with one wait for the disk.
+ * refs, as Git itself would pack them: with one wait for the disk, and under its lock, which is held for no longer than a file takes to get another name.
  */
-async function setRefs(gitDir: string, refs: readonly FetchedRef[]): Promise<void> {
-  const [file, lock] = [join(gitDir, packedRefs), join(gitDir, `${packedRefs}.lock`)];
+async function setRefs(clone: string, gitDir: string, refs: readonly FetchedRef[]): Promise<void> {
+  const written = join(clone, `${packedRefs}.new`);
+  await writeRefs(written, refs);
+  const [file, lock] = [join(gitDir, packedRefs), join(gitDir, packedRefsLock)];
   const claimed = await open(lock, 'wx', 0o600).catch(() => undefined);
-  const isFree = claimed !== undefined && !existsSync(file);
-  if (isFree) {
-    const lines = refs.toSorted((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
-    await claimed.writeFile(lines.map(({ sha, name }) => `${sha} ${name}\n`).join(''));
-    await claimed.sync();
-    await claimed.close();
-    return rename(lock, file);
+  if (claimed) {
+    try {
+      await claimed.close();
+      if (!existsSync(file)) return await rename(written, file);
+    } finally {
+      await rm(lock, { force: true });
+    }
   }
-  await claimed?.close();
-  if (claimed) await rm(lock);
   const updates = refs.map(({ sha, name }) => `update ${name}\0${sha}\0\0`);
   await runGit(gitDir, ['update-ref', '--stdin', '-z'], { input: updates.join('') });
+}
+
+async function writeRefs(path: string, refs: readonly FetchedRef[]): Promise<void> {
+  const lines = refs.toSorted((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(lines.map(({ sha, name }) => `${sha} ${name}\n`).join(''));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+const packedRefsLock = `${packedRefs}.lock`;
+/** Git has it for seconds, however many refs there are. */
+const lockMinutesMax = 10;
+
+/** Whoever was killed with the lock in hand leaves it behind, and Git would wait for them in vain for ever. */
+export async function removeStaleLock(gitDir: string): Promise<void> {
+  const lock = join(gitDir, packedRefsLock);
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }));
+  if (mtimeMs < Date.now() - lockMinutesMax * 60_000) await rm(lock, { force: true });
 }
 
 /** Git sees a pack once its index is there, which therefore comes last. */

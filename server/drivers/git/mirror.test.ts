@@ -1,5 +1,5 @@
 /** Refs of a repository elsewhere, served over HTTP by Git's own backend. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -55,6 +55,25 @@ test('the first fetch brings branches and tags, nothing else, and later ones fol
   onCommandLine(theirs, ['update-ref', '-d', 'refs/heads/old/name']);
   await fetch();
   expect(await refs()).toEqual({ 'refs/mirror/heads/main': next, 'refs/tags/v1': first });
+});
+
+test('a lock that somebody left behind when they were killed is in nobody’s way', async () => {
+  const { theirs, fetch, refs } = await openTheirs('locked');
+  const lock = join(git.path('locked'), 'packed-refs.lock');
+  const leave = () => {
+    writeFileSync(lock, '');
+    utimesSync(lock, 0, 0);
+  };
+  const first = commitFiles(theirs, undefined, { 'a.txt': '1' });
+  for (const ref of ['heads/main', 'heads/old']) onCommandLine(theirs, ['update-ref', `refs/${ref}`, first]);
+  leave();
+  await fetch();
+  expect(existsSync(lock)).toBe(false);
+  leave();
+  // Git takes the lock to delete a ref.
+  onCommandLine(theirs, ['update-ref', '-d', 'refs/heads/old']);
+  await fetch();
+  expect(await refs()).toEqual({ 'refs/mirror/heads/main': first });
 });
 
 test('a commit that is malformed is refused by the first fetch, too', async () => {

@@ -6,7 +6,7 @@ import { Problem } from '../../kernel/problem.ts';
 import { visitWithGit, type Outcome } from './command.ts';
 import { fetchFromWeb, parseWebAddress, sizeOfObjects, TooLarge, visiting, type Visit, type WebAddress } from './fetch-remote.ts';
 import { visitableAddresses } from '../outbound/addresses.ts';
-import { firstFetch } from './first-fetch.ts';
+import { firstFetch, removeStaleLock } from './first-fetch.ts';
 import type { MirrorFetch, RemoteRepository } from './git.ts';
 import type { ImportLimits } from './import.ts';
 
@@ -24,6 +24,7 @@ export async function fetchMirror(
   limits: ImportLimits,
 ): Promise<void> {
   const address = addressOf(from);
+  await removeStaleLock(gitDir);
   const { bytes, files } = await sizeOfObjects(gitDir);
   const bytesMax = bytes + (limits.bytesMax ?? mirrorBytesMax);
   const secondsMax = limits.secondsMax ?? mirrorSecondsMax;
