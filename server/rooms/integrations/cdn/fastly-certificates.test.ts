@@ -103,7 +103,7 @@ test('whatever Fastly does not answer, the certificate is there in the end, once
 });
 
 test('a token that is refused is told, and with another one the certificate is put there', async () => {
-  const { issue, look, first, certificates, told } = await connect({ token: 'wrong-token' });
+  const { issue, look, first, id, certificates, told } = await connect({ token: 'wrong-token' });
   await issue();
   await look();
   await look();
@@ -112,6 +112,11 @@ test('a token that is refused is told, and with another one the certificate is p
   const { text } = await owner.send('GET', `${first}/activities/${failed[0].id}`);
   expect(text).toContain('HTTP 401');
   expect(text).not.toMatch(/wrong-token|PRIVATE KEY/);
+  // A day later it is tried again, in case that something was put right at the CDN.
+  await sql`update cdn_certificates set again_at = again_at - interval '1 day' where certificate_id = ${id}`.execute(home.platform.db);
+  await look();
+  await look();
+  expect(await told()).toHaveLength(2);
   await owner.send('PATCH', first, body);
   await look();
   expect(certificates.size).toBe(1);

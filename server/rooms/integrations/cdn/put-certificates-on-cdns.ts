@@ -1,13 +1,13 @@
 /**
  * Certificates of a project's domains are put on its CDN, and put there again when they are renewed, get another chain or are presented for other domains, or when the integration has
- * changed. What is to be put is found by comparison, so nothing that changes a certificate has to know of CDNs; it goes as a delivery in the lane of the integration.
+ * changed, and a day after the CDN has not taken them. What is to be put is found by comparison, so nothing that changes a certificate has to know of CDNs; it goes as a delivery in the lane of the integration.
  *
  * What was put there stays when the certificate, or the integration, goes: visitors of the CDN would be shown nothing else.
  */
 import { sql } from 'kysely';
 import { deliveryKind, type DeliveryKind, type Sent } from '../../../kernel/delivery.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
-import type { Db } from '../../../kernel/sql.ts';
+import type { Db, Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import { presentedCertificate } from '../../certificates/work.ts';
 import { recordDelivery } from '../../deliveries/public.ts';
@@ -35,7 +35,7 @@ export const putCertificatesOnCdns: Reconciler = {
     for (const { integration_id, project_id, organization_id, certificate_id, hosts, mark } of await missingAtCdns(db))
       await db.transaction().execute(async (tx) => {
         await sql`insert into cdn_certificates (integration_id, certificate_id, mark) values (${integration_id}, ${certificate_id}, ${mark})
-          on conflict (integration_id, certificate_id) do update set mark = excluded.mark`.execute(tx);
+          on conflict (integration_id, certificate_id) do update set mark = excluded.mark, again_at = null`.execute(tx);
         await recordDelivery(tx, secrets, certificateDelivery(), {
           payload: { projectId: project_id, integrationId: integration_id, certificateId: certificate_id },
           orderKey: laneOf(integration_id),
@@ -70,7 +70,9 @@ async function missingAtCdns(db: Db): Promise<Missing[]> {
         encode(sha256(convert_to(jsonb_build_array(certificate, chain, hosts, changed_at)::text, 'UTF8')), 'hex') as mark
       from wanted where hosts <> '{}')
     select marked.* from marked left join cdn_certificates using (integration_id, certificate_id)
-    where cdn_certificates.mark is distinct from marked.mark order by integration_id, certificate_id limit ${missingMax}`.execute(db);
+    where cdn_certificates.mark is distinct from marked.mark or cdn_certificates.again_at <= now() order by integration_id, certificate_id limit ${missingMax}`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -82,7 +84,19 @@ interface CertificatePayload {
 
 /** `api` is another one in tests alone. */
 export const certificateDelivery = (api?: string): DeliveryKind<CertificatePayload> =>
-  deliveryKind({ kind: 'fastly certificate', send: (platform, payload, { signal }) => send(platform, payload, signal, api) });
+  deliveryKind({
+    kind: 'fastly certificate',
+    send: (platform, payload, { signal }) => send(platform, payload, signal, api),
+    onFailed: tryAgainLater,
+  });
+
+const againHours = 24;
+
+/** What the CDN refuses may be put right there, of which nobody tells us. */
+async function tryAgainLater(tx: Tx, { integrationId, certificateId }: CertificatePayload): Promise<void> {
+  await sql`update cdn_certificates set again_at = now() + make_interval(hours => ${againHours})
+    where integration_id = ${integrationId} and certificate_id = ${certificateId}`.execute(tx);
+}
 
 /** The certificate is read as it is now: of several renewals that waited for a CDN which was away, the last is put there. */
 async function send(
