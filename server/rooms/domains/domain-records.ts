@@ -3,6 +3,7 @@
  * platform, as DNS knows them. What was found counts for some seconds, so that whoever looks again and again asks the name servers of others no more often.
  */
 import type { Destination } from '../../drivers/certificates/dns/dns-view.ts';
+import { limit } from '../../kernel/limits.ts';
 import type { Platform } from '../../platform.ts';
 
 export interface DnsRecord {
@@ -30,20 +31,27 @@ interface Asked {
 
 const rememberedMilliseconds = 15_000;
 const rememberedMax = 1000;
-const remembered = new Map<string, { at: number; state: Promise<DnsState> }>();
+/** `until` is endless while somebody still looks. */
+const remembered = new Map<string, { until: number; state: Promise<DnsState> }>();
+/** In this process. */
+const looks = limit(20);
 
 export function dnsStateOf(platform: Pick<Platform, 'domainProofs'>, asked: Asked): Promise<DnsState> {
   const key = `${asked.name} ${asked.target}`;
   const known = remembered.get(key);
-  if (known && known.at > Date.now() - rememberedMilliseconds) return known.state;
-  const state = lookedUp(platform, asked);
+  if (known && known.until > Date.now()) return known.state;
+  const look = { until: Infinity, state: looks(() => lookedUp(platform, asked)) };
+  const isOver = () => {
+    look.until = Date.now() + rememberedMilliseconds;
+  };
+  look.state.then(isOver, isOver);
   remembered.delete(key);
-  remembered.set(key, { at: Date.now(), state });
+  remembered.set(key, look);
   for (const [oldest] of remembered) {
     if (remembered.size <= rememberedMax) break;
     remembered.delete(oldest);
   }
-  return state;
+  return look.state;
 }
 
 async function lookedUp({ domainProofs }: Pick<Platform, 'domainProofs'>, { name, registered_name, target }: Asked): Promise<DnsState> {

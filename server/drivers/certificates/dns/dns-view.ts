@@ -1,4 +1,5 @@
 /** What DNS says, asked of the name servers of a zone themselves: what caches remember is too old to count. */
+import { CANCELLED } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isPublicAddress } from '../../../../edge/upstream/public-address.ts';
 
@@ -44,24 +45,55 @@ export function openDnsView({ servers, mayAsk = isPublicAddress }: DnsViewOption
       const heard = answers.filter((texts) => texts !== undefined);
       return heard.length > 0 && heard.every((texts) => texts.includes(value));
     },
-    async whereTo(name) {
-      const aliases: string[] = [];
-      for (let end = name; aliases.length <= aliasesMax; end = aliases.at(-1) ?? end) {
-        const asked = servers ?? (await nameServersOf(general, end, mayAsk)).map(asServer);
-        // A name in no zone leads nowhere; one whose name servers may not be asked is not known.
-        if (asked.length === 0) return (await hasNameServers(general, end)) ? undefined : { aliases, addresses: [] };
-        const resolver = resolverOf(asked);
-        const next = await answerOf(resolver.resolveCname(end));
-        if (next === undefined) return undefined;
-        if (next[0] === undefined) {
-          const found = await Promise.all([answerOf(resolver.resolve4(end)), answerOf(resolver.resolve6(end))]);
-          return found.every((each) => each === undefined) ? undefined : { aliases, addresses: found.flatMap((each) => each ?? []) };
-        }
-        aliases.push(next[0].toLowerCase());
-      }
-      return { aliases, addresses: [] };
-    },
+    whereTo: (name) => withinSeconds(lookSecondsMax, (open) => followed(name, open, servers, mayAsk)),
   };
+}
+
+/** Whoever has a zone can make each of its answers as slow as they like. */
+const lookSecondsMax = 10;
+
+type Open = (servers: readonly string[] | undefined) => Resolver;
+
+/** What is asked by resolvers that were opened for the work is given up after so long. */
+async function withinSeconds<T>(secondsMax: number, work: (open: Open) => Promise<T>): Promise<T> {
+  const opened: Resolver[] = [];
+  const giveUp = () => {
+    for (const resolver of opened) resolver.cancel();
+  };
+  const timer = setTimeout(giveUp, secondsMax * 1000);
+  try {
+    return await work((asked) => {
+      const resolver = resolverOf(asked);
+      opened.push(resolver);
+      return resolver;
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function followed(
+  name: string,
+  open: Open,
+  servers: readonly string[] | undefined,
+  mayAsk: (address: string) => boolean,
+): Promise<Destination | undefined> {
+  const general = open(servers);
+  const aliases: string[] = [];
+  for (let end = name; aliases.length <= aliasesMax; end = aliases.at(-1) ?? end) {
+    const asked = servers ?? (await nameServersOf(general, end, mayAsk)).map(asServer);
+    // A name in no zone leads nowhere; one whose name servers may not be asked is not known.
+    if (asked.length === 0) return (await hasNameServers(general, end)) ? undefined : { aliases, addresses: [] };
+    const resolver = open(asked);
+    const next = await answerOf(resolver.resolveCname(end));
+    if (next === undefined) return undefined;
+    if (next[0] === undefined) {
+      const found = await Promise.all([answerOf(resolver.resolve4(end)), answerOf(resolver.resolve6(end))]);
+      return found.every((each) => each === undefined) ? undefined : { aliases, addresses: found.flatMap((each) => each ?? []) };
+    }
+    aliases.push(next[0].toLowerCase());
+  }
+  return { aliases, addresses: [] };
 }
 
 function resolverOf(servers: readonly string[] | undefined): Resolver {
@@ -70,7 +102,11 @@ function resolverOf(servers: readonly string[] | undefined): Resolver {
   return resolver;
 }
 
-const nothing = (): string[] => [];
+/** Whoever gave up asks nothing more. */
+const nothing = (error: NodeJS.ErrnoException): string[] => {
+  if (error.code === CANCELLED) throw error;
+  return [];
+};
 
 /** As many as the root zone has; a zone can name any number. */
 const nameServersMax = 13;
