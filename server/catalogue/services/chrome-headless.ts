@@ -30,7 +30,6 @@ const service: Service = {
     '--no-sandbox',
     '--disable-gpu',
     '--disable-dev-shm-usage',
-    '--remote-allow-origins=*',
     `--remote-debugging-port=${innerPort}`,
     '--user-data-dir=/tmp/browser',
   ],
