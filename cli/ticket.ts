@@ -11,12 +11,10 @@ import {
   ticketById,
 } from '../server/rooms/support/work.ts';
 import { operate } from './database.ts';
+import { say } from './say.ts';
 import { withSecrets } from './with-secrets.ts';
 
 const attachmentsMax = 1000;
-
-/** What strangers wrote goes to a terminal, which would obey what is in it, or show it in another order. */
-const say = (text: string) => console.log(text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, '\u{fffd}'));
 
 export const listTickets = () =>
   operate(async (db) => {

@@ -1,4 +1,7 @@
-/** A compose file as it was meant: its short and long forms alike, with the values that stand for variables put in. */
+/**
+ * A compose file as it was meant: its short and long forms alike, with defaults put in for variables. Values of `.env` may be secret, and what is made here is
+ * committed: they are put in only where a type, a folder or a port is looked up.
+ */
 import { parse } from 'yaml';
 import { Problem } from '../../server/kernel/problem.ts';
 import { shellWords } from './shell.ts';
@@ -54,21 +57,27 @@ function serviceOf(name: string, written: Record<string, unknown>, values: Value
     typeof value === 'string' || typeof value === 'number' ? interpolated(String(value), values) : undefined;
   const image = text(written['image']);
   const build = buildOf(written['build'], text);
-  const command = [written['entrypoint'], written['command']].flatMap((part) => commandOf(part, values) ?? []).join(' ');
-  const workingFolder = text(written['working_dir']);
+  const used = new Set<string>();
+  const kept = (value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' ? withVariables(String(value), used).join('') : undefined;
+  const command = [written['entrypoint'], written['command']].flatMap((part) => commandOf(part, used) ?? []).join(' ');
+  const workingFolder = kept(written['working_dir']);
   const published = listOf(written['ports']).flatMap((port) => portOf(port, text) ?? []);
   const [port] = [...published, ...listOf(written['expose']).flatMap((one) => /^\d+/.exec(text(one) ?? '')?.[0] ?? [])];
+  const volumes = listOf(written['volumes']).flatMap((volume) => volumeOf(volume, kept) ?? []);
+  const environment = environmentOf(written['environment']);
+  for (const variable of used) if (!environment.has(variable)) environment.set(variable, undefined);
   return {
     name,
     ...(image !== undefined && { image }),
     ...(build && { build }),
     ...(command !== '' && { command }),
     ...(workingFolder !== undefined && { workingFolder }),
-    environment: environmentOf(written['environment']),
-    environmentFiles: listOf(written['env_file']).flatMap((file) => text(file) ?? text(mapOf(file)['path']) ?? []),
+    environment,
+    environmentFiles: listOf(written['env_file']).flatMap((file) => kept(file) ?? kept(mapOf(file)['path']) ?? []),
     ...(port !== undefined && { port }),
     isPublished: published.length > 0,
-    volumes: listOf(written['volumes']).flatMap((volume) => volumeOf(volume, text) ?? []),
+    volumes,
     needs: [...namesOf(written['depends_on']), ...listOf(written['links']).map((link) => String(link).split(':', 1)[0] ?? '')],
     others: Object.keys(written).filter((key) => !readKeys.has(key) && !key.startsWith('x-')),
   };
@@ -87,14 +96,21 @@ function buildOf(value: unknown, text: Text): ComposeService['build'] {
   };
 }
 
-function commandOf(value: unknown, values: Values): string | undefined {
-  if (Array.isArray(value)) return shellWords(value.map((word) => interpolated(String(word), values)));
+function commandOf(value: unknown, used: Set<string>): string | undefined {
+  if (Array.isArray(value)) return value.map((word) => shellWord(withVariables(String(word), used))).join(' ');
   return typeof value === 'string' && value.trim() !== ''
-    ? interpolated(value, values)
+    ? withVariables(value, used)
+        .join('')
         .replaceAll(/\s*\n\s*/g, ' ')
         .trim()
     : undefined;
 }
+
+/** Of text and variables in turn: the shell puts the variables in, and leaves the rest as it is. */
+const shellWord = (parts: readonly string[]): string =>
+  parts.length === 1
+    ? shellWords(parts)
+    : parts.map((part, n) => (n % 2 === 1 ? `"${part}"` : part === '' ? '' : shellWords([part]))).join('');
 
 /** The port inside: the last of `8080:80`, `127.0.0.1:8080:80/tcp`, or `target`. */
 function portOf(value: unknown, text: Text): string | undefined {
@@ -136,14 +152,26 @@ function withoutOthers(text: string): string | undefined {
 }
 
 /** `${NAME}`, `$NAME`, `${NAME:-default}`, `${NAME-default}`, `${NAME:?complaint}`; `$$` is a dollar. */
+const variable = /\$(?:(\$)|\{(\w+)(?::?([-?+])([^}]*))?\}|(\w+))/g;
+
 function interpolated(text: string, values: Values, otherwise: (name: string) => string = () => ''): string {
-  return text.replaceAll(/\$(?:(\$)|\{(\w+)(?::?([-?+])([^}]*))?\}|(\w+))/g, (_whole, dollar, braced, sign, rest, bare) => {
+  return text.replaceAll(variable, (_whole, dollar, braced, sign, rest, bare) => {
     if (dollar !== undefined) return '$';
     const name = String(braced ?? bare);
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value !== undefined && value !== '') return sign === '+' ? String(rest) : value;
     return sign === '-' ? String(rest) : sign === '+' ? '' : otherwise(name);
   });
+}
+
+/** Text and variables in turn, beginning with text. Those that have a default are text. The names of the others are added to `used`. */
+function withVariables(text: string, used: Set<string>): string[] {
+  const mark = '\0';
+  const marked = interpolated(text.replaceAll(mark, ''), {}, (name) => {
+    used.add(name);
+    return `${mark}\${${name}}${mark}`;
+  });
+  return marked.split(mark);
 }
 
 /** What a `.env` file says. */

@@ -120,6 +120,32 @@ volumes: {data: {}, uploads: {}}
   expect(yaml).not.toContain('secret@');
 });
 
+test('values of .env say which image and port, and are in nothing that is committed', async () => {
+  const { configuration, files, losses, mistakes } = await imported({
+    'compose.yaml': `
+services:
+  app:
+    image: node:\${NODE}
+    working_dir: /srv
+    volumes: ["./app:/srv", "\${KEPT}:/srv/kept"]
+    command: [node, index.js, "--token=\${TOKEN}", --level, "\${LEVEL:-low}", "say $TOKEN, $$5"]
+    ports: ["\${PUBLIC}:3000"]
+  jobs: {image: "node:24", working_dir: /srv, volumes: ["./app:/srv"], command: "node jobs.js $TOKEN"}
+`,
+    '.env': 'NODE=24\nTOKEN=very-secret\nLEVEL=very-secret\nKEPT=very-secret\nPUBLIC=8080\n',
+    'app/index.js': '',
+    'app/package.json': '{}',
+  });
+  expect(mistakes).toBe('');
+  expect(JSON.stringify([files, losses])).not.toContain('very-secret');
+  expect(configuration.applications.app).toMatchObject({
+    type: 'nodejs:24',
+    web: { commands: { start: `node index.js --token="\${TOKEN}" --level low 'say '"\${TOKEN}"', $5'` } },
+    workers: { jobs: { commands: { start: 'node jobs.js ${TOKEN}' } } },
+  });
+  expect(losses.join('\n')).toContain('--name TOKEN');
+});
+
 test('pages that are only built, a Python app without a Dockerfile, and apps that name each other in a circle', async () => {
   const { configuration, mistakes, warnings, losses, files } = await imported({
     'compose.yaml': `

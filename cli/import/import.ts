@@ -7,6 +7,7 @@ import { imagesOf } from '../../server/rooms/builds/config/images.ts';
 import { printMessages } from '../../server/rooms/builds/config/message.ts';
 import { readConfiguration } from '../../server/rooms/builds/config/read-configuration.ts';
 import type { SourceEntry, SourceTree } from '../../server/rooms/builds/config/source-tree.ts';
+import { say } from '../say.ts';
 import { composeFiles, fromCompose } from './compose.ts';
 import { writtenDraft, type Draft, type Remark } from './draft.ts';
 import { fromOlder, olderApp, olderFolder } from './older.ts';
@@ -36,13 +37,13 @@ export async function importHere([folder = '.']: string[]) {
       throw new Problem('conflict', `${folder} has a configuration, in ${name}. Move that away to make another one.`);
   const imported = await importConfiguration(treeOnDisk(root));
   const existing = Object.keys(imported.files).filter((path) => existsSync(join(root, path)));
-  for (const path of existing) console.log(`${path} is there and stays as it is; add these lines to it:\n\n${imported.files[path]}`);
+  for (const path of existing) say(`${path} is there and stays as it is; add these lines to it:\n\n${imported.files[path]}`);
   for (const [path, text] of Object.entries(imported.files)) {
     if (existing.includes(path)) continue;
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { flag: 'wx' });
   }
-  for (const line of report(imported, existing)) console.log(line);
+  for (const line of report(imported, existing)) say(line);
 }
 
 /** Of the first form that is found. */
