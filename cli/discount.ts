@@ -33,7 +33,7 @@ export const listDiscounts = () =>
 
 export const endDiscountAt = ([id = '']: string[]) =>
   operate(async (db) => {
-    if (!/^[1-9]\d{0,8}$/.test(id) || !(await endDiscount(db, id)))
+    if (!/^[1-9]\d{0,8}$/.test(id) || !(await endDiscount(db, id, monthAt(Date.now()))))
       throw new Problem('not-found', `There is no discount ${id}; ./offshoot discount list names all.`);
-    console.log(`Discount ${id} takes nothing off any more; closed orders stay as they are.`);
+    console.log(`Discount ${id} takes nothing off any more, from this month on; months that are over keep it.`);
   });

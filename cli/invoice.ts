@@ -1,13 +1,11 @@
 /** Invoices, for the operator: what is open, what was paid, what has to be given back. */
-import { readConfig } from '../server/config.ts';
 import { Problem } from '../server/kernel/problem.ts';
-import { openSecrets } from '../server/kernel/secrets.ts';
 import type { Db } from '../server/kernel/sql.ts';
-import { allInvoices, correctInvoice, markPaid, type Invoice } from '../server/rooms/billing/work.ts';
+import { allInvoices, correctInvoice, invoiceByNumber, markPaid, type Invoice } from '../server/rooms/billing/work.ts';
 import { formatted } from '../server/rooms/prices/public.ts';
-import { secretKeysOf } from './backup.ts';
-import { operate, withDatabase } from './database.ts';
+import { operate } from './database.ts';
 import { readPositive } from './money.ts';
+import { withSecrets } from './with-secrets.ts';
 
 export const listInvoices = (isAll: boolean) =>
   operate(async (db) => {
@@ -32,16 +30,13 @@ export async function pay(db: Db, invoiceNumber: string): Promise<string> {
   return type === 'invoice' ? `${invoiceNumber} is paid.` : `What ${invoiceNumber} gives back has been given back.`;
 }
 
-export const correct = ([invoiceNumber = '', amount = '', ...reason]: string[]) => {
-  const config = readConfig(process.env);
-  return withDatabase(config, async (db) => {
-    const invoice = (await allInvoices(db, true)).find(({ invoice_number }) => invoice_number === invoiceNumber);
+export const correct = ([invoiceNumber = '', amount = '', ...reason]: string[]) =>
+  withSecrets(async (platform) => {
+    const invoice = await invoiceByNumber(platform.db, invoiceNumber);
     if (!invoice) throw new Problem('not-found', `There is no invoice ${invoiceNumber}; ./offshoot invoice list --all names all.`);
     if (reason.length === 0) throw new Problem('invalid-request', 'Say why: ./offshoot invoice correct R000001 12.50 "Billed twice"');
-    const platform = { db, config, secrets: openSecrets(secretKeysOf(config)) };
     const memo = await correctInvoice(platform, invoiceNumber, readPositive(amount, invoice.currency), reason.join(' '), Date.now());
     console.log(
       `The credit memo ${memo.invoice_number} over ${formatted(BigInt(memo.total), memo.currency)} is issued; those who pay are told by mail.`,
     );
   });
-};

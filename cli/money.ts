@@ -1,4 +1,5 @@
 /** Amounts as an operator types them, and organizations by their names. */
+import { dayAt } from '../server/kernel/days.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import { organizationAt } from '../server/rooms/organizations/public.ts';
@@ -21,5 +22,5 @@ export async function organizationNamed(db: Db, name: string): Promise<{ id: str
   if (lists.length === 0)
     throw new Problem('conflict', 'There is no price list, so nothing costs anything; set one first: ./offshoot prices set <file>');
   const { id, label } = organization;
-  return { id, label, currency: currencyFor(lists, (await payerNow(db, id))?.currency) };
+  return { id, label, currency: currencyFor(lists, (await payerNow(db, id))?.currency, dayAt(Date.now())) };
 }

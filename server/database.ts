@@ -427,8 +427,8 @@ export interface Database {
     monthly: string;
     start_month: string;
     months: number | null;
-    is_ended: Generated<boolean>;
     created_at: Generated<Time>;
+    ended_month: string | null;
   };
   domain_claims: {
     name: string;

@@ -180,7 +180,7 @@ function answer(operation: Operation, name: string, hal: Hal, platform: Platform
 const noContent = 204;
 const isSameTold = (returns: Returns) => returns.kind === 'updated' && returns.unlessSame === true;
 
-const arrivalOf = ({ headers, body }: FastifyRequest) => ({ headers, body: typeof body === 'string' ? body : '' });
+const arrivalOf = ({ ip, headers, body }: FastifyRequest) => ({ address: ip, headers, body: typeof body === 'string' ? body : '' });
 
 type Tell = (gone: AbortSignal) => AsyncIterable<string | Uint8Array>;
 

@@ -101,8 +101,9 @@ export type FailureBodies = Partial<Record<ProblemKind, FailureBody>>;
 /** Does without the caller's place among the requests that are handled (request-limit.ts) while something else than the database is waited for. */
 export type Outside = <T>(wait: () => Promise<T>) => Promise<T>;
 
-/** A request as it came: names of headers in lower case, the body as text. */
+/** A request as it came: names of headers in lower case, the body as text, the network address it came from. */
 export interface Arrival {
+  address: string;
   headers: NodeJS.Dict<string | string[]>;
   body: string;
 }

@@ -11,8 +11,9 @@ import { billingRecipients } from '../organizations/public.ts';
 import { formatted, minorOf, type Currency } from '../prices/public.ts';
 import { estimateMonth } from './estimate.ts';
 import { monthAt, monthName } from './month.ts';
+import { oneByOne } from './one-by-one.ts';
 import { workOut } from './work-out.ts';
-import { storedPayer } from './payer.ts';
+import { nobody } from './payer.ts';
 
 export const alertModes = ['estimate', 'spent'] as const;
 export const alertModeUsual = 'estimate';
@@ -50,12 +51,25 @@ export const tellOfCost: Reconciler = {
   name: 'tell of cost',
   everySeconds: 1800,
   run: async (platform, signal) => {
-    const { rows } = await sql<DueAlert>`
-      select organization_id, label, threshold::text, mode from billing_alerts join organizations on organizations.id = organization_id
-      where ${isDue} order by last_alert_at nulls first, organization_id limit ${atOnceMax}`.execute(platform.db);
-    for (const due of rows) if (!signal.aborted) await tell(platform, due);
+    const alerts = oneByOne();
+    for await (const due of dueAlerts(platform.db)) {
+      if (signal.aborted) break;
+      await alerts.attempt(due.organization_id, () => tell(platform, due));
+    }
+    alerts.rethrow();
   },
 };
+
+async function* dueAlerts(db: Db): AsyncGenerator<DueAlert> {
+  for (let last: DueAlert | undefined, isMore = true; isMore; ) {
+    const { rows } = await sql<DueAlert>`
+      select organization_id, label, threshold::text, mode from billing_alerts join organizations on organizations.id = organization_id
+      where ${isDue} and organization_id > ${last?.organization_id ?? ''} order by organization_id limit ${atOnceMax}`.execute(db);
+    yield* rows;
+    last = rows.at(-1);
+    isMore = rows.length === atOnceMax;
+  }
+}
 
 interface DueAlert {
   organization_id: string;
@@ -81,7 +95,7 @@ async function tell(platform: Platform, due: DueAlert): Promise<void> {
 async function costOf({ db, config }: Platform, { organization_id, mode }: DueAlert): Promise<{ currency: Currency; total: bigint }> {
   const now = Date.now();
   const month = monthAt(now);
-  const asked = { id: undefined, organizationId: organization_id, month, payer: storedPayer(undefined) };
+  const asked = { id: undefined, organizationId: organization_id, month, payer: nobody };
   const { currency, totals } =
     mode === 'spent' ? await workOut(db, config, asked, now) : await estimateMonth(db, config, organization_id, month, now);
   return { currency, total: totals.baseprice - totals.discount };

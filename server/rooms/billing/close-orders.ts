@@ -1,7 +1,8 @@
 /**
  * Closes the orders of months that are over, each exactly once. A month is begun in one transaction, after which its prices cannot change and everybody has an order; then
  * each order is closed in a transaction of its own, with its invoice, its number, what it takes of vouchers and prepayments, and the mails about it. So a kill at any
- * moment leaves every order either open or closed as a whole, and the next look goes on with those that are open.
+ * moment leaves every order either open or closed as a whole, and the next look goes on with those that are open. An order that cannot be closed keeps back only the later
+ * ones of its organization.
  */
 import { sql } from 'kysely';
 import { daysAfter, dayAt, startOf } from '../../kernel/days.ts';
@@ -12,6 +13,7 @@ import { closedUntil } from '../metering/public.ts';
 import { priceLists } from '../prices/public.ts';
 import { insertInvoice } from './issue-invoice.ts';
 import { endOfMonth, monthAt, monthsBetween, type Month } from './month.ts';
+import { oneByOne } from './one-by-one.ts';
 import { ensureOrders, lockOrder, openOrders, storedLines, type OrderRow } from './orders.ts';
 import { storedPayer } from './payer.ts';
 import { takePrepaid } from './prepayment.ts';
@@ -29,13 +31,16 @@ export const keepMonthsClosed: Reconciler = {
 
 export async function closeMonths(platform: Closer, now: number, signal?: AbortSignal): Promise<void> {
   const { db } = platform;
+  const orders = oneByOne();
   for (const month of await monthsToClose(db, now)) {
+    if (signal?.aborted) break;
     await beginClosing(db, month);
-    for (const id of await openOrders(db, month)) {
-      if (signal?.aborted) return;
-      await db.transaction().execute((tx) => closeOrder(tx, platform, id, now));
+    for (const { id, organization_id } of await openOrders(db, month)) {
+      if (signal?.aborted) break;
+      await orders.attempt(organization_id, () => db.transaction().execute((tx) => closeOrder(tx, platform, id, now)));
     }
   }
+  orders.rethrow();
 }
 
 /** Months that are over and whose hours do not change any more: those that were begun and not finished, and those that come after. */

@@ -1,5 +1,5 @@
 /** What a contract costs for a month by today's prices, and what more of something would. */
-import { amountOf, decimal, dividedBy, featureNames, minorOf, one, type FeatureName, type PriceList } from '../prices/public.ts';
+import { amountOf, decimal, dividedBy, featureNames, minorOf, one, priceOf, type FeatureName, type PriceList } from '../prices/public.ts';
 
 export interface ContractAsked {
   plan: string;
@@ -17,7 +17,7 @@ export function estimateContract(
   const { price = '0', free = '0' } = usage['storage_app_services'] ?? {};
   const charged = BigInt(storage) * one - decimal(free) * mebibytes;
   return {
-    plan: amountOf(decimal((Object.hasOwn(plans, plan) ? plans[plan] : undefined) ?? '0'), currency),
+    plan: amountOf(decimal(priceOf(plans, plan)), currency),
     user_licenses: amountOf(decimal(licences['admin_user'] ?? '0') * BigInt(user_licenses), currency),
     storage: charged <= 0n ? 0n : dividedBy(charged * decimal(price) * minorOf(currency), mebibytes * one * one),
   };

@@ -37,7 +37,7 @@ export async function currentUsage(db: Db, whose: { organization_id: string; pro
   const days = (await usageDays(db, organization_id, month, tomorrow)).filter(isOurs);
   const allocated = (await allocatedNow(db, organization_id)).filter(isOurs);
   const lists = await priceLists(db);
-  const { content } = listOn(lists, currencyFor(lists, (await payerNow(db, organization_id))?.currency), dayAt(now));
+  const { content } = listOn(lists, currencyFor(lists, (await payerNow(db, organization_id))?.currency, dayAt(now)), dayAt(now));
   const dayCount = daysBetween(month, tomorrow).length;
   return Object.fromEntries(
     featureNames.map((name) => {

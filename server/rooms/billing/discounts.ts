@@ -15,7 +15,8 @@ export interface DiscountRow {
   monthly: string;
   start_month: Month;
   months: number | null;
-  is_ended: boolean;
+  /** From which on it takes nothing off any more; null: it was not ended. */
+  ended_month: Month | null;
 }
 
 export const discountTypes: Record<string, string> = { allowance: 'Allowance', startup: 'Startup', enterprise: 'Enterprise' };
@@ -53,7 +54,7 @@ export const DiscountEntity = entity({
 
 const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
 
-export function shownDiscount({ id, organization_id, type, currency, monthly, start_month, months, is_ended }: DiscountRow, now: number) {
+export function shownDiscount({ id, organization_id, type, currency, monthly, start_month, months, ended_month }: DiscountRow, now: number) {
   const end = months === null ? null : monthsAfter(start_month, months);
   const amount = BigInt(monthly);
   return {
@@ -61,7 +62,7 @@ export function shownDiscount({ id, organization_id, type, currency, monthly, st
     organization_id,
     type,
     type_label: discountTypes[type] ?? type,
-    status: statusAt(monthAt(now), start_month, end, is_ended),
+    status: statusAt(monthAt(now), start_month, end, ended_month !== null),
     /** Nobody commits to anything here: a discount is given. */
     commitment: null,
     total_months: months,
@@ -84,7 +85,7 @@ function statusAt(month: Month, start: Month, end: Month | null, isEnded: boolea
 
 async function discountsWhere(db: Db, condition: ReturnType<typeof sql>): Promise<DiscountRow[]> {
   const { rows } = await sql<DiscountRow>`
-    select id, organization_id, type, currency, monthly::text, start_month, months, is_ended from discounts where ${condition} order by id`.execute(
+    select id, organization_id, type, currency, monthly::text, start_month, months, ended_month from discounts where ${condition} order by id`.execute(
     db,
   );
   return rows;
@@ -95,7 +96,7 @@ export const allDiscounts = (db: Db) => discountsWhere(db, sql`true`);
 
 export async function insertDiscount(
   db: Db,
-  given: Omit<DiscountRow, 'id' | 'is_ended' | 'monthly'> & { monthly: bigint },
+  given: Omit<DiscountRow, 'id' | 'ended_month' | 'monthly'> & { monthly: bigint },
 ): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     insert into discounts (organization_id, type, currency, monthly, start_month, months)
@@ -104,8 +105,8 @@ export async function insertDiscount(
   return rows[0]?.id ?? 0;
 }
 
-/** Orders that are closed keep what it took off. */
-export async function endDiscount(db: Db, id: string): Promise<boolean> {
-  const { rows } = await sql`update discounts set is_ended = true where id = ${id}::integer returning id`.execute(db);
+/** Months before keep what it takes off, also while their orders are still to be closed. Ending it again changes nothing. */
+export async function endDiscount(db: Db, id: string, month: Month): Promise<boolean> {
+  const { rows } = await sql`update discounts set ended_month = coalesce(ended_month, ${month}::date) where id = ${id}::integer returning id`.execute(db);
   return rows.length > 0;
 }

@@ -9,7 +9,8 @@ import { allocatedNow, quantities, usageDays, type AllocatedNow, type Quantity, 
 import { features, type Feature } from '../prices/public.ts';
 import { usersOfOrganization } from './facts.ts';
 import { endOfMonth, type Month } from './month.ts';
-import type { Payer } from './payer.ts';
+import { openOrderOf } from './orders.ts';
+import { nobody } from './payer.ts';
 import type { MonthFacts, UsersOfDay } from './reckon.ts';
 import { workOut, type WorkedOut } from './work-out.ts';
 
@@ -19,22 +20,21 @@ export interface MonthEstimate extends WorkedOut {
   allocated: readonly AllocatedNow[];
 }
 
-const nobody: Payer = { owner_id: '', label: '', company: '', vat_number: '', email: '', currency: '', address: {} };
-
 export async function estimateMonth(
   db: Db | Tx,
   config: Pick<Config, 'region' | 'url'>,
   organizationId: string,
   month: Month,
   now: number,
-  orderId?: string,
 ): Promise<MonthEstimate> {
   const end = startOf(endOfMonth(month));
   const users = await usersOfOrganization(db, organizationId);
   const allocated = await allocatedNow(db, organizationId);
   const average = await dailyAverages(db, organizationId, now);
+  // What the open order of the month takes of vouchers, it takes for what is estimated here.
+  const order = await openOrderOf(db, organizationId, month);
   let projected: MonthFacts | undefined;
-  const result = await workOut(db, config, { id: orderId, organizationId, month, payer: nobody }, end, (facts) => {
+  const result = await workOut(db, config, { id: order?.id, organizationId, month, payer: nobody }, end, (facts) => {
     projected = goingOn(facts, { users, allocated, average, now });
     return projected;
   });

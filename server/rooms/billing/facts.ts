@@ -86,7 +86,7 @@ async function usersIn(db: Db | Tx, { organizationId, month, until }: Asked): Pr
   return users;
 }
 
-/** Who is on the way to being charged for: whoever can change anything is a user, and everybody else only looks. */
+/** A member who can change anything is charged as an admin user; every other member as a viewer. */
 const canChange = sql`(
   members.user_id = organizations.owner_id
   or exists (select from unnest(members.permissions) as held where held <> 'projects:list')
@@ -105,14 +105,33 @@ const usersNow = sql`
   left join organization_addons on organization_addons.organization_id = organizations.id
   group by organizations.id, user_management, support_level`;
 
-/** Notes how many users every organization has; of several looks on a day, most count. */
+/** Notes how many users every organization has; of several looks on a day, most count. Levels that change are noted as they do (`noteLevels`). */
 export const noteUsers = (db: Db | Tx, day: Day) =>
   sql`
   insert into billed_users (organization_id, day, admin_users, viewer_users, user_management, support_level)
   select organization_id, ${day}::date, admin_users, viewer_users, user_management, support_level from (${usersNow}) as counted
   on conflict (organization_id, day) do update set admin_users = greatest(billed_users.admin_users, excluded.admin_users),
-    viewer_users = greatest(billed_users.viewer_users, excluded.viewer_users), user_management = excluded.user_management,
-    support_level = excluded.support_level`.execute(db);
+    viewer_users = greatest(billed_users.viewer_users, excluded.viewer_users),
+    user_management = coalesce(nullif(billed_users.user_management, ''), excluded.user_management),
+    support_level = coalesce(nullif(billed_users.support_level, ''), excluded.support_level)`.execute(db);
+
+type Levels = Pick<UsersOfDay, 'user_management' | 'support_level'>;
+
+/** The levels that an organization is charged for on a day, as noted so far. */
+export async function levelsNoted(db: Db | Tx, organizationId: string, day: Day): Promise<Levels | undefined> {
+  const { rows } = await sql<Levels>`
+    select user_management, support_level from billed_users where organization_id = ${organizationId} and day = ${day}::date`.execute(db);
+  return rows[0];
+}
+
+export const noteLevels = (db: Db | Tx, organizationId: string, day: Day, { user_management, support_level }: Levels) =>
+  sql`
+  insert into billed_users (organization_id, day, admin_users, viewer_users, user_management, support_level)
+  select organization_id, ${day}::date, admin_users, viewer_users, ${user_management}, ${support_level} from (${usersNow}) as counted
+  where organization_id = ${organizationId}
+  on conflict (organization_id, day) do update set user_management = excluded.user_management, support_level = excluded.support_level`.execute(
+    db,
+  );
 
 export async function usersOfOrganization(db: Db | Tx, organizationId: string): Promise<UsersOfDay> {
   const { rows } = await sql<UsersOfDay>`select * from (${usersNow}) as counted where organization_id = ${organizationId}`.execute(db);

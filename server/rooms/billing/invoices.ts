@@ -41,11 +41,15 @@ export async function invoiceById(db: Db | Tx, id: string): Promise<Invoice | un
   return found(rows);
 }
 
+export async function invoiceByNumber(db: Db | Tx, invoiceNumber: string): Promise<Invoice | undefined> {
+  const { rows } = await sql<Invoice>`select ${columns} from invoices where invoice_number = ${invoiceNumber}`.execute(db);
+  return found(rows);
+}
+
 /** As nobody else changes it until the transaction ends. */
 export async function lockInvoice(tx: Tx, invoiceNumber: string): Promise<Invoice | undefined> {
   await sql`select from orders where id = (select order_id from invoices where invoice_number = ${invoiceNumber}) for update`.execute(tx);
-  const { rows } = await sql<Invoice>`select ${columns} from invoices where invoice_number = ${invoiceNumber}`.execute(tx);
-  return found(rows);
+  return invoiceByNumber(tx, invoiceNumber);
 }
 
 export async function invoicesPage(db: Db, organizationId: string, list: ListRequest): Promise<Page<Invoice>> {

@@ -88,12 +88,20 @@ export const correctInvoice = (
     if (amount > left)
       throw new Problem('invalid-request', `No more than ${formatted(left, invoice.currency)} of ${invoiceNumber} can be given back.`);
     const isOwed = invoice.status === 'pending' || invoice.status === 'charged_off';
+    const outstanding = BigInt(invoice.outstanding);
+    if (isOwed && outstanding > 0n && amount > outstanding) {
+      const [owed, paid] = [formatted(outstanding, invoice.currency), formatted(amount - outstanding, invoice.currency)];
+      throw new Problem(
+        'invalid-request',
+        `Only ${owed} of ${invoiceNumber} are still to be paid, the rest was prepaid; make two credit memos: one over ${owed}, then one over ${paid}.`,
+      );
+    }
     const { number, invoice_number } = await nextNumber(tx, prefixOf(invoiceNumber));
     const document = memoOf(invoice, invoice_number, amount, reason, dayAt(now));
-    const status = isOwed && BigInt(invoice.outstanding) >= amount ? 'paid' : 'refund_pending';
+    const status = isOwed && outstanding >= amount ? 'paid' : 'refund_pending';
     const { organization_id, order_id } = invoice;
     const memo = await insert(tx, { number, document, organization_id, order_id, status, relatedId: invoice.id });
-    if (isOwed && BigInt(invoice.outstanding) === amount) await cancel(tx, invoice, amount === BigInt(invoice.total));
+    if (isOwed && outstanding === amount) await cancel(tx, invoice, amount === BigInt(invoice.total));
     await tellOfInvoice(tx, platform, memo, 'issued');
     return memo;
   });

@@ -65,12 +65,14 @@ export async function openOrderOf(db: Db | Tx, organizationId: string, month: Mo
   return rows[0];
 }
 
-export async function openOrders(db: Db | Tx, month: Month, refreshedBefore?: string): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id::text from orders where month = ${month}::date and closed_at is null
+export type OpenOrder = Pick<OrderRow, 'id' | 'organization_id'>;
+
+export async function openOrders(db: Db | Tx, month: Month, refreshedBefore?: string): Promise<OpenOrder[]> {
+  const { rows } = await sql<OpenOrder>`
+    select id::text, organization_id from orders where month = ${month}::date and closed_at is null
       and (${refreshedBefore ?? null}::timestamptz is null or refreshed_at is null or refreshed_at < ${refreshedBefore ?? null}::timestamptz)
     order by orders.id`.execute(db);
-  return rows.map(({ id }) => id);
+  return rows;
 }
 
 /** Everybody who had something in the month has an order for it; whoever has one already keeps it. */

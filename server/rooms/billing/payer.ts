@@ -19,7 +19,7 @@ export const PayerSchema = Type.Object({
 });
 export type Payer = Static<typeof PayerSchema>;
 
-const nobody: Payer = {
+export const nobody: Payer = {
   owner_id: '00000000-0000-0000-0000-000000000000',
   label: '',
   company: '',

@@ -12,6 +12,7 @@ import {
   listOn,
   minorOf,
   one,
+  priceOf,
   type Currency,
   type Feature,
   type FeatureName,
@@ -96,21 +97,21 @@ type Charge = Omit<Line, 'project'>;
 /** Plans and add-ons of a project are charged for the time in which they were had. */
 function planLines(facts: MonthFacts, spans: readonly PlanSpan[]): Charge[] {
   const sums = new Map<string, { charge: Omit<Charge, 'amount'>; sum: bigint }>();
-  const add = (charge: Omit<Charge, 'amount'>, price: string | undefined, milliseconds: number) => {
+  const add = (charge: Omit<Charge, 'amount'>, price: string, milliseconds: number) => {
     const known = sums.get(charge.sku) ?? { charge, sum: 0n };
-    sums.set(charge.sku, { ...known, sum: known.sum + decimal(price ?? '0') * BigInt(milliseconds) });
+    sums.set(charge.sku, { ...known, sum: known.sum + decimal(price) * BigInt(milliseconds) });
   };
   for (const day of daysOf(facts.month)) {
     const { plans, addons } = pricesOn(facts, day);
     for (const { plan, options, from, to } of spans) {
       const milliseconds = Math.min(to, endOf(day)) - Math.max(from, startOf(day));
       if (milliseconds <= 0) continue;
-      add({ type: 'project_plan', sku: plan, product: `Plan ${plan}`, quantity: '' }, plans[plan], milliseconds);
+      add({ type: 'project_plan', sku: plan, product: `Plan ${plan}`, quantity: '' }, priceOf(plans, plan), milliseconds);
       for (const [addon, levels] of Object.entries(addons)) {
         const level = options[addon];
         const product = `${addonTitles[addon] ?? addon}: ${level}`;
         if (level !== undefined)
-          add({ type: 'project_feature', sku: `${addon}:${level}`, product, quantity: '' }, levels[level], milliseconds);
+          add({ type: 'project_feature', sku: `${addon}:${level}`, product, quantity: '' }, priceOf(levels, level), milliseconds);
       }
     }
   }
@@ -174,16 +175,16 @@ const licenceTitles = { admin_user: 'Users', viewer_user: 'Users who only look' 
 export function userLines(facts: MonthFacts): Line[] {
   const days = BigInt(daysOf(facts.month).length);
   const sums = new Map<string, { product: string; userDays: bigint; sum: bigint }>();
-  const add = (sku: string, product: string, users: number, price: string | undefined) => {
+  const add = (sku: string, product: string, users: number, price: string) => {
     const known = sums.get(sku) ?? { product, userDays: 0n, sum: 0n };
-    sums.set(sku, { product, userDays: known.userDays + BigInt(users), sum: known.sum + BigInt(users) * decimal(price ?? '0') });
+    sums.set(sku, { product, userDays: known.userDays + BigInt(users), sum: known.sum + BigInt(users) * decimal(price) });
   };
   for (const [day, { admin_users, viewer_users, user_management }] of facts.users) {
     const { licences, user_management: levels } = pricesOn(facts, day);
-    add('admin_user', licenceTitles.admin_user, admin_users, licences['admin_user']);
-    add('viewer_user', licenceTitles.viewer_user, viewer_users, licences['viewer_user']);
+    add('admin_user', licenceTitles.admin_user, admin_users, priceOf(licences, 'admin_user'));
+    add('viewer_user', licenceTitles.viewer_user, viewer_users, priceOf(licences, 'viewer_user'));
     if (user_management !== '')
-      add(`user_management:${user_management}`, `User management: ${user_management}`, admin_users + viewer_users, levels[user_management]);
+      add(`user_management:${user_management}`, `User management: ${user_management}`, admin_users + viewer_users, priceOf(levels, user_management));
   }
   return [...sums].map(([sku, { product, userDays, sum }]) => ({
     type: 'organization_feature',
@@ -196,7 +197,7 @@ export function userLines(facts: MonthFacts): Line[] {
 
 /** Percent of everything else; where the level or its price changed within the month, that of the average day. */
 function supportLines(facts: MonthFacts, everythingElse: bigint): Line[] {
-  const percents = [...facts.users].map(([day, { support_level }]) => decimal(pricesOn(facts, day).support_levels[support_level] ?? '0'));
+  const percents = [...facts.users].map(([day, { support_level }]) => decimal(priceOf(pricesOn(facts, day).support_levels, support_level)));
   if (percents.length === 0) return [];
   const level = [...facts.users.values()].findLast(({ support_level }) => support_level !== '')?.support_level ?? '';
   const percent = percents.reduce((sum, each) => sum + each, 0n);

@@ -151,5 +151,3 @@ export const usageRecordsPage = (db: Db, organizationId: string, list: ListReque
   );
   return paged(query, { ...list, filters: list.filters.filter((filter) => !observed.includes(filter)) }, 'id');
 };
-
-export const usageRecordGroups = [...contracted.map(([group]) => group), ...featureNames];

@@ -7,6 +7,7 @@ import type { Platform } from '../../platform.ts';
 import { priceLists } from '../prices/public.ts';
 import { noteUsers } from './facts.ts';
 import { endOfMonth, monthAt } from './month.ts';
+import { oneByOne } from './one-by-one.ts';
 import { ensureOrders, lockOrder, openOrderOf, openOrders, storedLines } from './orders.ts';
 import { storedPayer } from './payer.ts';
 import { lockVouchers, noteUses } from './vouchers.ts';
@@ -27,8 +28,12 @@ export async function refreshOrders(platform: Biller, now: number, signal?: Abor
   await noteUsers(db, today);
   if ((await priceLists(db)).length === 0) return;
   await ensureOrders(db, month, endOfMonth(month));
-  for (const id of await openOrders(db, month, new Date(startOf(today)).toISOString()))
-    if (!signal?.aborted) await db.transaction().execute((tx) => refreshOrder(tx, platform, id, now));
+  const orders = oneByOne();
+  for (const { id, organization_id } of await openOrders(db, month, new Date(startOf(today)).toISOString())) {
+    if (signal?.aborted) break;
+    await orders.attempt(organization_id, () => db.transaction().execute((tx) => refreshOrder(tx, platform, id, now)));
+  }
+  orders.rethrow();
 }
 
 /** Of an order that was closed meanwhile, nothing changes. */
@@ -47,8 +52,8 @@ export async function refreshOrder(tx: Tx, { config }: Pick<Biller, 'config'>, i
 }
 
 /**
- * Changes something that the open order of an organization depends on, and refreshes it. The order is taken first, as everybody does who needs it and its vouchers, so that
- * nobody waits in a circle.
+ * Changes something that the open order of an organization depends on, and refreshes it. The order is taken first and then all vouchers, as everybody does who needs
+ * them, so that nobody waits in a circle.
  */
 export async function changeAndRefresh(
   tx: Tx,
@@ -59,6 +64,7 @@ export async function changeAndRefresh(
 ): Promise<void> {
   const order = await openOrderOf(tx, organizationId, monthAt(now));
   if (order) await lockOrder(tx, order.id);
+  await lockVouchers(tx, organizationId);
   await change();
   if (order) await refreshOrder(tx, platform, order.id, now);
 }

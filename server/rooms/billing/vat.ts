@@ -1,5 +1,5 @@
 /** What tax is added: the percentage of the country of who pays, as the price list has it. A company in another country of the European Union owes it there itself. */
-import type { PriceContent } from '../prices/public.ts';
+import { priceOf, type PriceContent } from '../prices/public.ts';
 
 const unionCountries = new Set('AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '));
 
@@ -15,4 +15,4 @@ export const isReverseCharged = ({ seller }: PriceContent, { country, vat_number
   [seller.country, country].every((each) => unionCountries.has(each));
 
 export const vatPercentOf = (content: PriceContent, payer: Taxed): string =>
-  isReverseCharged(content, payer) ? '0' : (content.vat[payer.country] ?? content.vat['default'] ?? '0');
+  isReverseCharged(content, payer) ? '0' : priceOf(content.vat, Object.hasOwn(content.vat, payer.country) ? payer.country : 'default');

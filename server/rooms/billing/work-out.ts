@@ -42,7 +42,7 @@ export async function workOut(
   const { organizationId, month } = order;
   const payer = (await payerNow(db, organizationId)) ?? order.payer;
   const lists = await priceLists(db);
-  const currency = currencyFor(lists, payer.currency);
+  const currency = currencyFor(lists, payer.currency, month);
   const { content } = listOn(lists, currency, daysAfter(endOfMonth(month), -1));
   const taxed = { country: payer.address['country'] ?? '', vat_number: payer.vat_number };
   const vatPercent = vatPercentOf(content, taxed);
@@ -76,7 +76,8 @@ function taken(balances: readonly { code: string; balance: bigint }[], amount: b
 async function discountIn(db: Db | Tx, organizationId: string, month: Month, currency: Currency): Promise<bigint> {
   const { rows } = await sql<{ monthly: string }>`
     select coalesce(sum(monthly), 0)::text as monthly from discounts
-    where organization_id = ${organizationId} and currency = ${currency} and not is_ended and start_month <= ${month}::date
+    where organization_id = ${organizationId} and currency = ${currency} and start_month <= ${month}::date
+      and (ended_month is null or ended_month > ${month}::date)
       and (months is null or start_month + make_interval(months => months) > ${month}::date)`.execute(db);
   return BigInt(rows[0]?.monthly ?? '0');
 }

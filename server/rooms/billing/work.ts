@@ -1,7 +1,6 @@
 /** What operators may have done about money: invoices, vouchers, discounts, prepayments. */
 export { allDiscounts, discountTypes, endDiscount, insertDiscount, shownDiscount } from './discounts.ts';
-export { invoicePdf } from './invoice-pdf.ts';
-export { allInvoices, type Invoice } from './invoices.ts';
+export { allInvoices, invoiceByNumber, type Invoice } from './invoices.ts';
 export { correctInvoice } from './issue-invoice.ts';
 export { monthAt } from './month.ts';
 export { payerNow } from './payer.ts';

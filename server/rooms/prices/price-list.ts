@@ -57,6 +57,10 @@ const Content = Type.Object(
 
 export type PriceContent = Static<typeof Content>;
 
+/** What is not sold costs nothing. Somebody may have chosen the name, so only what stands in the list itself counts: every object has a `constructor`. */
+export const priceOf = (prices: Record<string, string>, name: string): string =>
+  (Object.hasOwn(prices, name) ? prices[name] : undefined) ?? '0';
+
 export interface PriceList {
   /** 0: the one that is built in. */
   version: number;

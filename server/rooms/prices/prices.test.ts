@@ -45,7 +45,7 @@ licences: { admin_user: 10 }
 describe('price lists', () => {
   test('are none at first: nothing costs anything, and the operator is told so', async () => {
     expect(await priceLines(db, '2026-01-01')).toEqual([expect.stringContaining('There is no price list, so nothing costs anything.')]);
-    expect(currencyFor([], 'EUR')).toBe('XXX');
+    expect(currencyFor([], 'EUR', '2026-01-01')).toBe('XXX');
     expect(listOn([], 'XXX', '2026-01-01')).toMatchObject({ version: 0, content: { usage: {}, allowance: '0' } });
   });
 
@@ -59,7 +59,10 @@ describe('price lists', () => {
     const lists = await priceLists(db);
     const priceOn = (day: string) => listOn(lists, 'EUR', day).content.usage['cpu_app']?.price;
     expect(['2026-01-31', '2026-02-01', '2026-02-28', '2026-03-01'].map(priceOn)).toEqual([undefined, '18.10', '18.10', '21.0000000001']);
-    expect(['USD', 'CHF', undefined].map((code) => currencyFor(lists, code))).toEqual(['USD', 'EUR', 'EUR']);
+    const currenciesOn = (day: string) => ['USD', 'EUR', 'CHF', undefined].map((code) => currencyFor(lists, code, day));
+    expect(currenciesOn('2026-02-01')).toEqual(['USD', 'EUR', 'EUR', 'EUR']);
+    // A list that is to come is nobody's yet; before there is any, the first counts.
+    for (const day of ['2026-01-31', '2025-12-31']) expect(currenciesOn(day)).toEqual(['USD', 'USD', 'USD', 'USD']);
     expect((await priceLines(db, '2026-02-15')).filter((line) => line.startsWith('Version'))).toEqual([
       'Version 1, EUR, from 2026-02-01: holds',
       'Version 4, USD, from 2026-01-01: holds',

@@ -14,5 +14,5 @@ export {
   one,
   type Currency,
 } from './money.ts';
-export { builtInPriceList, readPriceList, type PriceContent, type PriceList } from './price-list.ts';
-export { currencyFor, insertPriceList, listOn, priceLists, priceListToday } from './queries.ts';
+export { builtInPriceList, priceOf, readPriceList, type PriceContent, type PriceList } from './price-list.ts';
+export { currencyFor, insertPriceList, listOn, priceListOn, priceLists, priceListToday } from './queries.ts';

@@ -35,14 +35,22 @@ export const insertPriceList = (db: Db, list: Omit<PriceList, 'version'>): Promi
 export const listOn = (lists: readonly PriceList[], currency: Currency, day: Day): PriceList =>
   lists.findLast((list) => list.currency === currency && list.effective_from <= day) ?? builtInPriceList;
 
-/** What somebody pays in: the currency of their country where there are prices in it, else that of the first list that was ever set. */
-export function currencyFor(lists: readonly PriceList[], ofCountry: Currency | undefined): Currency {
-  if (ofCountry !== undefined && lists.some(({ currency }) => currency === ofCountry)) return ofCountry;
-  const [first] = lists.toSorted((one, other) => one.version - other.version);
+/**
+ * What somebody pays in on a day: the currency of their country where there are prices in it by then, else that of the first of these lists that was set. Before the
+ * first day that has prices, it is what they will pay in on that day.
+ */
+export function currencyFor(lists: readonly PriceList[], ofCountry: Currency | undefined, day: Day): Currency {
+  const firstDay = lists[0]?.effective_from ?? day;
+  const known = lists.filter(({ effective_from }) => effective_from <= day || effective_from === firstDay);
+  if (ofCountry !== undefined && known.some(({ currency }) => currency === ofCountry)) return ofCountry;
+  const [first] = known.toSorted((one, other) => one.version - other.version);
   return first?.currency ?? builtInPriceList.currency;
 }
 
-export const priceListToday = async (db: Db | Tx, ofCountry?: Currency): Promise<PriceList> => {
+export const priceListToday = (db: Db | Tx, ofCountry?: Currency): Promise<PriceList> => priceListOn(db, ofCountry, dayAt(Date.now()));
+
+export async function priceListOn(db: Db | Tx, ofCountry: Currency | undefined, day: Day): Promise<PriceList> {
   const lists = await priceLists(db);
-  return { ...listOn(lists, currencyFor(lists, ofCountry), dayAt(Date.now())), currency: currencyFor(lists, ofCountry) };
-};
+  const currency = currencyFor(lists, ofCountry, day);
+  return { ...listOn(lists, currency, day), currency };
+}

@@ -3,7 +3,7 @@
  * attempt. Whose attempts they are is kept as a hash.
  *
  * Nobody is shut out by somebody else. What can be guessed (passwords, passcodes) counts before it is looked at, so many at once win nothing;
- * a browser that its owner has signed in with before counts for itself (known-browser.ts). What cannot be guessed (tokens, mailed links) is looked
+ * a browser that its owner has signed in with before counts for itself (known-browser.ts). What cannot be guessed (tokens, mailed links, signatures) is looked
  * at first: a right one counts for itself, only wrong ones count for their address.
  */
 import { isIPv6 } from 'node:net';
@@ -32,6 +32,7 @@ const limits = {
   'authorization from visitor': { attemptsMax: 300, seconds: 600 },
   'use of token': { attemptsMax: 1200, seconds: 60 },
   'wrong token from address': { attemptsMax: 30, seconds: 60 },
+  'wrong signature from address': { attemptsMax: 30, seconds: 60 },
   'call of hook': { attemptsMax: 300, seconds: 60 },
   'voucher of account': { attemptsMax: 30, seconds: 3600 },
   'mail from user': { attemptsMax: 300, seconds: 3600 },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { dayAt } from '../../../kernel/days.ts';
 import { operation, plain } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { Line } from '../../../kernel/schema.ts';
@@ -6,7 +7,7 @@ import type { Db } from '../../../kernel/sql.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
 import { priceListToday } from '../../prices/public.ts';
 import { findSubscription, SubscriptionEntity } from '../../subscriptions/public.ts';
-import { addonsOf, currentOf, pricesOf, setAddons, upgradesOf } from '../addons.ts';
+import { addonsOf, changeAddons, currentOf, pricesOf, upgradesOf } from '../addons.ts';
 import { payerNow } from '../payer.ts';
 
 const levels = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'number' } });
@@ -62,9 +63,12 @@ export const updateOrgAddons = operation({
   example: { support_level: '' },
   returns: plain(OrganizationAddonsReply),
   handle: async ({ target, body }, { db }) => {
-    const { user_management, support_levels } = await pricesFor(db, target.id);
-    refuseUnknown({ user_management: [body.user_management, user_management], support_level: [body.support_level, support_levels] });
-    await setAddons(db, target.id, { ...(await addonsOf(db, target.id)), ...body });
+    const prices = await pricesFor(db, target.id);
+    refuseUnknown({
+      user_management: [body.user_management, prices.user_management],
+      support_level: [body.support_level, prices.support_levels],
+    });
+    await changeAddons(db, target.id, body, prices, dayAt(Date.now()));
     return organizationAddons(db, target.id);
   },
 });

@@ -4,7 +4,7 @@ import { invalidField } from '../../../kernel/problem.ts';
 import { closed, inMilliseconds, nullable } from '../../../kernel/schema.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
-import { CurrencyAmount, currencyAmount, currencyFor, minorOf, priceLists } from '../../prices/public.ts';
+import { CurrencyAmount, currencyAmount, minorOf, priceListToday } from '../../prices/public.ts';
 import { alertModes, alertModeUsual, billingAlertOf, setBillingAlert } from '../billing-alerts.ts';
 import { payerNow } from '../payer.ts';
 
@@ -23,7 +23,7 @@ const timeOrNull = (time: string | null | undefined) => (time === null || time =
 
 async function shownAlert(db: Db, organizationId: string) {
   const alert = await billingAlertOf(db, organizationId);
-  const currency = currencyFor(await priceLists(db), (await payerNow(db, organizationId))?.currency);
+  const { currency } = await priceListToday(db, (await payerNow(db, organizationId))?.currency);
   return {
     id: 'billing',
     active: alert?.active ?? false,

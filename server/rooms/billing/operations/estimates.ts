@@ -1,12 +1,13 @@
 /** What projects and organizations will cost, as the price list has it. Clients ask before they create or change a project, and show what they are told. */
 import { Type } from 'typebox';
+import { dayAt, type Day } from '../../../kernel/days.ts';
 import { emptyOk, operation, plain } from '../../../kernel/operation.ts';
 import { invalidField, Problem } from '../../../kernel/problem.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
-import { featureNames, formatted, priceListToday } from '../../prices/public.ts';
+import { featureNames, formatted, priceListOn, type PriceList } from '../../prices/public.ts';
 import {
   environmentsDefault,
   findSubscription,
@@ -37,10 +38,10 @@ const Estimate = Type.Object({
   options: Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'The prices of units.' }),
 });
 
-const pricesFor = async (db: Db, organizationId: string) => priceListToday(db, (await payerNow(db, organizationId))?.currency);
+const pricesOn = async (db: Db, organizationId: string, day: Day) => priceListOn(db, (await payerNow(db, organizationId))?.currency, day);
 
-async function shownEstimate(db: Db, organizationId: string, asked: ContractAsked, running: bigint, format: string | undefined) {
-  const list = await pricesFor(db, organizationId);
+/** What runs already is added, in the currency of the list. */
+function shownEstimate(list: PriceList, asked: ContractAsked, running: bigint, format: string | undefined) {
   const { plan, user_licenses, storage } = estimateContract(list, asked);
   const [money, price] = [moneyIn(format, list.currency), shownPrice(format, list.currency)];
   return {
@@ -67,13 +68,16 @@ export const estimateSubscription = operation({
     format: Format,
   }),
   returns: plain(Estimate),
-  handle: ({ target, query: { plan = planOffered, storage = storageMibDefault, user_licenses = 1, format } }, { db }) =>
-    shownEstimate(db, target.id, { plan, storage, user_licenses }, 0n, format),
+  handle: async ({ target, query: { plan = planOffered, storage = storageMibDefault, user_licenses = 1, format } }, { db }) =>
+    shownEstimate(await pricesOn(db, target.id, dayAt(Date.now())), { plan, storage, user_licenses }, 0n, format),
 });
 
-/** CPU, memory, backups, builds and traffic as the project uses them now, for a whole month. */
-async function runningCost({ db, config }: Platform, { organization_id, project_id }: { organization_id: string; project_id: string }) {
-  const now = Date.now();
+/** CPU, memory, backups, builds and traffic as the project uses them now, for a whole month: the next. */
+async function runningCost(
+  { db, config }: Platform,
+  { organization_id, project_id }: { organization_id: string; project_id: string },
+  now: number,
+) {
   const { lines } = await estimateMonth(db, config, organization_id, endOfMonth(monthAt(now)), now);
   return sumOf(
     lines.filter(({ type, project, sku }) => project?.id === project_id && type === 'project_feature' && sku !== 'storage_app_services'),
@@ -96,7 +100,9 @@ export const estimateChange = operation({
   returns: plain(Estimate),
   handle: async ({ target, query: { plan, storage, user_licenses, format } }, platform) => {
     const asked = { plan: plan ?? target.plan, storage: storage ?? target.storage, user_licenses: user_licenses ?? target.user_licenses };
-    return shownEstimate(platform.db, target.organization_id, asked, await runningCost(platform, target), format);
+    const now = Date.now();
+    const list = await pricesOn(platform.db, target.organization_id, endOfMonth(monthAt(now)));
+    return shownEstimate(list, asked, await runningCost(platform, target, now), format);
   },
 });
 
@@ -171,7 +177,7 @@ export const canAffordSubscription = operation({
   }),
   example: { resources: { cpu: '2' } },
   returns: emptyOk,
-  handle: async ({ target, body: { resources = {} } }, { db, config }) => {
+  handle: async ({ caller, target, body: { resources = {} } }, { db, config }) => {
     for (const [name, quantity] of Object.entries(resources)) {
       if (!isResource(name)) throw invalidField(`resources.${name}`, `is not a resource; the resources are ${resourceNames.join(', ')}`);
       if (!quantityPattern.test(String(quantity))) throw invalidField(`resources.${name}`, 'must be a quantity such as 2 or 0.5');
@@ -179,14 +185,18 @@ export const canAffordSubscription = operation({
     // Whoever pays by invoice can afford what the quota allows.
     if ((await fallbackOf(db, target.organization_id)) !== null) return;
     const now = Date.now();
-    const { currency, totals } = await estimateMonth(db, config, target.organization_id, endOfMonth(monthAt(now)), now);
+    const nextMonth = endOfMonth(monthAt(now));
+    const { currency, totals } = await estimateMonth(db, config, target.organization_id, nextMonth, now);
     const { balance } = await balanceOf(db, target.organization_id, currency);
-    const more = costOfMore(await pricesFor(db, target.organization_id), resources);
+    const more = costOfMore(await pricesOn(db, target.organization_id, nextMonth), resources);
     const needed = totals.total + more;
     if (needed <= balance) return;
+    // Who may see a project may ask, and what the organization pays and has is not for all of them.
     throw new Problem(
       'payment-required',
-      `A month with this costs ${formatted(needed, currency)}, and ${formatted(balance, currency)} are prepaid; pay ahead, or ask the operator of this installation.`,
+      caller.can('billing:view', { organization: target.organization_id })
+        ? `A month with this costs ${formatted(needed, currency)}, and ${formatted(balance, currency)} are prepaid; pay ahead, or ask the operator of this installation.`
+        : 'A month with this costs more than is prepaid; ask whoever pays for the organization.',
     );
   },
 });

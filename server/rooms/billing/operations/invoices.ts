@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { one, operation, page, plain, stream } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
-import { countAttempts } from '../../sign-in/public.ts';
 import { invoiceOfToken } from '../download-token.ts';
 import { invoicePdf } from '../invoice-pdf.ts';
 import { InvoiceEntity, shownInvoice } from '../invoice.ts';
@@ -65,7 +64,6 @@ export const hearPayment = operation({
   returns: plain(Type.Object({ status: Type.String() })),
   handle: async ({ arrival }, platform) => {
     if (!arrival) throw new Error('The request did not arrive');
-    await countAttempts(platform.db, [{ limit: 'call of hook', of: 'payments' }]);
     await receivePayment(platform, arrival);
     return { status: 'heard' };
   },

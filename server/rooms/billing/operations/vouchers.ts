@@ -3,7 +3,7 @@ import { uuidOfUlid } from '../../../kernel/id.ts';
 import { nothing, operation, plain } from '../../../kernel/operation.ts';
 import { closed, Line } from '../../../kernel/schema.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
-import { amountText, currencyFor, priceLists } from '../../prices/public.ts';
+import { amountText, priceListToday } from '../../prices/public.ts';
 import { countAttempts } from '../../sign-in/public.ts';
 import { endOfMonth } from '../month.ts';
 import { payerNow } from '../payer.ts';
@@ -42,7 +42,7 @@ export const listOrgVouchers = operation({
   ),
   handle: async ({ target }, { db }) => {
     const { vouchers, uses } = await vouchersOf(db, target.id);
-    const currency = currencyFor(await priceLists(db), (await payerNow(db, target.id))?.currency);
+    const { currency } = await priceListToday(db, (await payerNow(db, target.id))?.currency);
     const inCurrency = new Set(vouchers.filter((voucher) => voucher.currency === currency).map(({ code }) => code));
     const sum = (amounts: { code: string; amount: string }[]) =>
       amounts.filter(({ code }) => inCurrency.has(code)).reduce((total, { amount }) => total + BigInt(amount), 0n);

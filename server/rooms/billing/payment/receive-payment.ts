@@ -14,6 +14,7 @@ import { flawOf, oneOf } from '../../../kernel/stored-json.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import { amountText } from '../../prices/public.ts';
+import { countAttempts, networkOf } from '../../sign-in/public.ts';
 import { lockInvoice, type Invoice } from '../invoices.ts';
 import { askForAuthorization, settleFailed, settlePaid } from './settle.ts';
 
@@ -29,11 +30,13 @@ const PaymentEvent = Type.Object({
 });
 type PaymentEvent = Static<typeof PaymentEvent>;
 
-export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'config'>, { headers, body }: Arrival): Promise<void> {
+export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'config'>, { headers, body, address }: Arrival): Promise<void> {
   const key = config.payment.webhook?.shared_key;
   if (key === undefined || key === null) throw new Problem('conflict', 'This installation has no payment provider.');
-  if (!isSignedWith(key, body, headers['x-jws-signature']))
+  if (!isSignedWith(key, body, headers['x-jws-signature'])) {
+    await countAttempts(db, [{ limit: 'wrong signature from address', of: networkOf(address) }]);
     throw new Problem('invalid-request', 'The header x-jws-signature does not sign this body with the key of the payment provider.');
+  }
   const event = parseJson(body);
   if (!Value.Check(PaymentEvent, event)) throw new Problem('invalid-request', `The event cannot be read: ${flawOf(PaymentEvent, event)}.`);
   await db.transaction().execute((tx) => hear(tx, event));
@@ -60,7 +63,9 @@ async function hear(tx: Tx, event: PaymentEvent): Promise<void> {
   if (!invoice) throw new Problem('invalid-request', `There is no invoice ${event.invoice_number}.`);
   const { rows } = await sql`insert into payment_events (id, invoice_id, event) values (${event.id}, ${invoice.id}::bigint, ${event.event})
     on conflict do nothing returning id`.execute(tx);
-  if (rows.length > 0) await follow[event.event](tx, invoice, event);
+  // That a credit memo could not be paid back says nothing of the order.
+  const isForOrder = invoice.type === 'invoice' || event.event === 'paid';
+  if (rows.length > 0 && isForOrder) await follow[event.event](tx, invoice, event);
 }
 
 const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: PaymentEvent) => Promise<unknown>> = {
@@ -76,9 +81,11 @@ const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: Pa
   },
 };
 
+const openStatuses = ['pending', 'charged_off', 'refund_pending'];
+
 /** A payment of another amount is a matter for people. The event is not kept, so that it can be told again. */
 function refuseOtherAmount({ type, status, total, outstanding, currency, invoice_number }: Invoice, event: PaymentEvent): void {
-  if (status !== 'pending' && status !== 'refund_pending') return;
+  if (!openStatuses.includes(status)) return;
   const expected = amountText(BigInt(type === 'invoice' ? outstanding : total), currency);
   if (event.amount === expected && event.currency === currency) return;
   throw new Problem('invalid-request', `amount and currency must be what is open of ${invoice_number}: ${expected} ${currency}.`);
