@@ -61,7 +61,7 @@ export const tellOfCost: Reconciler = {
 };
 
 async function* dueAlerts(db: Db): AsyncGenerator<DueAlert> {
-  for (let last: DueAlert | undefined, isMore = true; isMore; ) {
+  for (let last: DueAlert | undefined, isMore = true; isMore;) {
     const { rows } = await sql<DueAlert>`
       select organization_id, label, threshold::text, mode from billing_alerts join organizations on organizations.id = organization_id
       where ${isDue} and organization_id > ${last?.organization_id ?? ''} order by organization_id limit ${atOnceMax}`.execute(db);

@@ -16,9 +16,11 @@ import { tellOfCost } from './billing-alerts.ts';
 import { closeMonths } from './close-orders.ts';
 import { downloadUrl } from './download-token.ts';
 import { endOfMonth, monthAt, monthsAfter, secondsOf } from './month.ts';
-import { correctInvoice, markPaid, setFallback } from './work.ts';
+import { nobody } from './payer.ts';
+import { correctInvoice, endDiscount, markPaid, setFallback } from './work.ts';
 import { markPastDue } from './payment/settle.ts';
 import { refreshOrders } from './refresh-orders.ts';
+import { workOut } from './work-out.ts';
 
 const providerKey = 'a-key-of-the-provider';
 const lastMonth = monthsAfter(monthAt(Date.now()), -1);
@@ -58,11 +60,14 @@ seller: { name: Example Hosting, country: DE, invoice_prefix: R, payment: Please
 `,
   );
   while (waiting.length < invoicedMax) waiting.push(await established());
+  prepaying = await established();
+  await notePrepayment(db, [prepaying.name, '10']);
 });
 afterAll(() => void provider.close());
 
-const invoicedMax = 4;
+const invoicedMax = 5;
 const waiting: Billed[] = [];
+let prepaying: Billed;
 
 let organizations = 0;
 
@@ -111,8 +116,7 @@ async function meter({ id, project_id }: Billed, hour: string, requests: number)
 }
 
 /** Another organization with the invoice of last month. A month is closed once, so they were all there before. */
-async function invoiced() {
-  const billed = waiting.pop();
+async function invoiced(billed = waiting.pop()) {
   if (!billed) throw new Error('All organizations with an invoice are used up');
   await closeMonths(home.platform, Date.now());
   const invoice = (await billed.owner.send('GET', `${billed.path}/invoices`)).json.items[0];
@@ -171,6 +175,14 @@ describe('estimates', () => {
     });
   });
 
+  test('are in the currency of the country from the month on in which there are prices in it', async () => {
+    const owner = await home.person();
+    const { id } = (await owner.send('POST', '/organizations', { label: 'Bolt', name: 'bolt', country: 'US' })).json;
+    await setPriceList(db, `currency: USD\nfrom: ${endOfMonth(monthAt(Date.now()))}\nlicences: { admin_user: 12 }\n`);
+    const total = async (query: string) => (await owner.send('GET', `/organizations/${id}/estimate?${query}`)).json.total;
+    expect([await total(''), await total('current_month=false')]).toEqual([expect.stringMatching(/^€(?!0\.00)/), '$12.00']);
+  });
+
   test('decide what can be afforded by those who only pay ahead', async () => {
     const billed = await established();
     const ask = (cpu: string) => billed.owner.send('POST', `/subscriptions/${billed.subscription}/can-afford`, { resources: { cpu } });
@@ -184,6 +196,10 @@ describe('estimates', () => {
       status: 402,
       detail: expect.stringContaining('€30.00 are prepaid'),
     });
+    const guest = await home.person();
+    await billed.owner.send('POST', `/projects/${billed.project_id}/user-access`, [{ user_id: guest.user.id, permissions: ['viewer'] }]);
+    const answer = await guest.send('POST', `/subscriptions/${billed.subscription}/can-afford`, { resources: { cpu: '1' } });
+    expect({ status: answer.status, isToldAmounts: answer.text.includes('€') }).toEqual({ status: 402, isToldAmounts: false });
     expect((await ask('much')).status).toBe(400);
     expect((await billed.owner.send('GET', `${billed.path}/prepayment`)).json.prepayment).toMatchObject({
       balance: { amount: 30 },
@@ -224,6 +240,7 @@ describe('orders', () => {
     const { owner: other, path: elsewhere } = await established();
     expect((await owner.send('POST', `${path}/vouchers/apply`, { code: `V-${name}` })).status).toBe(204);
     expect((await open()).components.voucher).toMatchObject({ amount: -3 });
+    expect((await owner.send('GET', `${path}/estimate`)).json.vouchers).toBe('€3.00');
     expect((await other.send('POST', `${elsewhere}/vouchers/apply`, { code: `V-${name}` })).json).toMatchObject({ status: 400 });
     expect(await makeDiscount(db, [name, 'allowance', 'default', '2'], Date.now())).toContain(
       'takes €12.50 off each month of Acme, for 2 months',
@@ -237,6 +254,28 @@ describe('orders', () => {
     await sql`update orders set refreshed_at = null where closed_at is null`.execute(db);
     await refreshOrders(home.platform, Date.now());
     expect((await open()).components.discount.amount).toBeLessThan(0);
+    // Once it is ended, it takes nothing off this month, and as much as before off months that are over.
+    await sql`update discounts set start_month = ${lastMonth}::date where id = ${discount.id}`.execute(db);
+    const thisMonth = monthAt(Date.now());
+    expect(await endDiscount(db, String(discount.id), thisMonth)).toBe(true);
+    const discountIn = async (month: string) => {
+      const asked = { id: undefined, organizationId: billed.id, month, payer: nobody };
+      return (await workOut(db, home.platform.config, asked, startOf(endOfMonth(month)))).totals.discount;
+    };
+    expect([await discountIn(lastMonth), await discountIn(thisMonth)]).toEqual([1250n, 0n]);
+    expect((await owner.send('GET', `/discounts/${discount.id}`)).json.status).toBe('deactivated');
+  });
+
+  test('are refreshed also when one of them cannot be', async () => {
+    const [broken, sound] = [await established(), await established()];
+    await sql`alter table orders add constraint broken check (organization_id <> ${sql.lit(broken.id)} or refreshed_at is null) not valid`.execute(
+      db,
+    );
+    await expect(refreshOrders(home.platform, Date.now())).rejects.toThrow('broken');
+    await sql`alter table orders drop constraint broken`.execute(db);
+    const refreshed = await sql`select organization_id from orders
+      where refreshed_at is not null and organization_id in (${broken.id}, ${sound.id})`.execute(db);
+    expect(refreshed.rows).toEqual([{ organization_id: sound.id }]);
   });
 
   test('charge the levels that an organization chooses', async () => {
@@ -247,9 +286,25 @@ describe('orders', () => {
       current: { support_level: { standard: 10 }, user_management: { advanced: 5 } },
       upgrades_available: { support_level: ['premium'], user_management: [] },
     });
+    // A level that is not sold costs nothing, whatever it is called.
+    const unsold = { continuous_profiling: 'constructor' };
+    expect((await owner.send('PATCH', `${path}/subscriptions/${billed.subscription}`, unsold)).status).toBe(200);
+    expect((await owner.send('GET', `${path}/subscriptions/${billed.subscription}/addons`)).json.current).toMatchObject({
+      continuous_profiling: { constructor: 0 },
+    });
     // 9.99 + 10 + 5, and ten percent of that.
     const next = (await owner.send('GET', `${path}/estimate?current_month=false`)).json;
     expect(next).toMatchObject({ user_management: '€5.00', support_level: '€2.50', sub_total: '€27.49' });
+
+    // The day is charged by the dearest level that was had on it, also when nobody has it any more at its end.
+    await owner.send('PATCH', `${path}/addons`, { support_level: 'premium' });
+    await owner.send('PATCH', `${path}/addons`, { support_level: 'standard', user_management: '' });
+    await refreshOrders(home.platform, Date.now());
+    const { rows } =
+      await sql`select support_level, user_management from billed_users where organization_id = ${billed.id} order by day desc limit 1`.execute(
+        db,
+      );
+    expect(rows).toEqual([{ support_level: 'premium', user_management: 'advanced' }]);
   });
 });
 
@@ -282,6 +337,10 @@ describe('invoices', () => {
 
     const paid = { id: `p${order_id}`, event: 'paid', invoice_number, amount: '24.19', currency: 'EUR' };
     expect((await tell(paid, signed('something else'))).status).toBe(400);
+    // Whoever guesses at signatures is refused soon, and the provider is heard all the same.
+    const guesses: number[] = [];
+    while (guesses.length < 31) guesses.push((await tell(paid, signed('something else'))).status);
+    expect(guesses.at(-1)).toBe(429);
     expect((await tell({ ...paid, amount: '1.00' })).status).toBe(400);
     const status = async () => (await owner.send('GET', `${path}/orders/${order_id}`)).json.status;
     expect(await status()).toBe('pending');
@@ -323,6 +382,9 @@ describe('invoices', () => {
       document: { totals: { vat: '-210', baseprice: '-1000' } },
     });
     await expect(correct(1210n)).rejects.toThrow('No more than €12.09');
+    // What becomes of a memo says nothing of the order.
+    expect((await tell({ id: `m${order_id}`, event: 'declined', invoice_number: memo.invoice_number })).status).toBe(200);
+    expect((await owner.send('GET', `${path}/orders/${order_id}`)).json.status).toBe('pending');
     await markPaid(db, invoice_number);
     expect(await correct(1209n)).toMatchObject({ status: 'refund_pending' });
     const listed = (await owner.send('GET', `${path}/invoices?filter[order_id]=${order_id}`)).json.items;
@@ -333,6 +395,23 @@ describe('invoices', () => {
     ]);
     const { rows } = await sql<{ gaps: boolean }>`select max(number) <> count(*) as gaps from invoices`.execute(db);
     expect(rows).toEqual([{ gaps: false }]);
+  });
+
+  test('that are canceled take no payment, however often it is told', async () => {
+    const { owner, path, invoice } = await invoiced();
+    const { invoice_number, order_id } = invoice;
+    await correctInvoice(home.platform, invoice_number, 2419n, 'Not ordered', Date.now());
+    const paid = { id: `c${order_id}`, event: 'paid', invoice_number, amount: '24.19', currency: 'EUR' };
+    expect([(await tell(paid)).status, (await tell(paid)).status]).toEqual([409, 409]);
+    expect((await owner.send('GET', `${path}/orders/${order_id}`)).json.status).toBe('canceled');
+  });
+
+  test('of which a part was prepaid are given back by two credit memos', async () => {
+    const { owner, path, invoice } = await invoiced(prepaying);
+    const correct = (amount: bigint) => correctInvoice(home.platform, invoice.invoice_number, amount, 'Not ordered', Date.now());
+    await expect(correct(2419n)).rejects.toThrow('make two credit memos: one over €14.19, then one over €10.00');
+    expect([(await correct(1419n)).status, (await correct(1000n)).status]).toEqual(['paid', 'refund_pending']);
+    expect((await owner.send('GET', `${path}/invoices/${invoice.id}`)).json.status).toBe('paid');
   });
 });
 

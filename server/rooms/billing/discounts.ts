@@ -54,7 +54,10 @@ export const DiscountEntity = entity({
 
 const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
 
-export function shownDiscount({ id, organization_id, type, currency, monthly, start_month, months, ended_month }: DiscountRow, now: number) {
+export function shownDiscount(
+  { id, organization_id, type, currency, monthly, start_month, months, ended_month }: DiscountRow,
+  now: number,
+) {
   const end = months === null ? null : monthsAfter(start_month, months);
   const amount = BigInt(monthly);
   return {
@@ -107,6 +110,7 @@ export async function insertDiscount(
 
 /** Months before keep what it takes off, also while their orders are still to be closed. Ending it again changes nothing. */
 export async function endDiscount(db: Db, id: string, month: Month): Promise<boolean> {
-  const { rows } = await sql`update discounts set ended_month = coalesce(ended_month, ${month}::date) where id = ${id}::integer returning id`.execute(db);
+  const { rows } =
+    await sql`update discounts set ended_month = coalesce(ended_month, ${month}::date) where id = ${id}::integer returning id`.execute(db);
   return rows.length > 0;
 }

@@ -141,7 +141,17 @@ test('a month is closed once, whenever its closer is killed, and adds up', { tim
   await expect(sql`delete from invoices`.execute(db)).rejects.toThrow('is issued and cannot change');
 
   // The next month takes what is left of the voucher, and the rest is taxed: 9 + 10 - 10.49, and 21 percent.
-  await closeMonths(home.platform, Date.parse('2026-03-01T00:10:00Z'));
+  // An order that cannot be closed keeps no other waiting, and is closed by the next look that can.
+  const nextMonth = Date.parse('2026-03-01T00:10:00Z');
+  await sql`alter table orders add constraint broken check (organization_id <> ${sql.lit(acme)} or closed_at is null) not valid`.execute(
+    db,
+  );
+  await expect(closeMonths(home.platform, nextMonth)).rejects.toThrow('broken');
+  expect(
+    (await everyRow()).invoices.map((invoice) => (invoice as { organization_id: string }).organization_id).slice(before.invoices.length),
+  ).toEqual([bolt]);
+  await sql`alter table orders drop constraint broken`.execute(db);
+  await closeMonths(home.platform, nextMonth);
   const second = await orderOf(ada, acme, 1);
   expect(second).toMatchObject({
     status: 'pending',

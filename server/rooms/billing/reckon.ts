@@ -184,7 +184,12 @@ export function userLines(facts: MonthFacts): Line[] {
     add('admin_user', licenceTitles.admin_user, admin_users, priceOf(licences, 'admin_user'));
     add('viewer_user', licenceTitles.viewer_user, viewer_users, priceOf(licences, 'viewer_user'));
     if (user_management !== '')
-      add(`user_management:${user_management}`, `User management: ${user_management}`, admin_users + viewer_users, priceOf(levels, user_management));
+      add(
+        `user_management:${user_management}`,
+        `User management: ${user_management}`,
+        admin_users + viewer_users,
+        priceOf(levels, user_management),
+      );
   }
   return [...sums].map(([sku, { product, userDays, sum }]) => ({
     type: 'organization_feature',

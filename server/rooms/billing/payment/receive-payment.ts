@@ -81,11 +81,11 @@ const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: Pa
   },
 };
 
-const openStatuses = ['pending', 'charged_off', 'refund_pending'];
+const openStatuses = new Set(['pending', 'charged_off', 'refund_pending']);
 
 /** A payment of another amount is a matter for people. The event is not kept, so that it can be told again. */
 function refuseOtherAmount({ type, status, total, outstanding, currency, invoice_number }: Invoice, event: PaymentEvent): void {
-  if (!openStatuses.includes(status)) return;
+  if (!openStatuses.has(status)) return;
   const expected = amountText(BigInt(type === 'invoice' ? outstanding : total), currency);
   if (event.amount === expected && event.currency === currency) return;
   throw new Problem('invalid-request', `amount and currency must be what is open of ${invoice_number}: ${expected} ${currency}.`);

@@ -18,7 +18,10 @@ export const markPaid = (db: Db, invoiceNumber: string): Promise<Invoice> =>
 
 export async function settlePaid(tx: Tx, { id, type, status, order_id, invoice_number }: Invoice): Promise<void> {
   if (status === 'canceled')
-    throw new Problem('conflict', `${invoice_number} is canceled, so nothing has to be paid; what was paid all the same has to be given back.`);
+    throw new Problem(
+      'conflict',
+      `${invoice_number} is canceled, so nothing has to be paid; what was paid all the same has to be given back.`,
+    );
   if (status === 'paid' || status === 'refunded') return;
   await sql`update invoices set status = ${type === 'invoice' ? 'paid' : 'refunded'}, updated_at = now() where id = ${id}::bigint`.execute(
     tx,
