@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
-import { acceptInvitation } from '../invitations/accept.ts';
+import { acceptInvitation } from '../invitations/work.ts';
 import { audit } from './room.ts';
 
 let home: TestPlatform;

@@ -1,0 +1,2 @@
+/** What others have done about invitations: accept one, by the secret that was mailed. */
+export { acceptInvitation } from './accept.ts';
