@@ -27,8 +27,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
-    // Much of the time they wait for other programs, so also the smallest machine has three at work, until nothing is left to do.
-    maxWorkers: 3,
+    // Much of the time they wait for other programs, so also the smallest machine has four at work, until nothing is left to do.
+    maxWorkers: 4,
     // Files are loaded by Node as they are, as in production: none has to be transformed first, and what one process has compiled the next one has at hand.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     setupFiles: ['server/testing/cpu-spent.ts'],
