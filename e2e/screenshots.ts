@@ -76,7 +76,7 @@ async function pictures(person: Person, { project }: Project, failed: string): P
     { name: 'observability', path: `${main}/observability?last=1h`, looks: ['light', 'dark'] },
     { name: 'resources', path: `${main}/resources`, looks: ['light'] },
     { name: 'merge', path: `${tree}/environments/checkout`, looks: ['light', 'dark'], first: openMerge },
-    { name: 'log', path: `${tree}/activities/${failed}`, looks: ['dark'] },
+    { name: 'log', path: `${tree}/activities/${failed}`, looks: ['dark'], first: (page) => page.getByText(/^E: /).first().waitFor() },
     { name: 'access', path: `${tree}/access`, looks: ['light'] },
     { name: 'members', path: `/organizations/${organization}/members`, looks: ['light'] },
     { name: 'installation', path: '/installation', looks: ['light'] },
