@@ -6,6 +6,7 @@ import { isUnderWay } from '../api/queries.ts';
 import { request } from '../api/request.ts';
 import type { Activity } from '../api/resources.ts';
 import { duration, useNow } from '../ui/age.tsx';
+import { Bones } from '../ui/notice.tsx';
 import { Glyph, type Standing } from '../ui/status.tsx';
 import { ActivitySentence } from './activity-sentence.tsx';
 import { failingLine, failureAddress } from './failing-line.ts';
@@ -94,6 +95,8 @@ function Lines({ activity, log, isWhole, search, found: foundLine }: LinesProps)
     [steps, folds, isWhole, shown],
   );
   const isThere = shown === undefined || shown <= log.lines.length;
+  // What has ended said what it said: until that is read, nothing is known of it.
+  if (rows.length === 0 && !log.isSealed && !isUnderWay(activity)) return <Bones rows={3} height={18} />;
   if (rows.length === 0) return <p className="quiet log-empty">{log.isSealed ? 'It said nothing.' : 'It has said nothing yet.'}</p>;
   return (
     <LogLines
