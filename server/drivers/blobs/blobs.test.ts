@@ -162,8 +162,8 @@ describe('blobs where places fail', { timeout: testMilliseconds }, () => {
 
     // A disk that is not there is not one that has nothing, but on a machine that never knew it.
     await rename(join(folder, 'near'), join(folder, 'unmounted'));
-    for (const refused of [blobs.list('twice'), blobs.forget('twice', ['two']), blobs.removeRepository('twice')])
-      await expect(refused).rejects.toThrow('see that the disk is mounted');
+    for (const refused of [() => blobs.list('twice'), () => blobs.forget('twice', ['two']), () => blobs.removeRepository('twice')])
+      await expect(refused()).rejects.toThrow('see that the disk is mounted');
     const elsewhere = join(folder, 'elsewhere');
     await mkdir(elsewhere);
     expect(await blobsAt(elsewhere, [near, far]).list('twice')).toEqual(['one', 'two']);
