@@ -38,6 +38,7 @@ export function personWith(url: string, apiToken: string): Person {
 export interface Ended {
   id: string;
   state: string;
+  created_at: string;
   result: string;
   log: string;
   failure_reason: string | null;
