@@ -13,7 +13,7 @@ import { openGitlab } from './gitlab/gitlab.ts';
 import { gitlabWire } from './gitlab/test-gitlab.ts';
 import { openCodeHost, type CodeHostSettings } from './open-code-host.ts';
 import { waitAfter } from './rate-limits.ts';
-import { withoutSecrets } from './secrets-in-text.ts';
+import { withoutSecrets } from '../outbound/secrets-in-text.ts';
 import { serveTestHost, testToken, type HostState, type HostWire } from './test-host.ts';
 
 const nameOf = ({ owner, name }: HostState) => `${owner}/${name}`;

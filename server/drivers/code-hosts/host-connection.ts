@@ -10,7 +10,7 @@ import type { Answer, Asked, Send } from './code-host.ts';
 import { CodeHostFailure } from './code-host-failure.ts';
 import { failureOf, jsonIn, unreachable } from './reply-failures.ts';
 import { waitAfter } from './rate-limits.ts';
-import { withoutSecrets } from './secrets-in-text.ts';
+import { withoutSecrets } from '../outbound/secrets-in-text.ts';
 
 export interface HostConnection {
   /** Any 2xx reply. Throws a CodeHostFailure otherwise. */

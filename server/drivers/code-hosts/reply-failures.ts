@@ -1,8 +1,9 @@
 /** What replies that are no success mean, in words for people. */
+import { storableText } from '../../kernel/storable.ts';
 import { OutboundFault, type FaultReason } from '../outbound/faults.ts';
 import type { Answer } from './code-host.ts';
 import { CodeHostFailure, type FailureKind } from './code-host-failure.ts';
-import { withoutSecrets } from './secrets-in-text.ts';
+import { withoutSecrets } from '../outbound/secrets-in-text.ts';
 
 interface About {
   host: string;
@@ -50,7 +51,7 @@ export function unreachable(cause: unknown, { host, credential: { secrets } }: A
 }
 
 const messageCharactersMax = 300;
-const shorten = (text: string) => (text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax)}…` : text);
+const shorten = (text: string) => storableText(text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax)}…` : text);
 
 /** Each host has a place of its own for what it says. Pages of HTML are not quoted. */
 function messageIn(body: Buffer): string {

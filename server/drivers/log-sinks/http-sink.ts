@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import type { LogRecord, RecordContext } from './log-record.ts';
+import { withoutSecrets } from '../outbound/secrets-in-text.ts';
 import { unanswered, type Answer, type Concern, type LogSink, type SinkNetwork } from './log-sink.ts';
 
 export interface WrittenBatch {
@@ -26,9 +27,7 @@ interface HttpSink {
 
 const secondsMax = 30;
 const replyBytesMax = 64 * 1024;
-const shownCharactersMax = 200;
-/** What is shorter is a word and no secret. */
-const secretCharactersMin = 8;
+const shownCharactersMax = 240;
 const compress = promisify(gzip);
 /** Lines of logs are alike: the fastest level finds most of it, for a third of the time. */
 const level = constants.Z_BEST_SPEED;
@@ -41,9 +40,9 @@ export const httpSink = ({ network, tlsVerify, write, judge }: HttpSink): LogSin
       const compressed = await compress(body, { level });
       const asked = { url, method: 'POST', headers: sent, body: compressed, secondsMax, replyBytesMax, tlsVerify, signal } as const;
       const reply = await network.request(asked);
-      return withoutSecrets(judge?.(reply) ?? meaningOf(reply), [url, ...Object.values(headers)]);
+      return fitToShow(judge?.(reply) ?? meaningOf(reply), [url, ...Object.values(headers)]);
     } catch (error) {
-      return withoutSecrets(unanswered(error), [url]);
+      return fitToShow(unanswered(error), [url]);
     }
   },
 });
@@ -88,19 +87,18 @@ function retryAfterSeconds(header: string | string[] | undefined): number | unde
 
 export function toldOf({ status, body }: Reply): string {
   const said = body
-    .toString('utf8', 0, 4 * shownCharactersMax)
+    .toString('utf8')
     .replace(/[\p{C}\s]+/gu, ' ')
-    .trim()
-    .slice(0, shownCharactersMax);
+    .trim();
   return `The sink answered ${status}${said === '' ? '.' : `: ${said}`}`;
 }
 
 /** Servers repeat what they were sent, and so do errors: addresses of collectors and values of headers are secrets. */
-function withoutSecrets(answer: Answer, secrets: readonly string[]): Answer {
+function fitToShow(answer: Answer, secrets: readonly string[]): Answer {
   if (answer.why === undefined) return answer;
-  const parts = secrets.flatMap((secret) => [secret, ...secret.split(' ')]).filter((part) => part.length >= secretCharactersMin);
-  const why = parts.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), answer.why);
-  return { ...answer, why };
+  const parts = secrets.flatMap((secret) => [secret, ...secret.split(' ')]);
+  // Shortened last: half of a secret would not be found any more.
+  return { ...answer, why: withoutSecrets(answer.why, parts).slice(0, shownCharactersMax).toWellFormed() };
 }
 
 /** The address with the path that the protocol has, where the owner gave none. */

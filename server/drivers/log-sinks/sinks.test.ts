@@ -258,7 +258,13 @@ describe('a reply', () => {
   test('is told without the secrets that it repeats', async () => {
     receiver.respond = respondWith(403, '{"text":"Invalid token token-12345 \u0007"}');
     const answer = await send({ type: 'splunk', url: receiver.url, index: 'web', token: 'token-12345', tls_verify: true });
-    expect(answer).toMatchObject({ is: 'later', why: 'The sink answered 403: {"text":"Invalid token [hidden] "}' });
+    expect(answer).toMatchObject({ is: 'later', why: 'The sink answered 403: {"text":"Invalid token [secret] "}' });
+  });
+
+  test('is shortened after that, so that no half of a secret is left', async () => {
+    receiver.respond = respondWith(403, `${'x'.repeat(205)} token-12345`);
+    const answer = await send({ type: 'splunk', url: receiver.url, index: 'web', token: 'token-12345', tls_verify: true });
+    expect(answer.why).toMatch(/^The sink answered 403: x+ \[?s?e?c?r?e?t?\]?$/);
   });
 
   test('of Splunk that the index is unknown leaves lines to wait, and one that the data is wrong does not', async () => {

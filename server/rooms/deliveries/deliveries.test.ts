@@ -187,6 +187,37 @@ describe('slow receivers', () => {
     await expect.poll(() => arrived.toSorted()).toEqual(['quick 1', 'quick 2', 'quick 3']);
     expect(waiting).toBe(3);
   });
+
+  test('that failed before have no more than half of all lanes, however many parties they are of', async () => {
+    let waiting = 0;
+    receive = ({ text }) => ({ outcome: text === 'slow' ? 'failed' : 'delivered' });
+    for (let number = 0; number < 6; number += 1) await record('slow', `slow ${number}`, `party ${number}`);
+    await deliver();
+    await pauseIsOver();
+    receive = ({ text }, signal) => {
+      if (text !== 'slow') return { outcome: 'delivered' };
+      waiting += 1;
+      return untilAborted(signal);
+    };
+    start({ lanesMax: 4, failingLanesMax: 2 });
+    await expect.poll(() => waiting).toBe(2);
+    for (const number of [1, 2, 3]) await record(`quick ${number}`, `quick ${number}`, `quick party ${number}`);
+    await expect.poll(() => arrived.toSorted()).toEqual(['quick 1', 'quick 2', 'quick 3']);
+    expect(waiting).toBe(2);
+  });
+});
+
+test('whatever a receiver answers is stored, and sent once', async () => {
+  let asked = 0;
+  receive = () => {
+    asked += 1;
+    return { outcome: 'delivered', response: { status: 200, body: `zero \0, half of a pair ${'\u{1f600}'.slice(0, 1)}` } };
+  };
+  const id = await record('one');
+  await record('two');
+  await deliver();
+  expect([asked, arrived, await stateOf(id)]).toEqual([2, ['one', 'two'], 'delivered']);
+  expect((await attemptsOf(home.platform.db, id))[0]?.response).toEqual({ status: 200, body: 'zero , half of a pair \ufffd' });
 });
 
 test('something can be sent again by hand, behind what waits, and not while it is still on its way', async () => {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Sent } from '../../kernel/delivery.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
+import { storableJson } from '../../kernel/storable.ts';
 
 export interface Lane {
   order_key: string;
@@ -36,21 +37,31 @@ interface Claiming {
   leaseSeconds: number;
   lanesMax: number;
   partyLanesMax: number;
+  failingLanesMax: number;
   /** How many lanes of each party are held here already. */
   held: ReadonlyMap<string, number>;
+  /** How many of all that are held here lead to receivers that failed the last time. */
+  heldFailing: number;
 }
 
-/** Those that have been due longest, and of no party more than its share. Lanes that others hold, or are about to, are left to them. */
-export async function claimLanes(db: Db, { holder, leaseSeconds, lanesMax, partyLanesMax, held }: Claiming): Promise<Lane[]> {
+/**
+ * Those that have been due longest, of no party more than its share, and of receivers that failed the last time no more than theirs: whoever never answers keeps a lane for
+ * as long as an attempt may take. Lanes that others hold, or are about to, are left to them.
+ */
+export async function claimLanes(db: Db, claiming: Claiming): Promise<Lane[]> {
+  const { holder, leaseSeconds, lanesMax, partyLanesMax, failingLanesMax, held, heldFailing } = claiming;
   const taken = JSON.stringify(Object.fromEntries(held));
   const { rows } = await sql<Lane>`
     with due as (
-      select order_key, due_at, row_number() over (partition by party order by due_at) as turn, party
+      select order_key, due_at, failures > 0 as is_failing, row_number() over (partition by party order by due_at) as turn, party
       from delivery_lanes where head <= tail and due_at <= now() and (leased_until is null or leased_until < now())
+    ), shared as (
+      select order_key, due_at, is_failing, row_number() over (partition by is_failing order by due_at) as turn from due
+      where turn + coalesce((${taken}::jsonb ->> party)::integer, 0) <= ${partyLanesMax}
     ), chosen as (
-      select lanes.order_key from delivery_lanes as lanes join due using (order_key)
-      where due.turn + coalesce((${taken}::jsonb ->> due.party)::integer, 0) <= ${partyLanesMax}
-      order by due.due_at limit ${lanesMax} for update of lanes skip locked
+      select lanes.order_key from delivery_lanes as lanes join shared using (order_key)
+      where not shared.is_failing or shared.turn + ${heldFailing}::integer <= ${failingLanesMax}
+      order by shared.due_at limit ${lanesMax} for update of lanes skip locked
     )
     update delivery_lanes set holder = ${holder}, leased_until = now() + make_interval(secs => ${leaseSeconds})
     from chosen where delivery_lanes.order_key = chosen.order_key
@@ -113,7 +124,7 @@ export async function storeAttempts(tx: Tx, attempts: readonly Attempt[], forget
   }));
   // What went meanwhile, with its project or integration, has no attempts any more.
   await sql`
-    insert into delivery_attempts select tried.* from json_populate_recordset(null::delivery_attempts, ${JSON.stringify(rows)}::json) as tried
+    insert into delivery_attempts select tried.* from json_populate_recordset(null::delivery_attempts, ${storableJson(rows)}::json) as tried
     where exists (select from deliveries where id = tried.delivery_id for key share)`.execute(tx);
   for (const state of ['delivered', 'failed'] as const) {
     const ended = attempts.filter(({ ends }) => ends === state).map(({ waiting }) => waiting);

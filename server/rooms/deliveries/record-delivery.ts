@@ -77,6 +77,14 @@ export async function hastenLane(tx: Tx, orderKey: string): Promise<void> {
   await notify(tx, 'delivery', orderKey);
 }
 
+/** Has all that waits for receivers of the integration tried now: it may be taken as the integration is by now. */
+export async function hastenIntegration(tx: Tx, integrationId: string): Promise<void> {
+  await sql`
+    update delivery_lanes set due_at = least(due_at, now())
+    where order_key in (select order_key from deliveries where integration_id = ${integrationId} and state = 'waiting')`.execute(tx);
+  await notify(tx, 'delivery', integrationId);
+}
+
 /** Gives up what waits, because somebody does not want it any more. Answers whether it still waited; what is being sent at this moment may arrive all the same. */
 export async function cancelDelivery(tx: Tx, id: string): Promise<boolean> {
   const { numAffectedRows } =

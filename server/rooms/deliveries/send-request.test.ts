@@ -58,6 +58,16 @@ test('what is shown of a request has no secrets, and of a reply no more than so 
   expect(JSON.stringify(sent).length).toBeLessThan(5000);
 });
 
+test('a receiver that repeats what it was sent does not make its secrets known', async () => {
+  const url = await serve(
+    (request, reply) => void reply.writeHead(404).end(`Cannot POST ${request.url}: ${request.headers.authorization} key-in-body`),
+  );
+  const sent = await sendRequest(outbound, { url, method: 'POST', headers: { authorization: 'Bearer very-secret' }, body: 'key-in-body' }, [
+    'key-in-body',
+  ]);
+  expect(sent.response).toMatchObject({ status: 404, body: 'Cannot POST [secret]: [secret] [secret]' });
+});
+
 test.for<[string | undefined, number | undefined]>([
   ['120', 120],
   ['Thu, 01 Jan 1970 00:01:00 GMT', 60],

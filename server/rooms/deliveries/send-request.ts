@@ -2,6 +2,7 @@
 import type { Request } from '../../drivers/outbound/exchange.ts';
 import { OutboundFault, type FaultReason } from '../../drivers/outbound/faults.ts';
 import type { Outbound } from '../../drivers/outbound/outbound.ts';
+import { withoutSecrets } from '../../drivers/outbound/secrets-in-text.ts';
 import type { Sent } from '../../kernel/delivery.ts';
 
 const secondsMax = 15;
@@ -13,27 +14,35 @@ const isForGood = new Set<FaultReason>(['malformed', 'forbidden', 'misled']);
 /** Statuses by which a receiver says that it would take the same request later. */
 const mayBeTakenLater = (status: number) => status >= 500 || status === 408 || status === 429;
 
-export const sendRequest = async (outbound: Outbound, asked: Request): Promise<Sent> => (await askReceiver(outbound, asked)).sent;
+/** `secrets` are those that stand in the body of the request; what stands in its address and headers is known to be one. */
+export const sendRequest = async (outbound: Outbound, asked: Request, secrets: readonly string[] = []): Promise<Sent> =>
+  (await askReceiver(outbound, asked, secrets)).sent;
 
 /** For those who need of the reply more than is shown: `body` is all of it, and empty where none came. */
-export async function askReceiver(outbound: Outbound, asked: Request): Promise<{ sent: Sent; body: string }> {
+export async function askReceiver(
+  outbound: Outbound,
+  asked: Request,
+  secretsInBody: readonly string[] = [],
+): Promise<{ sent: Sent; body: string }> {
   const request = shownRequest(asked);
+  const secrets = [...secretsInBody, ...secretsIn(asked)];
   try {
     const reply = await outbound.request({ secondsMax, replyBytesMax, ...asked });
-    return { sent: { request, ...sentBy(reply) }, body: reply.body.toString('utf8') };
+    return { sent: { request, ...sentBy(reply, secrets) }, body: reply.body.toString('utf8') };
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
     // Whoever answers at great length has answered.
-    if (error.reply) return { sent: { request, ...sentBy(error.reply) }, body: '' };
+    if (error.reply) return { sent: { request, ...sentBy(error.reply, secrets) }, body: '' };
     return { sent: { request, outcome: isForGood.has(error.reason) ? 'refused' : 'failed', trouble: error.message }, body: '' };
   }
 }
 
-function sentBy({ status, headers, body }: NonNullable<OutboundFault['reply']>): Sent {
+function sentBy({ status, headers, body }: NonNullable<OutboundFault['reply']>, secrets: readonly string[]): Sent {
   const contentType = headers['content-type'];
   const response = {
     status,
-    body: body.toString('utf8').slice(0, shownCharactersMax),
+    // Shortened last: half of a secret would not be found any more.
+    body: withoutSecrets(body.toString('utf8'), secrets).slice(0, shownCharactersMax),
     ...(contentType !== undefined && { content_type: contentType }),
   };
   if (status >= 200 && status < 300) return { outcome: 'delivered', response };
@@ -58,3 +67,17 @@ const shownRequest = ({ url, method = 'GET', body = '' }: Request) => ({
   url: `${URL.parse(url)?.origin ?? ''}/…`,
   bytes: Buffer.byteLength(body),
 });
+
+const headersForAll: ReadonlySet<string> = new Set(['content-type', 'content-encoding', 'accept', 'user-agent', 'x-delivery-id']);
+/** A part of a path that is shorter is a word. */
+const partCharactersMin = 12;
+
+/** What of a request may be a credential. Servers repeat in their replies what they were sent, and more people see replies than addresses. */
+function secretsIn({ url, headers = {} }: Request): string[] {
+  const { username = '', password = '', pathname = '', search = '', searchParams = new URLSearchParams() } = URL.parse(url) ?? {};
+  const inPath = pathname.split('/').filter((part) => part.length >= partCharactersMin);
+  const inHeaders = Object.entries(headers)
+    .filter(([name]) => !headersForAll.has(name.toLowerCase()))
+    .flatMap(([, value]) => [value, ...value.split(' ')]);
+  return [username, password, pathname + search, pathname, ...inPath, ...searchParams.values(), ...inHeaders];
+}

@@ -1,6 +1,6 @@
 /**
- * Sends what was recorded, in every process that runs work: lanes side by side, those of one party never more than its share, so that slow receivers delay
- * nobody but themselves. A lane whose sender was killed is free once its lease has lapsed.
+ * Sends what was recorded, in every process that runs work: lanes side by side, those of one party never more than its share, and those of
+ * receivers that failed the last time never more than half, so that slow receivers delay nobody but themselves. A lane whose sender was killed is free once its lease has lapsed.
  */
 import type { DeliveryKind } from '../../kernel/delivery.ts';
 import { ulid } from '../../kernel/id.ts';
@@ -16,11 +16,12 @@ export interface Deliveries {
 export interface DeliveriesOptions {
   lanesMax?: number;
   partyLanesMax?: number;
+  failingLanesMax?: number;
   leaseSeconds?: number;
 }
 
 /** A lane costs a connection and what is waiting in memory for its answer. */
-const usual = { lanesMax: 128, partyLanesMax: 16, leaseSeconds: 15 };
+const usual = { lanesMax: 128, partyLanesMax: 16, failingLanesMax: 64, leaseSeconds: 15 };
 const lookAnywaySeconds = 2;
 /** How long a lane is left alone after a failure of our own. */
 const troubleSeconds = 10;
@@ -52,11 +53,11 @@ export async function deliverDue(kinds: readonly DeliveryKind[], platform: Platf
 }
 
 function openSending(kinds: readonly DeliveryKind[], platform: Platform, options: DeliveriesOptions) {
-  const { lanesMax, partyLanesMax, leaseSeconds } = { ...usual, ...options };
+  const { lanesMax, partyLanesMax, failingLanesMax, leaseSeconds } = { ...usual, ...options };
   const { db, log } = platform;
   const sender: Sender = { platform, kinds: new Map(kinds.map((kind) => [kind.kind, kind])), holder: ulid() };
   const stop = new AbortController();
-  const running = new Map<string, { party: string; done: Promise<void> }>();
+  const running = new Map<string, { party: string; isFailing: boolean; done: Promise<void> }>();
   let looking: Promise<void> | undefined;
   let lookAgain = false;
 
@@ -64,8 +65,10 @@ function openSending(kinds: readonly DeliveryKind[], platform: Platform, options
     const free = lanesMax - running.size;
     if (free <= 0) return;
     const held = new Map([...Map.groupBy(running.values(), ({ party }) => party)].map(([party, lanes]) => [party, lanes.length]));
-    const lanes = await claimLanes(db, { holder: sender.holder, leaseSeconds, lanesMax: free, partyLanesMax, held });
-    for (const lane of lanes) running.set(lane.order_key, { party: lane.party, done: carryOut(lane) });
+    const heldFailing = [...running.values()].filter(({ isFailing }) => isFailing).length;
+    const limits = { leaseSeconds, lanesMax: free, partyLanesMax, failingLanesMax };
+    const lanes = await claimLanes(db, { holder: sender.holder, ...limits, held, heldFailing });
+    for (const lane of lanes) running.set(lane.order_key, { party: lane.party, isFailing: lane.failures > 0, done: carryOut(lane) });
   };
   const carryOut = async (lane: Lane) => {
     const pauseSeconds = await sendLane(sender, lane, stop.signal).then(

@@ -7,8 +7,7 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Outside } from '../../kernel/operation.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
-import { hastenLane } from '../deliveries/public.ts';
-import { laneOf } from './activity-hooks/hook-delivery.ts';
+import { hastenIntegration } from '../deliveries/public.ts';
 import { recordRegistration, recordRemoval } from './code-hosts/register-webhook.ts';
 import { fetchAtOnce } from './code-hosts/sync-code-hosts.ts';
 import { asksOtherwise, learnFromHost } from './code-hosts/validate.ts';
@@ -65,7 +64,7 @@ export async function changeIntegration(
     const values = { ...changedValues(stored, givenFor(stored)), ...learned };
     await updateIntegration(tx, id, valueColumns(secrets, id, type, values));
     // What waits for a receiver that was away may be taken now.
-    await hastenLane(tx, laneOf(id));
+    await hastenIntegration(tx, id);
     const changed = await current({ tx, secrets }, project_id, id);
     if (asksOtherwise(type, stored.values, values)) await recordRegistration(tx, hands, changed, stored);
     return shownTo(caller, changed);

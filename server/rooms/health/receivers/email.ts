@@ -24,7 +24,7 @@ export const email: Receiver = {
   tell: async (tx, platform, integration, message) => {
     const { recipients } = integration.values as unknown as EmailValues;
     for (const to of await addressesFor(tx, integration.project_id, recipients))
-      await recordFor(tx, platform, integration, kind, { to, subject: headingOf(message), text: letterOf(message) });
+      await recordFor(tx, platform, integration, kind, { to, subject: headingOf(message), text: letterOf(message) }, to);
   },
 };
 
@@ -39,12 +39,12 @@ ${detailsOf(message)
 Who is told of this is set in the integrations of the project: upsun integration:list --project ${message.project.id}
 `;
 
-/** Each address once. The owner of the organization is admin of all its projects. */
+/** Each address once, in the order in which they are locked (record-delivery.ts). The owner of the organization is admin of all its projects. */
 export async function addressesFor(tx: Tx, projectId: string, recipients: readonly string[]): Promise<string[]> {
   const [hasAdmins, hasViewers] = [recipients.includes('#admins'), recipients.includes('#viewers')];
   const named = recipients.filter((each) => !each.startsWith('#')).map((each) => each.toLowerCase());
   const people = hasAdmins || hasViewers ? await peopleOf(tx, projectId, !hasViewers) : [];
-  return [...new Set([...named, ...people])].slice(0, recipientsMax);
+  return [...new Set([...named, ...people])].slice(0, recipientsMax).toSorted();
 }
 
 async function peopleOf(tx: Tx, projectId: string, onlyAdmins: boolean): Promise<string[]> {

@@ -35,6 +35,7 @@ const eventOf = (message: HealthMessage, platformUrl: string) => {
 
 export const pagerduty = httpReceiver<Event>('integration.health.pagerduty', {
   contentOf: (message, { config }) => eventOf(message, config.url),
+  secrets: ({ routing_key }) => [String(routing_key)],
   request: ({ routing_key }, event) => ({
     url: address,
     method: 'POST',

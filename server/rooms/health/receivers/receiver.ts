@@ -35,17 +35,18 @@ export const integrationDelivery = <Content>(
     },
   });
 
-/** What one integration is told comes in order. */
+/** What one receiver of an integration is told comes in order; `to` names it where there are several, none of which is to wait for another. */
 export const recordFor = <Content>(
   tx: Tx,
   { secrets }: Platform,
   { id, project_id, organization_id }: Integration,
   kind: DeliveryKind<Addressed<Content>>,
   content: Content,
+  to?: string,
 ): Promise<string> =>
   recordDelivery(tx, secrets, kind, {
     payload: { project_id, integration_id: id, content },
-    orderKey: `integration ${id}`,
+    orderKey: to === undefined ? `integration ${id}` : `integration ${id} to ${to}`,
     party: organization_id,
     organizationId: organization_id,
     projectId: project_id,
@@ -56,14 +57,16 @@ interface Spoken<Content> {
   contentOf(message: HealthMessage, platform: Platform): Content;
   /** `id` is that of the delivery, the same for all attempts. */
   request(values: Integration['values'], content: Content, id: string): Promise<Request> | Request;
+  /** Those of the values that stand in the body of the request. */
+  secrets?(values: Integration['values']): readonly string[];
   /** What a reply means beyond its status. */
   understood?(sent: Sent): Sent;
 }
 
 /** A receiver that is told by one HTTP request. */
-export function httpReceiver<Content>(name: string, { contentOf, request, understood = (sent) => sent }: Spoken<Content>) {
+export function httpReceiver<Content>(name: string, { contentOf, request, secrets, understood = (sent) => sent }: Spoken<Content>) {
   const kind = integrationDelivery<Content>(name, async ({ outbound }, { values }, content, { id, signal }) =>
-    understood(await sendRequest(outbound, { ...(await request(values, content, id)), signal })),
+    understood(await sendRequest(outbound, { ...(await request(values, content, id)), signal }, secrets?.(values))),
   );
   return {
     kind,

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Db } from '../../../kernel/sql.ts';
+import { storableJson, storableText } from '../../../kernel/storable.ts';
 
 const keysMax = 1000;
 const keyCharactersMax = 250;
@@ -14,7 +15,7 @@ export const storageOf = (db: Db, integrationId: string) => ({
     return rows[0]?.value ?? null;
   },
   setStored: async (key: unknown, value: unknown): Promise<void> => {
-    const text = storable(JSON.stringify(value ?? null));
+    const text = storableJson(value ?? null);
     if (text.length > valueCharactersMax)
       throw new Problem('invalid-request', `A value of the storage has at most ${valueCharactersMax} characters as JSON.`);
     const { numAffectedRows } = await sql`
@@ -31,15 +32,8 @@ export const storageOf = (db: Db, integrationId: string) => ({
   },
 });
 
-/** PostgreSQL keeps neither zero bytes, also where JSON escapes them, nor broken surrogates. */
-const storable = (text: string) =>
-  text
-    .replaceAll('\0', '')
-    .replaceAll(String.raw`\u0000`, '')
-    .toWellFormed();
-
 /** What a script sends here, it may have made to be anything. */
 function keyOf(key: unknown): string {
-  if (typeof key === 'string' && key.length <= keyCharactersMax) return storable(key);
+  if (typeof key === 'string' && key.length <= keyCharactersMax) return storableText(key);
   throw new Problem('invalid-request', `A key of the storage is a text of at most ${keyCharactersMax} characters.`);
 }

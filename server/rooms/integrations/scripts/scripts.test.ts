@@ -108,6 +108,17 @@ test('what a script keeps is bounded, of one integration alone, and goes with it
   expect(kept).toEqual([]);
 });
 
+test('a script stores any text: what the database cannot keep of it is left out, and the script is run once', async () => {
+  const { project, first } = await openProject(String.raw`
+    const storage = require('storage');
+    storage.set('cut', ['smile \u{1f600}'.slice(0, 7), 'zero \0', 'escaped \\u0000']);
+    console.log(JSON.stringify(storage.get('cut')));`);
+  await addVariable(project, 'env:A');
+  await settle();
+  const [{ log }] = await runsOf(first);
+  expect(log).toBe(`${JSON.stringify(['smile \ufffd', 'zero ', String.raw`escaped \u0000`])}\n`);
+});
+
 test('a script that is killed is run again from its beginning, and ends well', async () => {
   const { project, first } = await openProject('console.log("hello")');
   await addVariable(project, 'env:A');

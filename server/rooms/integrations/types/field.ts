@@ -54,6 +54,12 @@ const itemsMax = 100;
 /** No line breaks: most fields end up in a header, in an address or in a line of a log. */
 const oneLine = { pattern: String.raw`^[^\u0000-\u001f\u007f]*$`, 'x-message': 'must be one line without control characters' };
 
+/** HTTP has no way to send other characters in a header. */
+const inHeader = {
+  pattern: String.raw`^[\u0020-\u007e\u00a0-\u00ff]*$`,
+  'x-message': 'must be one line of characters that a header of HTTP can carry: those of Latin-1',
+};
+
 export const text = (description: string, usual?: string): Field => ({
   schema: Type.String({ minLength: usual === '' ? 0 : 1, maxLength: textCharactersMax, ...oneLine, description }),
   ...(usual !== undefined && { usual }),
@@ -67,7 +73,8 @@ export const key = (description: string, charactersMax = textCharactersMax): Fie
   schema: Type.String({ ...hiddenText(charactersMax, description), ...oneLine }),
 });
 
-export const token = (description: string): Field => writeOnly(key(description, tokenCharactersMax));
+export const token = (description: string): Field =>
+  writeOnly({ schema: Type.String({ ...hiddenText(tokenCharactersMax, description), ...inHeader }) });
 
 export const flag = (usual: boolean, description: string): Field => ({ schema: Type.Boolean({ description }), usual });
 
@@ -104,13 +111,15 @@ export const list = (item: TSchema, usual: readonly string[] | undefined, descri
 
 const keyCharactersMax = 100;
 
-export const map = (keyPattern: string, description: string): Field => ({
+export const map = (keyPattern: string, description: string, value: { pattern: string } = oneLine): Field => ({
   schema: Type.Unsafe<Record<string, string>>({
     type: 'object',
     maxProperties: itemsMax,
     propertyNames: { minLength: 1, maxLength: keyCharactersMax, pattern: keyPattern },
-    additionalProperties: { type: 'string', maxLength: tokenCharactersMax, ...oneLine },
+    additionalProperties: { type: 'string', maxLength: tokenCharactersMax, ...value },
     description,
   }),
   usual: {},
 });
+
+export const headersOfRequests = (description: string): Field => map(String.raw`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`, description, inHeader);

@@ -5,6 +5,7 @@ import {
   choice,
   flag,
   forManagers,
+  headersOfRequests,
   list,
   map,
   required,
@@ -37,7 +38,7 @@ const logReceiver = (fields: Record<string, Field>, lacks?: IntegrationType['lac
 
 const url = required(secretAddress('Where logs are posted to.'));
 /** Who may not manage integrations is told the names. */
-const headers = forManagers(map(String.raw`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`, 'Headers that requests have.'), (value) =>
+const headers = forManagers(headersOfRequests('Headers that requests have.'), (value) =>
   Object.fromEntries(Object.keys(value as object).map((name) => [name, ''])),
 );
 
