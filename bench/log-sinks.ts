@@ -39,6 +39,7 @@ const takingAll = () =>
   }) as Socket;
 const network: SinkNetwork = {
   request: async ({ url: asked }) => ({ status: 200, headers: {}, body: Buffer.alloc(0), url: asked }),
+  open: async () => Promise.reject(new Error('not needed')),
   connect: async () => takingAll(),
   openDatagrams: async () => ({ send: async () => {}, close: () => {} }),
 };

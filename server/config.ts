@@ -75,6 +75,8 @@ export interface Config {
   payment: { webhook: { url: string; shared_key: string } | undefined };
   /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
+  /** Registries of images, as `host:port`, that are asked over plain HTTP. */
+  plainRegistries: readonly string[];
   /** Whether whoever adds a domain has to prove that it is theirs; `released`: only of one that another organization had. */
   domainVerification: DomainVerification;
   /** The authority (ACME) that automatic certificates come from. Undefined: there is none but the installation's own. */
@@ -130,6 +132,7 @@ const variables = {
   OFFSHOOT_IDENTITY_PROVIDERS: read.identityProviders,
   OFFSHOOT_TRUSTED_PROXIES: read.addresses,
   OFFSHOOT_ALLOW_PRIVATE_ADDRESSES: read.privateAddresses,
+  OFFSHOOT_PLAIN_REGISTRIES: read.plainRegistries,
   OFFSHOOT_ACME_DIRECTORY: read.directoryUrl,
   OFFSHOOT_ACME_EMAIL: read.email,
   OFFSHOOT_ACME_EAB: read.externalAccount,
@@ -203,6 +206,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     identityProviders: values.OFFSHOOT_IDENTITY_PROVIDERS ?? [],
     trustedProxies: values.OFFSHOOT_TRUSTED_PROXIES ?? [],
     allowPrivateAddresses: values.OFFSHOOT_ALLOW_PRIVATE_ADDRESSES ?? [],
+    plainRegistries: values.OFFSHOOT_PLAIN_REGISTRIES ?? [],
     acme: acmeSettings(values),
     logLevel: values.OFFSHOOT_LOG_LEVEL ?? 'info',
     mail: { smtpUrl: values.OFFSHOOT_SMTP_URL, from: values.OFFSHOOT_MAIL_FROM ?? `offshoot@${domain}` },

@@ -12,6 +12,7 @@ import { authorityVariables, trustedAuthorities } from './drivers/authorities.ts
 import { openImages } from './drivers/images/cached-images.ts';
 import { catalogue } from './catalogue/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
+import { openOutbound } from './drivers/outbound/outbound.ts';
 import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
 import { openRuncInside, openRuncRuntime } from './drivers/runtime/runc/runc.ts';
 import type { TracesEndpoint } from './drivers/otlp/reporter.ts';
@@ -165,7 +166,8 @@ async function openMachine(config: Config, log: Log, edgeAlone: () => Promise<Ed
         tell: (sentence) => log.warn(sentence),
       }),
     );
-    const images = openImages(config.images, catalogue, { authorities });
+    const outbound = openOutbound(config);
+    const images = openImages(config.images, catalogue, { authorities, outbound, plainRegistries: config.plainRegistries });
     const edge = await edgeAlone();
     await edge.showVolumes();
     return { volumes, runtime, images, logs: logsFolder(config), edge, tls: config.tls };

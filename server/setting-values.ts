@@ -151,6 +151,13 @@ export const addresses = networks('addresses or networks separated by commas');
 const namedPrivateAddresses = networks('yes, no, or addresses and networks separated by commas, such as 10.1.2.0/24,fd00::/8');
 const privateAddressesByWord: Record<string, readonly string[]> = { yes: ['0.0.0.0/0', '::/0'], no: [] };
 export const privateAddresses: Parse<readonly string[]> = (value) => privateAddressesByWord[value] ?? namedPrivateAddresses(value);
+/** Names and addresses with their ports. */
+export const plainRegistries: Parse<readonly string[]> = (value) => {
+  const hosts = value.split(',').map((host) => host.trim());
+  return hosts.every((host) => /^[A-Za-z0-9.-]+:\d{1,5}$/.test(host))
+    ? hosts
+    : expected('registries with their ports, separated by commas, such as registry.internal:5000');
+};
 export const numberUpTo =
   (max: number, what: string): Parse<number> =>
   (value) =>

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'nod
 import { basename, dirname, join } from 'node:path';
 import { Problem } from '../../kernel/problem.ts';
 import { withFileLock } from '../file-lock.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { bringAhead, type EnsureImage, readAhead } from './ahead.ts';
 import { buildAuthorities } from './build-authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
@@ -25,6 +26,7 @@ import {
   rootOf,
   useLayer,
 } from './layer-cache.ts';
+import { bringAgain, bringImage, broughtImage, type Bringing, isBroughtType } from './oci/bring-image.ts';
 import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
 import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
@@ -41,14 +43,23 @@ const usualSeconds: Record<Recipe['kind'], number> = {
 };
 
 export interface ImagesOptions {
+  /** How registries of other people's images are reached; without it, images come from the catalogue alone. */
+  outbound?: Outbound;
+  /** Registries, as `host:port`, that are asked over plain HTTP. */
+  plainRegistries?: readonly string[];
   /** Where packages of Debian come from, in the place of the mirrors of this machine. */
   sources?: readonly string[];
   /** Certificate authorities that images are to trust beside the public ones, as PEM. */
   authorities?: readonly string[];
 }
 
-export function openImages(folder: string, catalogue: ImageTypes, { sources, authorities = [] }: ImagesOptions = {}): Images {
+export function openImages(folder: string, catalogue: ImageTypes, options: ImagesOptions = {}): Images {
+  const { sources, authorities = [], plainRegistries = [] } = options;
   createFolders(folder);
+  const bringing = (): Bringing => {
+    if (!options.outbound) throw new Problem('unavailable', 'This process has no way to registries of images.');
+    return { folder, way: { outbound: options.outbound, plainRegistries } };
+  };
   const trust: Recipe[] = authorities.length === 0 ? [] : [{ kind: 'authorities', certificates: authorities }];
   const layersOfType = (type: string, revisions = readRevisions(folder)) =>
     layersOf([...recipesOf(catalogue, type), ...trust], process.arch, revisions);
@@ -72,7 +83,11 @@ export function openImages(folder: string, catalogue: ImageTypes, { sources, aut
   };
 
   return {
+    bring: (reference, access = {}, onProgress = () => {}, signal = new AbortController().signal) =>
+      bringImage(bringing(), reference, access, onProgress, signal),
+
     async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
+      if (isBroughtType(type)) return (await broughtImage(folder, type)) ?? bringAgain(bringing(), type, onProgress, signal);
       const missing = layersOfType(type).filter(({ hash }) => !recordOf(folder, hash));
       const ensure = () => ensureImage(type, onProgress, signal);
       if (missing.length === 0) return ensure();
@@ -89,6 +104,7 @@ export function openImages(folder: string, catalogue: ImageTypes, { sources, aut
     ahead: () => readAhead(folder),
 
     async built(type) {
+      if (isBroughtType(type)) return broughtImage(folder, type);
       const built: LayerRecord[] = [];
       for (const { hash } of layersOfType(type)) {
         const record = await useLayer(folder, hash, AbortSignal.timeout(lockMillisecondsMax));

@@ -4,7 +4,16 @@
  * A layer is complete or absent, never half; two builds of one layer, also in two processes, become one. The cache can be shared between
  * installations (`OFFSHOOT_IMAGES`).
  */
+import type { OciImage, RegistryAccess } from './oci/oci-image.ts';
+
+export type { OciConfig, OciImage, RegistryAccess } from './oci/oci-image.ts';
+
 export interface Images {
+  /**
+   * Brings an image of a registry, such as `docker.io/library/redis:8`: what its tag means now, for this machine's platform. The type of what comes back names
+   * its digest; `built` and `ensure` know it from then on. Throws a Problem in words.
+   */
+  bring(reference: string, access?: RegistryAccess, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<OciImage>;
   /** Builds what is missing of an image of the catalogue, such as `nodejs:22`; throws a Problem that names what exists when there is no such one. */
   ensure(type: string, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<Image>;
   /** What is built already; undefined where a layer is missing. */

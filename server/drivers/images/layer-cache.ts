@@ -8,6 +8,7 @@
  *     <folder>/layers/<hash>.<random>.building
  *     <folder>/locks/<hash>               held by whoever builds it; beside it what that one reports, and who waits for it
  *     <folder>/revisions.json             which layers are to be made with newer packages (update-layers.ts)
+ *     <folder>/oci                        images of other registries that were brought (oci/bring-image.ts)
  *     <folder>/apt/<release>              package lists and downloads, shared by builds
  */
 import { randomBytes } from 'node:crypto';
@@ -41,6 +42,8 @@ export interface LayerRecord {
 
 /** Name to version. */
 export type Packages = Readonly<Record<string, string>>;
+/** What a layer is made of is noted beside it, for people. */
+type NamedLayer = Pick<Layer, 'hash' | 'key' | 'below'> & { recipe: object };
 type Build = (scratch: string, report: LayerReport) => Promise<Packages | void>;
 
 export const layersFolder = (folder: string) => join(folder, 'layers');
@@ -66,7 +69,7 @@ export async function useLayer(folder: string, hash: string, signal: AbortSignal
 }
 
 /** Whoever waits while another process builds the layer gets the same report. */
-export async function ensureLayer(folder: string, layer: Layer, build: Build, report: LayerReport, signal: AbortSignal) {
+export async function ensureLayer(folder: string, layer: NamedLayer, build: Build, report: LayerReport, signal: AbortSignal) {
   const { hash } = layer;
   const built = await useLayer(folder, hash, signal);
   if (built) return built;
@@ -90,7 +93,7 @@ export async function ensureLayer(folder: string, layer: Layer, build: Build, re
 
 async function buildInto(
   folder: string,
-  { hash, key, recipe, below }: Layer,
+  { hash, key, recipe, below }: NamedLayer,
   scratch: string,
   build: Build,
   report: LayerReport,

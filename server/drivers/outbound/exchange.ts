@@ -29,13 +29,32 @@ export interface Reply {
   url: string;
 }
 
+/** A reply whose body is still to come; whoever takes it says how much of it, and destroys what is not wanted. */
+export interface OpenReply extends Omit<Reply, 'body'> {
+  body: IncomingMessage;
+}
+
 export type AddressesOf = (host: string) => Promise<string[]>;
 export type Agents = Readonly<Record<'http:' | 'https:', Agent>>;
 
 const usual = { method: 'GET', secondsMax: 30, replyBytesMax: 1024 * 1024 };
 const requestBy: Readonly<Record<string, typeof requestPlain>> = { 'http:': requestPlain, 'https:': requestSecure };
 
-export async function exchange(asked: Request, agents: Agents, addressesOf: AddressesOf): Promise<Reply> {
+export const exchange = (asked: Request, agents: Agents, addressesOf: AddressesOf): Promise<Reply> =>
+  withinTime(asked, agents, addressesOf, async (reply, url) => ({ ...headOf(reply, url), body: await bodyOf(reply, asked, url) }));
+
+/** The time is still for all of it, to the last byte. */
+export const openExchange = (asked: Request, agents: Agents, addressesOf: AddressesOf): Promise<OpenReply> =>
+  withinTime(asked, agents, addressesOf, async (reply, url) => ({ ...headOf(reply, url), body: reply }));
+
+const headOf = ({ statusCode = 0, headers }: IncomingMessage, { href }: URL) => ({ status: statusCode, headers, url: href });
+
+async function withinTime<T>(
+  asked: Request,
+  agents: Agents,
+  addressesOf: AddressesOf,
+  take: (reply: IncomingMessage, url: URL) => Promise<T>,
+): Promise<T> {
   const url = webAddress(asked.url);
   const secondsMax = asked.secondsMax ?? usual.secondsMax;
   const limit = AbortSignal.timeout(Math.ceil(secondsMax * 1000));
@@ -44,8 +63,7 @@ export async function exchange(asked: Request, agents: Agents, addressesOf: Addr
     signal.throwIfAborted();
     // Node connects to an address as it is, without a lookup.
     if (isIP(unbracketed(url.hostname))) await addressesOf(url.hostname);
-    const reply = await sendWithin(url, asked, { agents, addressesOf, signal });
-    return { status: reply.statusCode ?? 0, headers: reply.headers, body: await bodyOf(reply, asked, url), url: url.href };
+    return await take(await sendWithin(url, asked, { agents, addressesOf, signal }), url);
   } catch (cause) {
     asked.signal?.throwIfAborted();
     throw limit.aborted ? late(url.host, secondsMax) : faultOf(cause, url.host);

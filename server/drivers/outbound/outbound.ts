@@ -11,13 +11,15 @@ import type { Socket } from 'node:net';
 import { visitableAddresses } from './addresses.ts';
 import { connectTo, type Connection } from './connect.ts';
 import { openDatagrams, type Datagrams } from './datagrams.ts';
-import { exchange, type Reply, type Request } from './exchange.ts';
+import { exchange, openExchange, type OpenReply, type Reply, type Request } from './exchange.ts';
 import type { Lookup } from './look-up-host.ts';
 import { following } from './redirects.ts';
 
 export interface Outbound {
   /** Any status is an answer. Throws an OutboundFault where there is none, and the reason of the signal where that is aborted. */
   request(asked: Request): Promise<Reply>;
+  /** As `request`, for bodies that are too large to be held in memory: they are read by the caller, who bounds them. */
+  open(asked: Request): Promise<OpenReply>;
   /** A connection that is open, over TLS where that is asked for. Throws an OutboundFault. */
   connect(asked: Connection): Promise<Socket>;
   /** Messages by UDP to one address. Throws an OutboundFault. */
@@ -41,6 +43,7 @@ export function openOutbound({ allowPrivateAddresses, look }: OutboundOptions): 
   const agents = { 'http:': new PlainAgent(kept), 'https:': new SecureAgent(kept) };
   return {
     request: following((asked) => exchange(asked, agents, addressesOf)),
+    open: following((asked) => openExchange(asked, agents, addressesOf)),
     connect: (asked) => connectTo(asked, addressesOf),
     openDatagrams: (to) => openDatagrams(to, addressesOf),
   };

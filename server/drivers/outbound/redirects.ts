@@ -1,15 +1,15 @@
 /** Redirects, followed as often as the caller lets them be; each leads through the same checks as the first request, within the time of all of them together. */
-import { webAddress, type Reply, type Request } from './exchange.ts';
+import { webAddress, type OpenReply, type Reply, type Request } from './exchange.ts';
 import { late, OutboundFault } from './faults.ts';
 
-type Exchange = (asked: Request) => Promise<Reply>;
+type Exchange<R> = (asked: Request) => Promise<R>;
 
 const isRedirect = new Set([301, 302, 303, 307, 308]);
 /** After these the body is sent again, as it was; after the others, the next request has none. */
 const keepsMethod = new Set([307, 308]);
 
 export const following =
-  (exchange: Exchange): Exchange =>
+  <R extends Reply | OpenReply>(exchange: Exchange<R>): Exchange<R> =>
   async (asked) => {
     const begun = performance.now();
     let next = asked;
@@ -17,6 +17,7 @@ export const following =
       const reply = await exchange(next);
       const { location } = reply.headers;
       if (!isRedirect.has(reply.status) || location === undefined || !asked.redirectsMax) return reply;
+      if (!Buffer.isBuffer(reply.body)) reply.body.destroy();
       if (left === 0) throw new OutboundFault('misled', `${new URL(next.url).host} leads on and on; give the address where it ends.`);
       next = { ...redirected(next, reply.status, location), ...restOf(asked, begun) };
     }
