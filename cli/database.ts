@@ -23,7 +23,7 @@ export async function withDatabase(config: Config, work: (db: Db) => Promise<voi
   await withNewDatabase(config, work);
 }
 
-async function isInstalled({ data, databaseUrl }: Config): Promise<boolean> {
+export async function isInstalled({ data, databaseUrl }: Config): Promise<boolean> {
   if (databaseUrl === undefined) return existsSync(join(data, 'postgres', 'cluster'));
   const { stateOfDatabase } = await import('../server/rooms/recovery/public.ts');
   const db = openDatabase(openPool(databaseUrl));

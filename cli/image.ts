@@ -2,12 +2,19 @@
 import { readConfig } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
-import { catalogue, entryOf, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
+import { builtTypesOf, catalogue, entryOf, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
+import { offerDescribedTypes } from './service-type.ts';
 import { imageLimits } from '../server/rooms/deployments/work.ts';
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
+
+/** With the types that the operator described. */
+async function openAll() {
+  await offerDescribedTypes(readConfig(process.env));
+  return open();
+}
 
 function open() {
   const { images, caCertificates } = readConfig(process.env);
@@ -15,12 +22,12 @@ function open() {
 }
 
 export async function listImages() {
-  const images = open();
+  const images = await openAll();
   for (const type of typesOf(catalogue)) {
     const built = await images.built(type);
     const state = built ? ['built'.padEnd(10), megabytes(built.bytes).padStart(8)] : ['not built'];
-    const { isDeprecated, note } = entryOf(catalogue, type).version;
-    const status = isDeprecated ? 'deprecated' : 'supported';
+    const { isDeprecated, isUntried, note } = entryOf(catalogue, type).version;
+    const status = isUntried ? 'untried' : isDeprecated ? 'deprecated' : 'supported';
     console.log([type.padEnd(24), status.padEnd(11), ...state, ...(note === undefined ? [] : [` ${note}`])].join(' '));
   }
   for (const [name, entry] of Object.entries(catalogue)) {
@@ -31,9 +38,9 @@ export async function listImages() {
 
 export async function buildImages(types: readonly string[]) {
   if (types.length === 0) throw new Problem('invalid-request', 'Say which: ./offshoot image build nodejs:22 postgresql:17, or all');
-  const images = open();
+  const images = await openAll();
   const signal = stopOnSignal();
-  for (const type of types.includes('all') ? typesOf(catalogue) : types) {
+  for (const type of types.includes('all') ? builtTypesOf(catalogue) : types) {
     const started = performance.now();
     const { layers, bytes } = await images.ensure(type, printProgress(type), signal);
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -49,7 +56,7 @@ function stopOnSignal(): AbortSignal {
 
 /** Builds the images that there are anew, with the packages that Debian has now; environments get them when they are redeployed. */
 export async function updateImages() {
-  const { packages, types } = await open().update((line) => console.log(line), stopOnSignal());
+  const { packages, types } = await (await openAll()).update((line) => console.log(line), stopOnSignal());
   for (const line of packages) console.log(line);
   const next = 'Environments run on them after their next redeployment; services after one for maintenance.';
   console.log(types.length === 0 ? 'Debian has nothing newer.' : `Built anew: ${types.join(', ')}. ${next}`);
@@ -66,6 +73,6 @@ function printProgress(type: string) {
 }
 
 export async function collectImages() {
-  const removed = await open().collect(imageLimits);
+  const removed = await (await openAll()).collect(imageLimits);
   console.log(removed.length === 0 ? 'There was nothing to remove.' : `Removed ${removed.length} layers that nothing has used lately.`);
 }

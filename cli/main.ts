@@ -63,6 +63,11 @@ const commands: Record<string, Command> = {
 
   import: async ({ words }) => (await import('./import/import.ts')).importHere(words),
 
+  'service-type add': async ({ words }) => (await import('./service-type.ts')).addServiceTypeFrom(words),
+  'service-type list': async () => (await import('./service-type.ts')).listServiceTypes(),
+  'service-type show': async ({ words }) => (await import('./service-type.ts')).showServiceType(words),
+  'service-type remove': async ({ words }) => (await import('./service-type.ts')).removeServiceTypeNamed(words),
+
   'image list': async () => (await import('./image.ts')).listImages(),
   'image build': async ({ words }) => (await import('./image.ts')).buildImages(words),
   'image update': async () => (await import('./image.ts')).updateImages(),

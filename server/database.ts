@@ -967,6 +967,12 @@ export interface Database {
     cpu: number;
     memory: number;
   };
+  service_types: {
+    name: string;
+    description: string;
+    added_at: Generated<Time>;
+    updated_at: Generated<Time>;
+  };
   sign_ins: {
     id: Generated<string>;
     user_id: string;

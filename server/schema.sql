@@ -1455,6 +1455,15 @@ create table running_tasks (
 );
 CREATE INDEX running_tasks_environment ON public.running_tasks USING btree (project_id, environment_id);
 
+create table service_types (
+  name text not null,
+  description text not null,
+  added_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint service_types_pkey PRIMARY KEY (name),
+  constraint service_types_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,47}$'::text))
+);
+
 create table sign_ins (
   id uuid not null default gen_random_uuid(),
   user_id uuid not null,

@@ -1,12 +1,13 @@
 /** Everything that an app or a service can be. Recipes that are the same are built once and shared, so what several types need is in layers of its own. */
 import { nameOfType, versionOfType } from '../drivers/images/image-types.ts';
-import type { ContainerProfile, Entry, VersionStatus } from './entry.ts';
+import { shippedServices } from './described-services.ts';
+import type { ContainerProfile, Entry, ServiceEntry, VersionStatus } from './entry.ts';
 import type { Runtime } from './runtime.ts';
 import { runtimes } from './runtimes.ts';
 import type { Service } from './service.ts';
 import { services } from './services.ts';
 
-export { entryOf, nameOfType, nearestVersion, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
+export { builtTypesOf, entryOf, nameOfType, nearestVersion, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
 
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>;
 
@@ -17,7 +18,22 @@ export interface CatalogueEntry extends Entry {
   isStorage?: true;
 }
 
-export const catalogue: Catalogue = { ...runtimes, ...services };
+const builtIn: Catalogue = { ...runtimes, ...services };
+/** What is described and built in under the same name is what is built in. */
+const shipped: Catalogue = { ...builtIn, ...shippedServices(Object.keys(builtIn)) };
+const offered: Record<string, CatalogueEntry> = { ...shipped };
+
+/** Grows and shrinks with what operators describe; so what follows from it is found anew whenever it is needed. */
+export const catalogue: Catalogue = offered;
+
+/** Whether a type is made here, and not described by anybody. */
+export const isBuiltIn = (name: string): boolean => Object.hasOwn(builtIn, name);
+
+/** From now on these are all that operators described. Theirs goes before ours of the same name: environments already run by it. */
+export function offerDescribed(described: Readonly<Record<string, ServiceEntry>>): void {
+  for (const name of Object.keys(offered)) delete offered[name];
+  Object.assign(offered, shipped, described);
+}
 
 /** The versions of a type that is in the catalogue with what becomes of each, the newest first. */
 export const statusesOf = ({ versions, retired = [] }: Pick<Entry, 'versions' | 'retired'>): [version: string, status: VersionStatus][] => [

@@ -12,6 +12,8 @@ export interface Version extends ImageVersion {
   isDeprecated?: true;
   /** What operators should know of the version before they rely on it. */
   note?: string;
+  /** Nobody has run it here yet: it is offered, and a push that uses it says so. */
+  isUntried?: true;
 }
 
 /** A retired version is refused; the others work. */

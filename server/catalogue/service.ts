@@ -11,13 +11,15 @@ import type { ServiceConfiguration } from './service-configuration.ts';
 /** The user of every image. Volumes belong to it. */
 export const appUser = { uid: 1000, gid: 1000 } as const;
 
-/** Where the service's volume is mounted. */
+/** Where the service's volume is mounted, unless the service says otherwise. */
 export const dataFolder = '/mnt';
 
 export interface Service {
   ports: readonly [number, ...number[]];
   /** Whether the service has a volume; without one, its data is lost with the container. */
   keepsData: boolean;
+  /** The folder that its volume is mounted at, where it is another than `dataFolder`. */
+  dataAt?: string;
   /** Versions with the same format read each other's data; where nothing is said, those of one major version do. */
   dataFormat?: (version: string) => string;
   /** The smallest volume that the service can start with, in MB, where that is more than usual. */
@@ -47,6 +49,9 @@ export interface ServiceCommand {
   argv: readonly [string, ...string[]];
   stdin?: string;
 }
+
+/** For commands that are known to have at least one word. */
+export const argvOf = ([program = '', ...rest]: readonly string[]): ServiceCommand['argv'] => [program, ...rest];
 
 export interface ServiceSettings {
   /** The limits of the container, by which the service divides its memory. */
@@ -82,14 +87,19 @@ export interface RelationshipShape {
   defaultAccount?: { name: string; database: string };
   /** Names that the service needs for itself, and that no account may have. */
   reservedAccounts?: RegExp;
+  /** The path that apps are told, where it is the same for all of them and not the database of their endpoint. */
+  path?: string;
   /** Undefined when there is nothing to sign in to and nothing to choose, so that apps are told the address alone. */
-  query?: Readonly<Record<string, unknown>>;
+  query?: Readonly<Record<string, unknown>> | ((account: SignIn | undefined, database: string | null) => Readonly<Record<string, unknown>>);
 }
 
-/** What apps are told of a service. `path` is the database of the endpoint, null when it has none. */
-export function relationshipOf(shape: RelationshipShape, account?: Pick<Account, 'name' | 'password'>, path: string | null = null) {
-  const { rel, scheme, port, query } = shape;
-  if (!query) return { rel, scheme, port, fragment: null };
+export type SignIn = Pick<Account, 'name' | 'password'>;
+
+/** What apps are told of a service. `database` is that of the endpoint, null when it has none. */
+export function relationshipOf(shape: RelationshipShape, account?: SignIn, database: string | null = null) {
+  const { rel, scheme, port, path = database } = shape;
+  if (!shape.query) return { rel, scheme, port, fragment: null };
+  const query = typeof shape.query === 'function' ? shape.query(account, database) : shape.query;
   return { rel, username: account?.name ?? null, password: account?.password ?? null, scheme, port, path, query, fragment: null };
 }
 

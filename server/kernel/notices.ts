@@ -1,6 +1,6 @@
 /**
  * What the processes of one installation tell each other, through the database: that there is work, that a log has grown, that an activity is to
- * stop, that something is to wake, that something has changed, or who may see it, or that what serves a project is to begin anew. A notice is only a hint to look now rather than later. When the connection was away, every listener is told that it may have missed some.
+ * stop, that something is to wake, that something has changed, or who may see it, that what serves a project is to begin anew, or that other types are offered. A notice is only a hint to look now rather than later. When the connection was away, every listener is told that it may have missed some.
  */
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from './log.ts';
 import type { Db, Tx } from './sql.ts';
 
-export type Topic = 'work' | 'cancel' | 'log' | 'reconcile' | 'wake' | 'delivery' | 'change' | 'rights' | 'restart';
+export type Topic = 'work' | 'cancel' | 'log' | 'reconcile' | 'wake' | 'delivery' | 'change' | 'rights' | 'restart' | 'catalogue';
 
 /** `undefined`: the connection was lost, so anything may have happened meanwhile. */
 type Hear = (text: string | undefined) => void;

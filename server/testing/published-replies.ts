@@ -70,6 +70,12 @@ const deviations: Deviation[] = [
     allows: { enum: ['supported', 'deprecated', 'retired'] },
     because: 'People have to see which versions to leave before they are refused.',
   },
+  {
+    of: ['ProjectCapabilities', 'images', '*', '*'],
+    field: 'tried',
+    allows: { type: 'boolean' },
+    because: 'People have to see what nobody has run here before they rely on it.',
+  },
   { of: ['EnvironmentVariable'], field: 'inherited_from', allows: textOrNull, because: 'People have to see where a value comes from.' },
   {
     of: ['AutoscalerSettings', 'services', '*'],

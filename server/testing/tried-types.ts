@@ -3,7 +3,7 @@
  * type differ in packages and tarballs alone; what is done with them is the same code.
  */
 import { inject } from 'vitest';
-import { type Catalogue, nameOfType, recipesOf, typesOf } from '../catalogue/catalogue.ts';
+import { builtTypesOf, type Catalogue, nameOfType, recipesOf } from '../catalogue/catalogue.ts';
 import { exampleTypes } from '../catalogue/example-types.ts';
 
 declare module 'vitest' {
@@ -13,11 +13,11 @@ declare module 'vitest' {
   }
 }
 
-export const triedTypes = (catalogue: Catalogue): string[] => (inject('everyVersion') ? typesOf(catalogue) : everydayTypes(catalogue));
+export const triedTypes = (catalogue: Catalogue): string[] => (inject('everyVersion') ? builtTypesOf(catalogue) : everydayTypes(catalogue));
 
 /**
  * The version that the examples use, whose image other tests need too, or else the newest that is made from the same Debian as theirs, so that a run builds the
- * lowest layers once. Two names of one entry (mysql and mariadb) are one type.
+ * lowest layers once. Images of registries are others' to build. Two names of one entry (mysql and mariadb) are one type.
  */
 export function everydayTypes(catalogue: Catalogue): string[] {
   const names = new Map(
@@ -31,6 +31,6 @@ export function everydayTypes(catalogue: Catalogue): string[] {
     return exampleTypes.find((type) => nameOfType(type) === name) ?? `${name}:${newest?.version}`;
   };
   return Object.entries(catalogue)
-    .filter(([name, entry]) => names.get(entry) === name)
+    .filter(([name, entry]) => names.get(entry) === name && entry.versions.every(({ image }) => image === undefined))
     .map(everydayOf);
 }

@@ -12,8 +12,10 @@ export interface ImageType {
 
 export interface ImageVersion {
   version: string;
-  /** Lowest first. */
+  /** Lowest first; none where it is an image of a registry. */
   recipes: readonly Recipe[];
+  /** The image of a registry that it is, such as `docker.io/library/redis:8`. */
+  image?: string;
 }
 
 /** `nodejs` of `nodejs:24`. */
@@ -23,6 +25,10 @@ export const versionOfType = (type: string) => type.slice(nameOfType(type).lengt
 
 export const typesOf = (types: ImageTypes): string[] =>
   Object.entries(types).flatMap(([name, { versions }]) => versions.map(({ version }) => `${name}:${version}`));
+
+/** Those that are built here, from recipes. */
+export const builtTypesOf = (types: ImageTypes): string[] =>
+  typesOf(types).filter((type) => entryOf(types, type).version.image === undefined);
 
 /** Throws a Problem that names what exists, the likeliest first. */
 export function recipesOf(types: ImageTypes, type: string): readonly Recipe[] {

@@ -19,8 +19,6 @@ export interface ReadModel {
   proposal?: string;
 }
 
-const images = imagesOf(catalogue);
-
 /** Undefined: nothing in the commit says, or lets guess, what to run. Throws a Problem that lists every mistake. */
 export async function readModel(
   { git, db, config }: Pick<Platform, 'git' | 'db' | 'config'>,
@@ -31,7 +29,7 @@ export async function readModel(
   if (!project) throw new Problem('not-found', 'No such project.');
   const settings = settingsOf(project, config);
   const scriptsByDefault = settings['locations_script_default'] === true;
-  const options = { images, scriptsByDefault, cronMinutesMin: cronSettingsOf(settings).intervalMinutesMin };
+  const options = { images: imagesOf(catalogue), scriptsByDefault, cronMinutesMin: cronSettingsOf(settings).intervalMinutesMin };
   if (!(await isConfigured(tree))) return guessed(await proposeConfiguration(tree, options));
   const { model, errors, warnings } = await readConfiguration(tree, options);
   if (!model) throw new Problem('invalid-request', mistakes(printMessages({ errors, warnings: [] })));

@@ -23,6 +23,7 @@ export {
   type Quota,
   type QuotaOwner,
 } from './sizes/quotas.ts';
+export { usesOfServiceType } from './service-type-uses.ts';
 export { shellScript } from './inside/lasting-command.ts';
 export { activityOfTask, taskContainer } from './stack/names.ts';
 export { hiddenValues } from './stack/hidden-values.ts';

@@ -1,6 +1,6 @@
 /** The images that containers start from: which are built, what they take, and when Debian was last asked for newer packages. */
 import { Type, type Static } from 'typebox';
-import { catalogue, typesOf } from '../../catalogue/catalogue.ts';
+import { catalogue, entryOf, typesOf } from '../../catalogue/catalogue.ts';
 import { trustedAuthorities } from '../../drivers/authorities.ts';
 import { openImages } from '../../drivers/images/cached-images.ts';
 import { inMilliseconds, nullable, Time } from '../../kernel/schema.ts';
@@ -12,6 +12,8 @@ export const ImagesTold = Type.Object({
   types: Type.Array(
     Type.Object({
       type: Type.String(),
+      tried: Type.Boolean({ description: 'False where it is offered, and nobody is known to have run it here.' }),
+      note: Type.Unsafe<string | null>({ ...nullable(Type.String()), description: 'What to know of it before one relies on it.' }),
       bytes: Type.Unsafe<number | null>({
         ...nullable(Type.Number()),
         description: 'With layers that other images share; null where it is not built, which the first deployment does.',
@@ -35,7 +37,12 @@ const imagesOf = stateOf<Platform, ReturnType<typeof openImages>>(({ config }) =
 
 export async function imagesNow(platform: Platform, update_asked_at: string | null): Promise<Static<typeof ImagesTold>> {
   const images = imagesOf(platform);
-  const types = await Promise.all(typesOf(catalogue).map(async (type) => ({ type, bytes: (await images.built(type))?.bytes ?? null })));
+  const types = await Promise.all(
+    typesOf(catalogue).map(async (type) => {
+      const { isUntried = false, note = null } = entryOf(catalogue, type).version;
+      return { type, tried: !isUntried, note, bytes: (await images.built(type))?.bytes ?? null };
+    }),
+  );
   const isAny = types.some(({ bytes }) => bytes !== null);
   const { taken, collectable } = isAny ? images.bytes(imageLimits) : { taken: 0, collectable: 0 };
   const seconds = isAny ? images.secondsSinceUpdate() : undefined;

@@ -21,7 +21,11 @@ export const Capabilities = Type.Object({
       type: 'object',
       additionalProperties: {
         type: 'object',
-        properties: { available: { type: 'boolean' }, status: { type: 'string', enum: ['supported', 'deprecated', 'retired'] } },
+        properties: {
+          available: { type: 'boolean' },
+          status: { type: 'string', enum: ['supported', 'deprecated', 'retired'] },
+          tried: { type: 'boolean', description: 'Whether it is known to run here. Absent for versions that are retired.' },
+        },
         required: ['available', 'status'],
       },
     },
@@ -90,12 +94,18 @@ function buildMemoryMax(): number {
 }
 
 /** The images that are offered, and those that are not any more, by type and version. */
-const images = Object.fromEntries(
-  Object.entries(catalogue).map(([type, entry]) => [
-    type,
-    Object.fromEntries(statusesOf(entry).map(([version, status]) => [version, { available: status !== 'retired', status }])),
-  ]),
-);
+const imagesNow = () =>
+  Object.fromEntries(
+    Object.entries(catalogue).map(([type, entry]) => [
+      type,
+      Object.fromEntries(
+        statusesOf(entry).map(([version, status]) => {
+          const found = entry.versions.find((candidate) => candidate.version === version);
+          return [version, { available: status !== 'retired', status, ...(found && { tried: !found.isUntried }) }];
+        }),
+      ),
+    ]),
+  );
 
 export const capabilities = {
   custom_domains: { enabled: true, environments_with_domains_limit: 5 },
@@ -107,7 +117,9 @@ export const capabilities = {
   metrics: { max_range: '336h' },
   logs_forwarding: { max_extra_payload_size: extraBytesMax },
   guaranteed_resources: { ...off, instance_limit: 0 },
-  images,
+  get images() {
+    return imagesNow();
+  },
   instance_limit: 8,
   build_resources: { enabled: true, max_cpu: availableParallelism(), max_memory: buildMemoryMax() },
   object_storage: {

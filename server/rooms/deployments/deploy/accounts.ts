@@ -31,10 +31,8 @@ export function accountsFor(services: Record<string, Service>, previous: StackSe
   );
 }
 
-const reservedNames = Object.values(catalogue).flatMap(({ service }) => service?.relationship.reservedAccounts ?? []);
-
 /** An account of a reserved name would replace an administrator's, or could not be made. A name that one type reserves is avoided in services of every type. */
-const isReserved = (name: string) => reservedNames.some((reserved) => reserved.test(name));
+const isReserved = (name: string) => Object.values(catalogue).some(({ service }) => service?.relationship.reservedAccounts?.test(name));
 
 /** The default endpoint signs in under the name that people expect of the type, unless another endpoint is called that. */
 function accountName(service: Service, endpoint: string): string {

@@ -244,7 +244,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
     user: appUser,
     workingFolder: '/',
     writable: service.writable,
-    mounts: volume === undefined ? [] : [{ volume, at: dataFolder, writable: true }],
+    mounts: volume === undefined ? [] : [{ volume, at: service.dataAt ?? dataFolder, writable: true }],
     limits,
     network: stack.id,
     stop: service.stop,

@@ -39,6 +39,12 @@ export const imageType = ({ images }: Context, use: 'app' | 'service'): Shape<st
     const offered = images.filter(isFor(use));
     const found = offered.find((image) => image.type === type);
     if (found?.isDeprecated) report.warn(node.at, path, deprecation(found, offered));
+    if (found?.isUntried)
+      report.warn(
+        node.at,
+        path,
+        `${type} is untried: nobody is known to have run it here. Try it in a branch first, with data that can be lost.`,
+      );
     if (found) return type;
     report.error(node.at, path, `Found the type ${quoted(type)}, ${complaint(type, images, offered)}.`);
     return undefined;
