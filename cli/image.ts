@@ -2,6 +2,7 @@
 import { readConfig } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
+import { openOutbound } from '../server/drivers/outbound/outbound.ts';
 import { builtTypesOf, catalogue, entryOf, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
@@ -17,8 +18,13 @@ async function openAll() {
 }
 
 function open() {
-  const { images, caCertificates } = readConfig(process.env);
-  return openImages(images, catalogue, { authorities: trustedAuthorities(caCertificates) });
+  const config = readConfig(process.env);
+  const { images, caCertificates, plainRegistries } = config;
+  return openImages(images, catalogue, {
+    authorities: trustedAuthorities(caCertificates),
+    outbound: openOutbound(config),
+    plainRegistries,
+  });
 }
 
 export async function listImages() {

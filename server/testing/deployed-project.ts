@@ -5,6 +5,7 @@ import { activity, startActivity, type ActivityDefinition } from '../kernel/acti
 import type { Edge } from '../drivers/edge/edge.ts';
 import { logsFolder, type Machine } from '../machine.ts';
 import { activityRow, workThrough } from './activities.ts';
+import type { ImagesOptions } from '../drivers/images/cached-images.ts';
 import { openTestContainers } from './images.ts';
 import { openTestPlatform } from './platform.ts';
 import { commitFiles } from './repository.ts';
@@ -55,8 +56,8 @@ export interface OnTheMachine {
 }
 
 /** `startEdge` is told the folder of the volumes; without it the edge only remembers. */
-export async function openTestDeployments(startEdge?: (volumes: string) => Promise<Edge>) {
-  const containers = await openTestContainers();
+export async function openTestDeployments(startEdge?: (volumes: string) => Promise<Edge>, options: ImagesOptions = {}) {
+  const containers = await openTestContainers(options);
   const { runtime, images, volumes } = containers;
   const edge = startEdge ? rememberingEdge(await startEdge(volumes.folder)) : openMemoryEdge();
   const machine: Machine = {

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { authorityVariables, trustedAuthorities } from '../drivers/authorities.ts';
-import { openImages } from '../drivers/images/cached-images.ts';
+import { type ImagesOptions, openImages } from '../drivers/images/cached-images.ts';
 import { catalogue } from '../catalogue/catalogue.ts';
 import { appUser } from '../catalogue/service.ts';
 import { openRuncRuntime } from '../drivers/runtime/runc/runc.ts';
@@ -33,11 +33,12 @@ const limits = { cpu: 2, memoryBytes: 2 ** 29, pids: 500, diskBytes: 2 ** 30 };
 
 const authorities = trustedAuthorities(undefined);
 /** The images of the catalogue, from the cache that all tests share. */
-export const openTestImages = () => openImages(testImagesFolder, catalogue, { authorities });
+export const openTestImages = (options: ImagesOptions = {}) => openImages(testImagesFolder, catalogue, { authorities, ...options });
 /** Variables of containers by which builds reach registries wherever the machine itself does. */
 export const testEnvironment = authorityVariables(authorities);
 
-export async function openTestContainers() {
+/** `options` say how registries are reached, for tests that have one. */
+export async function openTestContainers(options: ImagesOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-test-'));
   // The mode of a data folder: users of containers have to pass through it.
   chmodSync(folder, 0o711);
@@ -48,7 +49,7 @@ export async function openTestContainers() {
     volumes,
     env: testEnvironment,
   });
-  const images = openTestImages();
+  const images = openTestImages(options);
   const names = new Set<string>();
 
   return {

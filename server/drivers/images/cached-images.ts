@@ -11,7 +11,7 @@ import { buildDebianApart } from './build-apart.ts';
 import { buildDebianBase, buildDebianPackages, type Building, mirrorLines } from './build-debian.ts';
 import { buildNpmPackages } from './build-npm.ts';
 import { ensureLayers, type EnsureLayer } from './ensure-layers.ts';
-import { type ImageTypes, recipesOf, typesOf } from './image-types.ts';
+import { builtTypesOf, type ImageTypes, recipesOf } from './image-types.ts';
 import type { Image, Images, Progress } from './images.ts';
 import {
   collectable,
@@ -28,6 +28,7 @@ import {
 } from './layer-cache.ts';
 import { bringAgain, bringImage, broughtImage, type Bringing, isBroughtType } from './oci/bring-image.ts';
 import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
+import { withRegistryTypes } from './registry-types.ts';
 import type { LayerReport } from './shared-progress.ts';
 import { readRevisions, unhurried, updateLayers } from './update-layers.ts';
 import { whileWanted } from './wanted-layers.ts';
@@ -65,7 +66,7 @@ export function openImages(folder: string, catalogue: ImageTypes, options: Image
     layersOf([...recipesOf(catalogue, type), ...trust], process.arch, revisions);
   const keeping = (keep: ReadonlySet<string>): Keeping => ({
     keep: new Set([...keep].map(hashOfLayer)),
-    current: new Map(typesOf(catalogue).flatMap((type) => layersOfType(type).map(({ key, hash }) => [key, hash] as const))),
+    current: new Map(builtTypesOf(catalogue).flatMap((type) => layersOfType(type).map(({ key, hash }) => [key, hash] as const))),
   });
   const from = { authorities, ...(sources && { sources }) };
   const ensureImage: EnsureImage = async (type, onProgress, signal) => {
@@ -82,7 +83,7 @@ export function openImages(folder: string, catalogue: ImageTypes, options: Image
     return imageOf(folder, type, built);
   };
 
-  return {
+  const images: Images = {
     bring: (reference, access = {}, onProgress = () => {}, signal = new AbortController().signal) =>
       bringImage(bringing(), reference, access, onProgress, signal),
 
@@ -123,7 +124,7 @@ export function openImages(folder: string, catalogue: ImageTypes, options: Image
 
     update: (onLine = () => {}, signal = new AbortController().signal) =>
       withFileLock(join(folder, 'locks', 'update'), signal, async () => {
-        const types = typesOf(catalogue).filter((type) => layersOfType(type).every(({ hash }) => recordOf(folder, hash)));
+        const types = builtTypesOf(catalogue).filter((type) => layersOfType(type).every(({ hash }) => recordOf(folder, hash)));
         const report = { ...from, say: onLine, progress: () => {}, within: unhurried };
         const update = await updateLayers(folder, {
           imagesOf: (revisions) => new Map(types.map((type) => [type, layersOfType(type, revisions)])),
@@ -138,6 +139,7 @@ export function openImages(folder: string, catalogue: ImageTypes, options: Image
 
     secondsSinceUpdate: () => (records(folder).length === 0 ? undefined : secondsSinceUpdate(folder)),
   };
+  return withRegistryTypes(images, folder, catalogue);
 }
 
 const updateMark = (folder: string) => join(folder, 'updated');
