@@ -33,12 +33,13 @@ export async function listImages() {
     const built = await images.built(type);
     const state = built ? ['built'.padEnd(10), megabytes(built.bytes).padStart(8)] : ['not built'];
     const { isDeprecated, isUntried, note } = entryOf(catalogue, type).version;
-    const status = isUntried ? 'untried' : isDeprecated ? 'deprecated' : 'supported';
-    console.log([type.padEnd(24), status.padEnd(11), ...state, ...(note === undefined ? [] : [` ${note}`])].join(' '));
+    const status = isDeprecated ? 'deprecated' : 'supported';
+    const remarks = [...(isUntried ? ['untried'] : []), ...(note === undefined ? [] : [note])];
+    console.log([type.padEnd(30), status.padEnd(11), ...state, ...(remarks.length === 0 ? [] : [` ${remarks.join(', ')}`])].join(' '));
   }
   for (const [name, entry] of Object.entries(catalogue)) {
     const retired = statusesOf(entry).filter(([, status]) => status === 'retired');
-    if (retired.length > 0) console.log(`${name.padEnd(24)} retired     ${retired.map(([version]) => version).join(', ')}`);
+    if (retired.length > 0) console.log(`${name.padEnd(30)} retired     ${retired.map(([version]) => version).join(', ')}`);
   }
 }
 
