@@ -5,5 +5,10 @@ import whole from './vitest.config.ts';
 const { projects: _, ...bounds } = whole.test ?? {};
 
 export default defineConfig({
-  test: { ...bounds, name: 'catalogue', include: ['server/catalogue/*.test.ts'], provide: { everyVersion: true } },
+  test: {
+    ...bounds,
+    name: 'catalogue',
+    include: ['server/catalogue/*.test.ts', 'e2e/catalogue/*.test.ts'],
+    provide: { everyVersion: true },
+  },
 });

@@ -28,6 +28,8 @@ export interface Entry {
   retired?: readonly string[];
   /** How much memory comes with how much CPU, unless the configuration of the app or service says otherwise. */
   profile: ContainerProfile;
+  /** Its image is large or takes long to build, so a whole run of the tests leaves it out; `./offshoot test catalogue` tries it. */
+  isLarge?: true;
 }
 
 export interface RuntimeEntry extends Entry {

@@ -14,7 +14,11 @@ export interface ServiceConfiguration {
   offer?: (said: SaidOfService) => Offer;
 }
 
-export type ServiceSetting = { kind: 'choice'; values: readonly string[] } | { kind: 'map'; expected: string } | { kind: 'flag' };
+export type ServiceSetting =
+  | { kind: 'choice'; values: readonly string[] }
+  | { kind: 'map'; expected: string }
+  | { kind: 'flag' }
+  | { kind: 'text'; expected: string; bytesMax: number };
 
 export interface SaidOfService {
   databases?: string[];

@@ -43,6 +43,10 @@ export interface Service {
   relationship: RelationshipShape;
   /** What people may configure; undefined when there is nothing to configure. */
   configuration?: ServiceConfiguration;
+  /** Routes may lead to the service: it answers HTTP at the port of its relationship, to whoever asks. */
+  answersRoutes?: true;
+  /** The service talks to apps itself: those that its `relationships` name. Other services have no use for relationships. */
+  reachesApps?: true;
 }
 
 export interface ServiceCommand {
@@ -58,6 +62,8 @@ export interface ServiceSettings {
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
   /** The configuration as people wrote it. Values are checked where they are used. */
   configuration: Readonly<Record<string, unknown>>;
+  /** Where the apps are that the service talks to, by the name of the relationship. A name leads to all instances that run at the moment. */
+  apps: Readonly<Record<string, { host: string; port: number }>>;
 }
 
 export type Privilege = 'ro' | 'rw' | 'admin';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
 import { triedTypes } from '../testing/tried-types.ts';
-import { catalogue, entryOf } from './catalogue.ts';
+import { catalogue, entryOf, nameOfType } from './catalogue.ts';
 import { type Account, dataFolder, type Service, type ServiceCommand } from './service.ts';
 import { openAmqp } from '../testing/amqp.ts';
 
@@ -101,12 +101,21 @@ const clients: Record<string, Client> = {
       return (await titles()).find((title) => title === word) ?? '';
     },
   },
+  varnish: {
+    write: async () => {},
+    read: async ({ address }) => (await fetch(`http://${address}:8080/`)).text(),
+  },
   rabbitmq: {
     write: async ({ address }, account, database) => (await openAmqp(address, account, database)).publish('words', word),
     read: async ({ address }, account, database) => (await openAmqp(address, account, database)).peek('words'),
     refused: /ACCESS_REFUSED/,
   },
 };
+/** What a service needs to answer by itself, where there is no app behind it. */
+const configurations: Record<string, Record<string, string>> = {
+  varnish: { vcl: `sub vcl_recv { return (synth(200)); } sub vcl_synth { set resp.body = {"${word}"}; return (deliver); }` },
+};
+
 clients['mysql'] = clients['mariadb']!;
 
 const secret = `s3cret '"\\ ü`;
@@ -123,7 +132,7 @@ async function start(container: string, type: string, service: Service, volume: 
     await perform(container, service, initialise);
     await containers.runtime.remove(container);
   }
-  const argv = service.start({ limits: containers.limits, configuration: {} });
+  const argv = service.start({ limits: containers.limits, configuration: configurations[nameOfType(type)] ?? {}, apps: {} });
   const { address = '' } = await containers.start({ name: container, layers, argv, env, writable, mounts, probe, stop });
   return { container, address };
 }

@@ -7,6 +7,7 @@ import { networkStorage } from './services/network-storage.ts';
 import { postgresql } from './services/postgresql.ts';
 import { rabbitmq } from './services/rabbitmq.ts';
 import { redis, redisPersistent } from './services/redis.ts';
+import { varnish } from './services/varnish.ts';
 import { valkey, valkeyPersistent } from './services/valkey.ts';
 
 export const services: Readonly<Record<string, ServiceEntry | StorageEntry>> = {
@@ -20,5 +21,6 @@ export const services: Readonly<Record<string, ServiceEntry | StorageEntry>> = {
   memcached,
   rabbitmq,
   'chrome-headless': chromeHeadless,
+  varnish,
   'network-storage': networkStorage,
 };

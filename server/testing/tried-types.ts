@@ -1,6 +1,6 @@
 /**
  * Which types of the catalogue a run tries on their real images: every day one version of each, and all versions with `./offshoot test catalogue`. Versions of a
- * type differ in packages and tarballs alone; what is done with them is the same code.
+ * type differ in packages and tarballs alone; what is done with them is the same code. Types whose images are large are tried there alone.
  */
 import { inject } from 'vitest';
 import { builtTypesOf, type Catalogue, nameOfType, recipesOf } from '../catalogue/catalogue.ts';
@@ -31,6 +31,6 @@ export function everydayTypes(catalogue: Catalogue): string[] {
     return exampleTypes.find((type) => nameOfType(type) === name) ?? `${name}:${newest?.version}`;
   };
   return Object.entries(catalogue)
-    .filter(([name, entry]) => names.get(entry) === name && entry.versions.every(({ image }) => image === undefined))
+    .filter(([name, entry]) => names.get(entry) === name && !entry.isLarge && entry.versions.every(({ image }) => image === undefined))
     .map(everydayOf);
 }

@@ -15,7 +15,7 @@ import type { ProjectModel, Route, Service } from './model.ts';
 import { childOf } from './node.ts';
 import type { Shape } from './shape.ts';
 import { follow, type SourceTree } from './source-tree.ts';
-import { warnOfUnreachable } from './unreachable-apps.ts';
+import { refuseUnreachable, warnOfUnreachable } from './unreachable-apps.ts';
 
 export interface ConfigurationOptions {
   /** The images that a configuration can choose from: `imagesOf(catalogue)`. */
@@ -76,6 +76,7 @@ async function modelOf(sections: Sections, tree: SourceTree, options: Configurat
     report.error(sections.at, 'applications', 'Found no applications, expected at least one.');
   refuseCircles(model, sections, report);
   warnOfUnreachable(model, sections, report);
+  refuseUnreachable(model, sections, options.images, report);
   await refuseMissingFolders(model, sections, tree, report);
   return model;
 }
@@ -86,6 +87,7 @@ const targetOf = (context: Context, found: Service): Target => ({
   kind: 'service',
   endpoints: Object.keys(found.endpoints),
   defaultEndpoint: defaultEndpointOf(context, found),
+  answersRoutes: context.images.some(({ type, service: offered }) => type === found.type && offered?.answersRoutes),
   isStorage: context.images.some(({ type, isStorage }) => type === found.type && isStorage),
 });
 

@@ -1,5 +1,6 @@
 /** Relationships with apps that nobody inside the environment can reach: only the edge speaks FastCGI, serves files, and sees sockets. */
 import type { Found, Sections } from './families.ts';
+import type { Image } from './images.ts';
 import { quoted, type Report } from './message.ts';
 import type { App, Container, ProjectModel } from './model.ts';
 import { childOf } from './node.ts';
@@ -18,6 +19,22 @@ export function warnOfUnreachable({ applications, tasks }: ProjectModel, section
       const { at } = childOf(childOf(found.node, 'relationships'), relationship);
       const message = `Nothing will answer there: the application ${quoted(service)} ${reason}. Reach it by its route.`;
       report.warn(at, `${path}.relationships.${relationship}`, message);
+    }
+  }
+}
+
+/** What a service has to pass on to such an app would never arrive. */
+export function refuseUnreachable({ applications, services }: ProjectModel, sections: Sections, images: readonly Image[], report: Report) {
+  for (const { name, type, relationships } of Object.values(services)) {
+    if (!images.some((image) => image.type === type && image.service?.reachesApps)) continue;
+    for (const [relationship, target] of Object.entries(relationships)) {
+      const app = target.split(':', 1)[0] ?? '';
+      const reason = Object.hasOwn(applications, app) && applications[app] ? reasonOf(applications[app]) : undefined;
+      const found = sections.services.get(name);
+      if (reason === undefined || !found) continue;
+      const { at } = childOf(childOf(found.node, 'relationships'), relationship);
+      const message = `Nothing would answer there: the application ${quoted(app)} ${reason}. Let its route lead to it, without ${quoted(name)} before it.`;
+      report.error(at, `services.${name}.relationships.${relationship}`, message);
     }
   }
 }

@@ -6,7 +6,7 @@ import { isRollingWanted, repeatedOf, restoringOf } from './deploy-request.ts';
 import type { OngoingDeployment } from './ongoing-deployment.ts';
 import type { DomainAddresses } from '../stack/outbound.ts';
 import { limitsOf, profileOf, taskLimits } from '../sizes/sizes.ts';
-import type { Size, Sizes } from '../stack/stack.ts';
+import type { Size, Sizes, Stack } from '../stack/stack.ts';
 
 const megabyte = 2 ** 20;
 
@@ -88,8 +88,10 @@ export function closingLines({ wanted: { stack } }: OngoingDeployment): string[]
   );
   const routes = Object.entries(stack.routes).map(([url, route]) =>
     route.type === 'upstream'
-      ? `    ${url} is served by application \`${route.upstream.split(':', 1)[0]}\``
+      ? `    ${url} is served by ${servedBy(stack, route.upstream.split(':', 1)[0] ?? '')}`
       : `    ${url} ${route.type === 'redirect' ? 'redirects' : 'is passed on'} to ${route.to}`,
   );
   return ['  Environment configuration', ...containers, '  Environment routes', ...routes];
 }
+
+const servedBy = ({ model }: Stack, name: string) => `${Object.hasOwn(model.services, name) ? 'service' : 'application'} \`${name}\``;

@@ -5,7 +5,7 @@ import { keepTold, tell, type Entry, type Listed } from '../../../drivers/edge/t
 import type { ContainerState } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Machine } from '../../../machine.ts';
-import { instancesOf, isWorker, runnablesOf, volumeOfMount } from '../stack/containers.ts';
+import { instancesOf, isWorker, runnablesOf, servicesOf, volumeOfMount } from '../stack/containers.ts';
 import { edgeEnvironmentOf } from '../stack/edge-table.ts';
 import type { Deployed } from '../queries.ts';
 import { appPort } from '../stack/relationships.ts';
@@ -25,8 +25,13 @@ export const keepEdgeTold = async (machine: Machine, deployed: Deployed, state: 
   keepTold(machine.edge, await entryOf(machine, deployed, state), listed);
 
 async function entryOf(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<Entry> {
-  const [instances, files] = await Promise.all([instancesAt(machine, deployed), filesAt(machine, deployed)]);
-  return edgeEnvironmentOf(deployed.stack, { version: 0, state, instances, files, tls: machine.tls, hosts: deployed.hosts });
+  const [instances, services, files] = await Promise.all([
+    instancesAt(machine, deployed),
+    routedServicesAt(machine, deployed),
+    filesAt(machine, deployed),
+  ]);
+  const situation = { version: 0, state, instances: { ...instances, ...services }, files, tls: machine.tls, hosts: deployed.hosts };
+  return edgeEnvironmentOf(deployed.stack, situation);
 }
 
 /** The instances that are ready, or have been: one that is being restarted will be ready again in a moment. */
@@ -38,9 +43,26 @@ async function instancesAt({ runtime }: Machine, { stack, generations }: Deploye
         const states = await Promise.all(instancesOf(stack, generations, runnable, {}).map(({ name }) => runtime.state(name)));
         const ready = states.flatMap((state) => {
           const address = addressOf(state);
-          return address && ['running', 'paused', 'restarting'].includes(state.status) ? { id: state.name, address } : [];
+          return address && isOrWillBeReady(state) ? { id: state.name, address } : [];
         });
         return [runnable.name, ready] as const;
+      }),
+  );
+  return Object.fromEntries(found);
+}
+
+const isOrWillBeReady = ({ status }: ContainerState) => ['running', 'paused', 'restarting'].includes(status);
+
+/** The services that answer routes, each with its one instance. */
+async function routedServicesAt({ runtime }: Machine, { stack }: Deployed): Promise<Record<string, Instance[]>> {
+  const found = await Promise.all(
+    servicesOf(stack)
+      .filter(({ service }) => service.answersRoutes)
+      .map(async ({ name, service, container }) => {
+        const state = await runtime.state(container.name);
+        const { address: host } = state;
+        const isThere = host !== undefined && isOrWillBeReady(state);
+        return [name, isThere ? [{ id: state.name, address: { host, port: service.relationship.port } }] : []] as const;
       }),
   );
   return Object.fromEntries(found);

@@ -23,7 +23,7 @@ export interface EdgeSituation {
   /** A number higher than that of the last table that was sent. */
   version: number;
   state: EnvironmentState;
-  /** The instances of each app; an app that does not run has none. */
+  /** The instances of each app, and of each service that answers routes; what does not run has none. */
   instances: Record<string, readonly Instance[]>;
   /** The files of each app: its slug at `/app`, and the mounts that files are served from. */
   files: Record<string, readonly FilesAt[]>;
@@ -35,7 +35,7 @@ export interface EdgeSituation {
 
 export function edgeEnvironmentOf(stack: Stack, { version, state, instances, files, tls, hosts }: EdgeSituation): EdgeEnvironment {
   const routes = edgeRoutes(stack, hosts, tls);
-  const apps = new Set(routes.flatMap((route) => (route.type === 'upstream' ? [route.upstream] : [])));
+  const routed = new Set(routes.flatMap((route) => (route.type === 'upstream' ? [route.upstream] : [])));
   return {
     cluster: clusterOf(stack),
     version,
@@ -44,11 +44,14 @@ export function edgeEnvironmentOf(stack: Stack, { version, state, instances, fil
     restrict_robots: stack.settings.restrict_robots,
     http_access: stack.settings.http_access,
     routes,
-    upstreams: Object.fromEntries(
-      Object.values(stack.model.applications)
-        .filter(({ name }) => apps.has(name))
-        .map((app) => [app.name, upstreamOf(app, instances[app.name] ?? [], files[app.name] ?? [])]),
-    ),
+    upstreams: Object.fromEntries([
+      ...Object.values(stack.model.applications)
+        .filter(({ name }) => routed.has(name))
+        .map((app) => [app.name, upstreamOf(app, instances[app.name] ?? [], files[app.name] ?? [])] as const),
+      ...Object.keys(stack.model.services)
+        .filter((name) => routed.has(name))
+        .map((name) => [name, serviceUpstream(instances[name] ?? [])] as const),
+    ]),
   };
 }
 
@@ -141,6 +144,15 @@ const upstreamOf = ({ web }: App, instances: readonly Instance[], files: readonl
   instances: [...instances],
   locations: Object.fromEntries(Object.entries(web.locations).map(([path, location]) => [path, edgeLocation(location)])),
   files: [...files],
+  app_root: appRoot,
+});
+
+/** A service gets every request as it came: it has no files, and no locations. */
+const serviceUpstream = (instances: readonly Instance[]): Upstream => ({
+  protocol: 'http',
+  instances: [...instances],
+  locations: {},
+  files: [],
   app_root: appRoot,
 });
 

@@ -6,7 +6,7 @@
  * different things by one name, or call a thing by the name of another, they are told `<service>.internal`, which is never ambiguous.
  */
 import { serviceOfType } from '../../../catalogue/catalogue.ts';
-import { relationshipOf, type RelationshipShape } from '../../../catalogue/service.ts';
+import { relationshipOf, type RelationshipShape, type ServiceSettings } from '../../../catalogue/service.ts';
 import type { App, Relationship, Service, WorkerDocument } from '../../builds/public.ts';
 import type { Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
@@ -124,3 +124,11 @@ export function internalNamesOf(stack: Stack, service: string): string[] {
   );
   return [...new Set([`${service}.internal`, hostnameOf(stack, service), ...hosts])];
 }
+
+/** Where a service finds the apps that it talks to, by the name of the relationship. */
+export const appsOfService = ({ type, relationships }: Pick<Service, 'type' | 'relationships'>): ServiceSettings['apps'] =>
+  serviceOfType(type)?.reachesApps
+    ? Object.fromEntries(
+        Object.entries(relationships).map(([name, target]) => [name, { host: `${target.split(':', 1)[0]}.internal`, port: appPort }]),
+      )
+    : {};

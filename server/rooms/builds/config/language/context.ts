@@ -25,6 +25,8 @@ export interface Target {
   endpoints: readonly string[] | undefined;
   /** The endpoint for relationships that name none; undefined: they have to name one. */
   defaultEndpoint: string | undefined;
+  /** Whether routes may lead to the target. */
+  answersRoutes?: boolean;
   /** Whether the target has files that can be mounted. */
   isStorage?: boolean;
 }

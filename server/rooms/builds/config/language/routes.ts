@@ -171,7 +171,9 @@ function upstreamRoute(context: Context, found: Written, shared: Shared, reportA
   }
   const [name = '', endpoint, more] = found.upstream.split(':');
   if (more !== undefined) reportAt.report.error(at.at, here.path, `Found ${quoted(found.upstream)}, expected one such as app:http.`);
-  if (context.targets.get(name)?.kind === 'service') {
+  const named = context.targets.get(name);
+  // A service that has mistakes has no endpoints yet, and is complained about already.
+  if (named?.kind === 'service' && named.endpoints && !named.answersRoutes) {
     reportAt.report.error(at.at, here.path, `Found the service ${quoted(name)}, which does not answer HTTP, expected an application.`);
     return undefined;
   }

@@ -89,6 +89,8 @@ function settingShape(setting: ServiceSetting): Shape<unknown> {
       return mapOf(json, setting.expected);
     case 'flag':
       return flag;
+    case 'text':
+      return text(`${setting.expected}, ${setting.bytesMax} bytes at most`, (said) => Buffer.byteLength(said) <= setting.bytesMax);
   }
 }
 

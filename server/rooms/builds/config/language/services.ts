@@ -1,5 +1,6 @@
 /** The keys of a service; what its configuration says becomes databases, endpoints and extensions, whatever the type calls them. */
 import { nameOfType } from '../../../../catalogue/catalogue.ts';
+import { nearestFirst } from '../../../../kernel/nearest.ts';
 import { quoted } from '../message.ts';
 import { containerProfiles, type Json, type Service, sizes } from '../model.ts';
 import { childOf, type Node } from '../node.ts';
@@ -41,18 +42,27 @@ const keysOf = (context: Context) =>
 
 export const service = (context: Context, name: string): Shape<Service> =>
   refined(keysOf(context), ({ configuration, relationships, ...found }, { path, report }, node) => {
+    const image = context.images.find(({ type }) => type === found.type);
     for (const [relationship, target] of Object.entries(relationships)) {
       const { at } = childOf(childOf(node, 'relationships'), relationship);
-      const here = `${path}.relationships.${relationship}`;
-      if (context.targets.has(target.split(':', 1)[0] ?? ''))
-        report.warn(at, here, `This is ignored: ${nameOfType(found.type)} has no use for relationships.`);
-      else report.error(at, here, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
+      const here = { path: `${path}.relationships.${relationship}`, report };
+      if (image?.service?.reachesApps) refuseAllButApps(context, target, at, here);
+      else if (context.targets.has(target.split(':', 1)[0] ?? ''))
+        report.warn(at, here.path, `This is ignored: ${nameOfType(found.type)} has no use for relationships.`);
+      else report.error(at, here.path, `Found ${quoted(target)}, expected one of ${[...context.targets.keys()].join(', ')}.`);
     }
-    const image = context.images.find(({ type }) => type === found.type);
     const reportAt = configuration?.reportAt ?? { path: `${path}.configuration`, report };
     const access = image && accessOf(image, context.images, configuration?.node, reportAt);
     return access && { name, ...found, relationships, configuration: configurationOf(configuration?.node), ...access };
   });
+
+/** `<application>` or `<application>:http`. */
+function refuseAllButApps({ targets }: Context, target: string, at: Node['at'], { path, report }: ReportAt) {
+  const [name = '', endpoint = 'http', more] = target.split(':');
+  if (targets.get(name)?.kind === 'application' && endpoint === 'http' && more === undefined) return;
+  const apps = [...targets].flatMap(([app, { kind }]) => (kind === 'application' ? `${app}:http` : []));
+  report.error(at, path, `Found ${quoted(target)}, expected an application: ${nearestFirst(target, apps).join(', ') || 'there are none'}.`);
+}
 
 function configurationOf(node: Node | undefined): Record<string, Json> {
   const value = node ? jsonOf(node) : {};
