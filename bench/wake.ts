@@ -75,7 +75,7 @@ async function openBare() {
   await containers.start({ name: 'database', layers: database, argv: ['sleep', 'infinity'], env, writable, mounts });
   for (const { argv, stdin = '' } of initialise) await containers.run('database', { argv, stdin, env });
   await containers.runtime.remove('database');
-  const argv = service.start({ limits: containers.limits, configuration: {}, apps: {} });
+  const argv = service.start({ limits: containers.limits, configuration: {}, host: 'localhost', apps: {} });
   return {
     async start(): Promise<number> {
       const seconds = await timed(async () => {

@@ -27,7 +27,7 @@ describe.runIf(canRunContainers)(`a database whose disk is full${whyNoContainers
     await containers.start({ ...common, argv: ['sleep', 'infinity'] });
     for (const { argv } of service.initialise) await containers.run('db', { argv });
     await containers.runtime.remove('db');
-    const argv = service.start({ limits: containers.limits, configuration: {}, apps: {} });
+    const argv = service.start({ limits: containers.limits, configuration: {}, host: 'localhost', apps: {} });
     await containers.start({ ...common, argv, probe, stop, restart: 'always' });
     return from;
   }

@@ -62,6 +62,8 @@ export interface ServiceSettings {
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
   /** The configuration as people wrote it. Values are checked where they are used. */
   configuration: Readonly<Record<string, unknown>>;
+  /** The name at which everything in the environment finds the service, for those that have to tell it to their clients. */
+  host: string;
   /** Where the apps are that the service talks to, by the name of the relationship. A name leads to all instances that run at the moment. */
   apps: Readonly<Record<string, { host: string; port: number }>>;
 }

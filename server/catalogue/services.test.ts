@@ -70,6 +70,12 @@ const keyValueClient = (cli: string): Client => {
   return { write: async (server) => void (await ask(server, 'set', 'word', word)), read: (server) => ask(server, '--raw', 'get', 'word') };
 };
 
+/** A broker tells its clients its own name, which here is known inside its container alone. */
+const kafkaTool = (name: string, ...options: string[]): [string, ...string[]] => [
+  ...(['java', '-cp', '/usr/share/kafka/*', '-Dorg.slf4j.simpleLogger.defaultLogLevel=error'] as const),
+  ...[`org.apache.kafka.tools.${name}`, '--bootstrap-server', 'localhost:9092', '--topic', 'words', ...options],
+];
+
 const createTable = 'create table if not exists words (word varchar(100)); insert into words values';
 const sqlWord = `('${word.replaceAll("'", "''")}')`;
 
@@ -100,6 +106,10 @@ const clients: Record<string, Client> = {
       await expect.poll(titles, { timeout: 30_000 }).toContain(word);
       return (await titles()).find((title) => title === word) ?? '';
     },
+  },
+  kafka: {
+    write: async ({ container }) => void (await inside(container, kafkaTool('ConsoleProducer'), `${word}\n`)),
+    read: ({ container }) => inside(container, kafkaTool('consumer.ConsoleConsumer', '--from-beginning', '--max-messages', '1')),
   },
   varnish: {
     write: async () => {},
@@ -132,7 +142,7 @@ async function start(container: string, type: string, service: Service, volume: 
     await perform(container, service, initialise);
     await containers.runtime.remove(container);
   }
-  const argv = service.start({ limits: containers.limits, configuration: configurations[nameOfType(type)] ?? {}, apps: {} });
+  const argv = service.start({ limits: containers.limits, configuration: configurations[nameOfType(type)] ?? {}, host: 'localhost', apps: {} });
   const { address = '' } = await containers.start({ name: container, layers, argv, env, writable, mounts, probe, stop });
   return { container, address };
 }

@@ -1,6 +1,7 @@
 /** The services there are, in the order in which they are shown. */
 import type { ServiceEntry, StorageEntry } from './entry.ts';
 import { chromeHeadless } from './services/chrome-headless.ts';
+import { kafkaBroker } from './services/kafka.ts';
 import { mariadb } from './services/mariadb.ts';
 import { memcached } from './services/memcached.ts';
 import { networkStorage } from './services/network-storage.ts';
@@ -20,6 +21,7 @@ export const services: Readonly<Record<string, ServiceEntry | StorageEntry>> = {
   'valkey-persistent': valkeyPersistent,
   memcached,
   rabbitmq,
+  kafka: kafkaBroker,
   'chrome-headless': chromeHeadless,
   varnish,
   'network-storage': networkStorage,

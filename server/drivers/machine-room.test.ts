@@ -28,7 +28,7 @@ const serviceOf = (): Service => {
 async function startPostgres(name: string, volume: string, network: string) {
   const service = serviceOf();
   const { env, writable, probe, stop } = service;
-  const argv = service.start({ limits: containers.limits, configuration: {}, apps: {} });
+  const argv = service.start({ limits: containers.limits, configuration: {}, host: 'localhost', apps: {} });
   const mounts = [{ from: volume, at: dataFolder, writable: true }];
   return containers.start({ name, layers, argv, env, writable, mounts, probe, stop, network });
 }

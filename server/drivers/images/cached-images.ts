@@ -9,6 +9,7 @@ import { buildAuthorities } from './build-authorities.ts';
 import { BuildFailure, runPlain } from './build-command.ts';
 import { buildDebianApart } from './build-apart.ts';
 import { buildDebianBase, buildDebianPackages, type Building, mirrorLines } from './build-debian.ts';
+import { buildMavenJars } from './build-maven.ts';
 import { buildNpmPackages } from './build-npm.ts';
 import { ensureLayers, type EnsureLayer } from './ensure-layers.ts';
 import { builtTypesOf, type ImageTypes, recipesOf } from './image-types.ts';
@@ -39,6 +40,7 @@ const usualSeconds: Record<Recipe['kind'], number> = {
   'debian-packages': 15,
   'debian-apart': 15,
   'npm-packages': 4,
+  'maven-jars': 10,
   authorities: 1,
   files: 0.1,
 };
@@ -192,6 +194,8 @@ function buildLayer({ recipe, suite }: Layer, building: Building): Promise<Packa
       return buildDebianApart(recipe, building);
     case 'npm-packages':
       return buildNpmPackages(recipe, building);
+    case 'maven-jars':
+      return buildMavenJars(recipe, building);
     case 'authorities':
       return buildAuthorities(recipe, building);
     case 'files':

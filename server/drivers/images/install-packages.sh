@@ -77,6 +77,8 @@ flock --unlock 9
 mount -t proc proc /mnt/root/proc
 mount --rbind /dev /mnt/root/dev
 cp "$building/settings/dpkg.cfg" /mnt/root/etc/dpkg/dpkg.cfg.d/layer
+# Manuals are left out, but packages of Java fail where they cannot put links beside them.
+mkdir -p /mnt/root/usr/share/man/man1
 apt-get install --yes --no-download -o Debug::NoLocking=true "$@"
 
 umount /mnt/root/var/cache/apt/archives

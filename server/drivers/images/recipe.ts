@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 const format = 2;
 const hashCharacters = 32;
 
-export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | Files | Authorities;
+export type Recipe = DebianBase | DebianPackages | DebianApart | NpmPackages | MavenJars | Files | Authorities;
 
 /** The smallest Debian that works; the lowest layer of every image. */
 export interface DebianBase {
@@ -61,6 +61,21 @@ export interface NpmPackage {
   without?: readonly string[];
   /** npm packages cannot hold symbolic links; this file of the package lists those that belong in. */
   linksListedIn?: string;
+}
+
+/** Programs for Java as they are in Maven Central, all in one folder. Whatever is below, the layer is the same. */
+export interface MavenJars {
+  kind: 'maven-jars';
+  jars: readonly MavenJar[];
+  into: string;
+}
+
+export interface MavenJar {
+  group: string;
+  artifact: string;
+  version: string;
+  /** The SHA-256 hash of the file, in hexadecimal. */
+  sha256: string;
 }
 
 /** Text files that an image needs beside its packages. */
@@ -117,7 +132,7 @@ function needs(recipe: Recipe, layers: readonly Layer[]): Layer[] {
 const suiteAmong = (recipes: readonly Recipe[]) => recipes.find((recipe) => recipe.kind === 'debian-base')?.suite;
 
 const isSome = (recipe: Recipe) => recipe.kind === 'debian-packages' && recipe.only !== undefined;
-const kindsOfFiles: ReadonlySet<Recipe['kind']> = new Set(['npm-packages', 'files', 'debian-apart']);
+const kindsOfFiles: ReadonlySet<Recipe['kind']> = new Set(['npm-packages', 'maven-jars', 'files', 'debian-apart']);
 const addsFiles = (recipe: Recipe) => kindsOfFiles.has(recipe.kind) || isSome(recipe);
 
 export const hashOf = (data: unknown) => createHash('sha256').update(canonical(data)).digest('hex').slice(0, hashCharacters);

@@ -13,7 +13,7 @@ import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocu
 import { launchOf, listeningOf } from './launch.ts';
 import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
 import type { Generations } from '../queries.ts';
-import { appsOfService, internalNamesOf, relationshipsOf, type Addresses } from './relationships.ts';
+import { appsOfService, internalNamesOf, ownHostOf, relationshipsOf, type Addresses } from './relationships.ts';
 import { diskBytes, limitsOf, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, runtimeFiles } from './runtime-files.ts';
@@ -257,7 +257,7 @@ export function serviceOf(stack: Stack, name: string): WantedService {
     container: {
       ...common,
       name: serviceContainer(stack.id, name),
-      argv: service.start({ limits, configuration, apps: appsOfService(configured) }),
+      argv: service.start({ limits, configuration, host: ownHostOf(name), apps: appsOfService(configured) }),
       names: internalNamesOf(stack, name),
       probe: service.probe,
       restart: 'always',

@@ -96,7 +96,7 @@ const consumersOf = ({ model }: Stack): (App | WorkerDocument)[] => [
 ];
 
 function hostOf(stack: Stack, relationship: string, service: string): string {
-  return isUnambiguous(stack, relationship, service) ? `${relationship}.internal` : `${service}.internal`;
+  return isUnambiguous(stack, relationship, service) ? `${relationship}.internal` : ownHostOf(service);
 }
 
 function isUnambiguous(stack: Stack, relationship: string, service: string): boolean {
@@ -115,6 +115,9 @@ const isUsed = (stack: Stack, relationship: string, service: string) =>
     ({ relationships }) => Object.hasOwn(relationships, relationship) && relationships[relationship]?.service === service,
   );
 
+/** The name of a service or an app that means one thing to everybody. */
+export const ownHostOf = (name: string) => `${name}.internal`;
+
 /** All names that the containers of a service or an app answer to in their network. */
 export function internalNamesOf(stack: Stack, service: string): string[] {
   const hosts = consumersOf(stack).flatMap(({ relationships }) =>
@@ -122,13 +125,13 @@ export function internalNamesOf(stack: Stack, service: string): string[] {
       .filter(([, target]) => target.service === service)
       .map(([relationship]) => hostOf(stack, relationship, service)),
   );
-  return [...new Set([`${service}.internal`, hostnameOf(stack, service), ...hosts])];
+  return [...new Set([ownHostOf(service), hostnameOf(stack, service), ...hosts])];
 }
 
 /** Where a service finds the apps that it talks to, by the name of the relationship. */
 export const appsOfService = ({ type, relationships }: Pick<Service, 'type' | 'relationships'>): ServiceSettings['apps'] =>
   serviceOfType(type)?.reachesApps
     ? Object.fromEntries(
-        Object.entries(relationships).map(([name, target]) => [name, { host: `${target.split(':', 1)[0]}.internal`, port: appPort }]),
+        Object.entries(relationships).map(([name, target]) => [name, { host: ownHostOf(target.split(':', 1)[0] ?? ''), port: appPort }]),
       )
     : {};
