@@ -169,6 +169,8 @@ const namesServices = new Set([
   'catalogue/example-types.ts',
   // Extensions of PHP have the names of the services that they speak with.
   'catalogue/runtimes/php-extensions.ts',
+  // The files that a broker consists of have its name.
+  'catalogue/services/kafka-jars.ts',
   // The platform's own database is PostgreSQL.
   'setting-values.ts',
   'drivers/postgres/embedded.ts',
@@ -246,6 +248,7 @@ const connectsItself: Readonly<Record<string, string>> = {
   'drivers/metrics/duckdb/store-connection.ts': 'the Unix socket of the store of measurements',
   'drivers/mail/mail.ts': 'the mail server of the operator, by a package that brings its protocol',
   'drivers/blobs/s3.ts': 'buckets of the operator, to which restic connects by itself, too; files pass that have no bound',
+  'drivers/images/fetch-files.ts': 'Maven Central, for files of which the catalogue has the hashes',
   'drivers/certificates/dns/dns-view.ts': 'name servers, whose addresses are held to the same rules',
   'rooms/deployments/stack/outbound.ts': 'name servers of this machine, for rules of what containers may reach',
 };
