@@ -329,6 +329,7 @@ export interface Database {
     repository_url: string | null;
     default_branch: string | null;
     sync_at: Generated<Time>;
+    is_replaced: Generated<boolean>;
   };
   connections: {
     user_id: string;

@@ -7,6 +7,8 @@ export type FailureKind =
   | 'permission'
   /** The repository, or what was asked for in it, is not there, or the credential must not know that it is. */
   | 'missing'
+  /** Under the name of the repository there is another one by now. Nothing works until somebody says which one is meant. */
+  | 'replaced'
   /** The address of the host is none that may be visited. Nothing works until somebody gives another. */
   | 'address'
   /** The host takes no more requests until `retryAt`. */

@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 export interface CodeHost {
-  /** Proves that the credential works and lets the repository be read. */
+  /** Proves that the credential works and lets the repository be read, and that it is the one that was verified before. */
   verify(): Promise<Verified>;
 
   /** Has the host tell us what happens. Finds the webhook of the same address again and makes it right; there is never a second one. */
@@ -43,7 +43,7 @@ export interface CodeHost {
   /** Undefined where there is none of that number. */
   pullRequest(number: number): Promise<PullRequest | undefined>;
 
-  /** How Git fetches from the repository now. The password may be good for minutes only. */
+  /** How Git fetches from the repository now: the host is asked whether it is still the same. The password may be good for minutes only. */
   gitAccess(): Promise<GitAccess>;
 
   /** What is under the same name for the same commit is replaced. */

@@ -192,6 +192,15 @@ export function codeHostConformance(
       expect(await renamed.branches()).toHaveLength(1);
     });
 
+    test('another repository that has the name by now is refused, and Git is not led there', async () => {
+      const { id } = (await host.verify()).repository;
+      const ours = open(served, clock, id).host;
+      expect((await ours.verify()).repository.id).toBe(id);
+      Object.assign(state, { id: 1234 });
+      expect((await failure(ours.verify())).kind).toBe('replaced');
+      expect((await failure(ours.gitAccess())).kind).toBe('replaced');
+    });
+
     test('the credential is not taken to another host', async () => {
       await host.verify();
       state.instead = [{ status: 302, headers: { location: 'https://elsewhere.example.org/' } }];

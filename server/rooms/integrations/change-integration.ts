@@ -8,9 +8,10 @@ import type { Outside } from '../../kernel/operation.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { hastenIntegration } from '../deliveries/public.ts';
+import { forgetRepository } from './code-hosts/mirror.ts';
 import { recordRegistration, recordRemoval } from './code-hosts/register-webhook.ts';
 import { fetchAtOnce } from './code-hosts/sync-code-hosts.ts';
-import { asksOtherwise, learnFromHost } from './code-hosts/validate.ts';
+import { asksOtherwise, isElsewhere, learnFromHost } from './code-hosts/validate.ts';
 import { changedValues, newValues } from './given-values.ts';
 import { opened, shownTo, type Integration } from './integration.ts';
 import { deleteIntegration, insertIntegration, integrationsOf, takeIntegrations, updateIntegration } from './queries.ts';
@@ -66,6 +67,10 @@ export async function changeIntegration(
     // What waits for a receiver that was away may be taken now.
     await hastenIntegration(tx, id);
     const changed = await current({ tx, secrets }, project_id, id);
+    if (isElsewhere(type, stored.values, values)) {
+      await forgetRepository(tx, id);
+      await fetchAtOnce(tx, changed);
+    }
     if (asksOtherwise(type, stored.values, values)) await recordRegistration(tx, hands, changed, stored);
     return shownTo(caller, changed);
   });

@@ -6,6 +6,7 @@ import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { pagesByStart } from '../pages.ts';
 import { trimmedAddress } from '../repository-name.ts';
+import { refuseReplaced } from '../same-repository.ts';
 import { pullRequestKeys, readBitbucketServerDelivery } from './bitbucket-server-delivery.ts';
 import {
   CommentShape,
@@ -24,7 +25,7 @@ export interface BitbucketServerOptions {
   project: string;
   /** The repository's name in addresses. */
   repository: string;
-  /** Known since the repository was verified. Once it is, deliveries about another repository are ignored. */
+  /** Known since the repository was verified. Once it is, another repository of the same name is refused, and deliveries about it are ignored. */
   repositoryId?: string | undefined;
   username: string;
   token: string;
@@ -53,13 +54,22 @@ export function openBitbucketServer(options: BitbucketServerOptions): CodeHost {
     headers: { 'x-atlassian-token': 'no-check' },
   });
   const [comments, webhooks] = [commentsOf(connection, at), webhooksOf(connection, at)];
+  const found = async () => {
+    const { id, ...rest } = (await connection.ask({ path: at })).read(RepositoryShape);
+    return refuseReplaced({ ...rest, id: String(id) }, { host: 'Bitbucket Server', repository, repositoryId });
+  };
   const refsAt = async (path: string) =>
     (await pagesByStart(connection, { path: at + path, query: perPage }, RefShape)).map((ref) => ({
       name: ref.displayId,
       commit: ref.latestCommit,
     }));
   return {
-    verify: () => verify(connection, at, base),
+    verify: async () => {
+      const { id, slug: name, project: owner } = await found();
+      const { displayId: defaultBranch } = (await connection.ask({ path: `${at}/default-branch` })).read(DefaultBranchShape);
+      const url = `${base}${pathOf`/projects/${owner.key}/repos/${name}`}/browse`;
+      return { repository: { id, name: `${owner.key}/${name}`, defaultBranch, url }, credentialExpiresAt: undefined };
+    },
     ensureWebhook: (wanted) => ensureOneWebhook(webhooks, wanted),
     removeWebhook: (url) => removeEveryWebhook(webhooks, url),
     readDelivery: (delivery, secret) => readBitbucketServerDelivery(delivery, secret, { repository, repositoryId, web }),
@@ -73,17 +83,13 @@ export function openBitbucketServer(options: BitbucketServerOptions): CodeHost {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pull-requests/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape), web);
     },
-    gitAccess: async () => ({ url: `${base}/scm${pathOf`/${project}/${slug}`}.git`, username, password: token }),
+    gitAccess: async () => {
+      await found();
+      return { url: `${base}/scm${pathOf`/${project}/${slug}`}.git`, username, password: token };
+    },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),
   };
-}
-
-async function verify(connection: HostConnection, at: string, base: string) {
-  const { id, slug, project } = (await connection.ask({ path: at })).read(RepositoryShape);
-  const { displayId: defaultBranch } = (await connection.ask({ path: `${at}/default-branch` })).read(DefaultBranchShape);
-  const url = `${base}${pathOf`/projects/${project.key}/repos/${slug}`}/browse`;
-  return { repository: { id: String(id), name: `${project.key}/${slug}`, defaultBranch, url }, credentialExpiresAt: undefined };
 }
 
 const webhooksOf = (connection: HostConnection, at: string): Webhooks => {

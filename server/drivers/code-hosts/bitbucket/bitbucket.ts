@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { unlessMissing } from '../code-host-failure.ts';
-import type { CodeHost, CommitStatus, Send, StatusState } from '../code-host.ts';
+import type { CodeHost, CommitStatus, Repository, Send, StatusState } from '../code-host.ts';
 import { openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { pagesByAddress } from '../pages.ts';
 import { parseRepositoryName } from '../repository-name.ts';
+import { refuseReplaced } from '../same-repository.ts';
 import { openBitbucketCredential, type BitbucketCredential } from './bitbucket-credential.ts';
 import { pullRequestKeys, readBitbucketDelivery } from './bitbucket-delivery.ts';
 import { CommentShape, HookShape, PullRequestShape, pullRequestOf, RefShape, RepositoryShape, webAddress } from './bitbucket-shapes.ts';
@@ -15,7 +16,7 @@ import { CommentShape, HookShape, PullRequestShape, pullRequestOf, RefShape, Rep
 export interface BitbucketOptions {
   /** `workspace/name`. */
   repository: string;
-  /** Known since the repository was verified. Once it is, deliveries about another repository are ignored. */
+  /** Known since the repository was verified. Once it is, another repository of the same name is refused, and deliveries about it are ignored. */
   repositoryId?: string | undefined;
   credential: BitbucketCredential;
   /** Of the list of pull requests; those beyond are not seen. */
@@ -37,13 +38,14 @@ export function openBitbucket(options: BitbucketOptions): CodeHost {
   const credential = openBitbucketCredential(options.credential, repository, send, clock);
   const connection = openConnection({ host: 'Bitbucket', baseUrl, repository, credential, send, ...(clock && { clock }) });
   const [comments, webhooks] = [commentsOf(connection, at), webhooksOf(connection, at)];
+  const found = async () => refuseReplaced(await repositoryAt(connection, at), { host: 'Bitbucket', repository, repositoryId });
   const refsAt = async (path: string) =>
     (await pagesByAddress(connection, { path: at + path, query: perPage }, RefShape)).map((ref) => ({
       name: ref.name,
       commit: ref.target.hash,
     }));
   return {
-    verify: () => verify(connection, at),
+    verify: async () => ({ repository: await found(), credentialExpiresAt: undefined }),
     ensureWebhook: (wanted) => ensureOneWebhook(webhooks, wanted),
     removeWebhook: (url) => removeEveryWebhook(webhooks, url),
     readDelivery: (delivery, secret) => readBitbucketDelivery(delivery, secret, { repository, repositoryId }),
@@ -57,20 +59,18 @@ export function openBitbucket(options: BitbucketOptions): CodeHost {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pullrequests/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
-    gitAccess: async () => ({
-      url: `${webAddress}${pathOf`/${owner}/${name}`}.git`,
-      username: 'x-token-auth',
-      password: await credential.token(),
-    }),
+    gitAccess: async () => {
+      await found();
+      return { url: `${webAddress}${pathOf`/${owner}/${name}`}.git`, username: 'x-token-auth', password: await credential.token() };
+    },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),
   };
 }
 
-async function verify(connection: HostConnection, at: string) {
+async function repositoryAt(connection: HostConnection, at: string): Promise<Repository> {
   const { uuid, full_name, mainbranch, links } = (await connection.ask({ path: at })).read(RepositoryShape);
-  const repository = { id: uuid, name: full_name, defaultBranch: mainbranch?.name ?? 'main', url: links.html.href };
-  return { repository, credentialExpiresAt: undefined };
+  return { id: uuid, name: full_name, defaultBranch: mainbranch?.name ?? 'main', url: links.html.href };
 }
 
 const webhooksOf = (connection: HostConnection, at: string): Webhooks => {

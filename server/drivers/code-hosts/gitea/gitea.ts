@@ -1,19 +1,20 @@
 /** Gitea, and Forgejo, which speaks the same: their API of version 1, with an access token. */
 import { Type } from 'typebox';
 import { unlessMissing } from '../code-host-failure.ts';
-import type { CodeHost, CommitStatus, Send } from '../code-host.ts';
+import type { CodeHost, CommitStatus, Repository, Send } from '../code-host.ts';
 import { fixedCredential, openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { pagesByLink } from '../pages.ts';
 import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
+import { refuseReplaced } from '../same-repository.ts';
 import { readGiteaDelivery } from './gitea-delivery.ts';
 import { BranchShape, CommentShape, HookShape, PullRequestShape, pullRequestOf, RepositoryShape, TagShape } from './gitea-shapes.ts';
 
 export interface GiteaOptions {
   /** `owner/name`. */
   repository: string;
-  /** Known since the repository was verified. Once it is, deliveries about another repository are ignored. */
+  /** Known since the repository was verified. Once it is, another repository of the same name is refused, and deliveries about it are ignored. */
   repositoryId?: string | undefined;
   token: string;
   baseUrl: string;
@@ -32,15 +33,10 @@ export function openGitea({ repository, repositoryId, token, baseUrl, send, cloc
   const credential = fixedCredential({ authorization: `token ${token}` }, [token]);
   const connection = openConnection({ host: 'Gitea', baseUrl: `${web}/api/v1`, repository, credential, send, ...(clock && { clock }) });
   const [comments, webhooks] = [commentsOf(connection, at), webhooksOf(connection, at)];
+  const found = async () => refuseReplaced(await repositoryAt(connection, at), { host: 'Gitea', repository, repositoryId });
   const list = (path: string, query: Readonly<Record<string, string>> = {}) => ({ path: at + path, query: { ...perPage, ...query } });
   return {
-    verify: async () => {
-      const { id, full_name, default_branch, html_url } = (await connection.ask({ path: at })).read(RepositoryShape);
-      return {
-        repository: { id: String(id), name: full_name, defaultBranch: default_branch, url: html_url },
-        credentialExpiresAt: undefined,
-      };
-    },
+    verify: async () => ({ repository: await found(), credentialExpiresAt: undefined }),
     ensureWebhook: (wanted) => ensureOneWebhook(webhooks, wanted),
     removeWebhook: (url) => removeEveryWebhook(webhooks, url),
     readDelivery: (delivery, secret) => readGiteaDelivery(delivery, secret, { repository, repositoryId }),
@@ -52,10 +48,18 @@ export function openGitea({ repository, repositoryId, token, baseUrl, send, cloc
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pulls/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
-    gitAccess: async () => ({ url: `${web}${pathOf`/${owner}/${name}`}.git`, username: 'oauth2', password: token }),
+    gitAccess: async () => {
+      await found();
+      return { url: `${web}${pathOf`/${owner}/${name}`}.git`, username: 'oauth2', password: token };
+    },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),
   };
+}
+
+async function repositoryAt(connection: HostConnection, at: string): Promise<Repository> {
+  const { id, full_name, default_branch, html_url } = (await connection.ask({ path: at })).read(RepositoryShape);
+  return { id: String(id), name: full_name, defaultBranch: default_branch, url: html_url };
 }
 
 const webhooksOf = (connection: HostConnection, at: string): Webhooks => {

@@ -7,6 +7,7 @@ import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { pagesByLink } from '../pages.ts';
 import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
+import { refuseReplaced } from '../same-repository.ts';
 import { openGithubCredential, type GithubCredential } from './github-credential.ts';
 import { readGithubDelivery } from './github-delivery.ts';
 import { CommentShape, HookShape, NamedRef, PullRequestShape, pullRequestOf, RepositoryShape } from './github-shapes.ts';
@@ -14,7 +15,7 @@ import { CommentShape, HookShape, NamedRef, PullRequestShape, pullRequestOf, Rep
 export interface GithubOptions {
   /** `owner/name`. */
   repository: string;
-  /** Known since the repository was verified. Once it is, deliveries about another repository are ignored. */
+  /** Known since the repository was verified. Once it is, another repository of the same name is refused, and deliveries about it are ignored. */
   repositoryId?: string | undefined;
   credential: GithubCredential;
   /** Of an Enterprise Server: `https://github.example.org`. */
@@ -40,9 +41,14 @@ export function openGithub(options: GithubOptions): CodeHost {
   const connection = openConnection({ ...shared, credential });
   const comments = commentsOf(connection, at);
   const webhooks = webhooksOf(connection, at);
+  const verify = async () => {
+    const verified = await verifyAt(connection, at);
+    refuseReplaced(verified.repository, { ...shared, repositoryId: options.repositoryId });
+    return verified;
+  };
   const list = (path: string, query: Readonly<Record<string, string>> = {}) => ({ path: at + path, query: { ...perPage, ...query } });
   return {
-    verify: () => verify(connection, at),
+    verify,
     ensureWebhook: (wanted) => ensureOneWebhook(webhooks, wanted),
     removeWebhook: (url) => removeEveryWebhook(webhooks, url),
     readDelivery: (delivery, secret) => readGithubDelivery(delivery, secret, options),
@@ -53,11 +59,10 @@ export function openGithub(options: GithubOptions): CodeHost {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pulls/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
-    gitAccess: async () => ({
-      url: `${web}${pathOf`/${owner}/${name}`}.git`,
-      username: 'x-access-token',
-      password: await credential.token(),
-    }),
+    gitAccess: async () => {
+      await verify();
+      return { url: `${web}${pathOf`/${owner}/${name}`}.git`, username: 'x-access-token', password: await credential.token() };
+    },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),
   };
@@ -67,7 +72,7 @@ const versionHeaders = { accept: 'application/vnd.github+json', 'x-github-api-ve
 
 const refOf = ({ name, commit }: { name: string; commit: { sha: string } }) => ({ name, commit: commit.sha });
 
-async function verify(connection: HostConnection, at: string) {
+async function verifyAt(connection: HostConnection, at: string) {
   const reply = await connection.ask({ path: at });
   const { id, full_name: name, default_branch: defaultBranch, html_url: url } = reply.read(RepositoryShape);
   const expires = reply.headers['github-authentication-token-expiration'];

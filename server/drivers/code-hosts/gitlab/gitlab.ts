@@ -1,12 +1,13 @@
 /** GitLab, at gitlab.com and elsewhere: its API of version 4, with an access token of a person, project or group. */
 import { Type } from 'typebox';
 import { isFailure, unlessMissing } from '../code-host-failure.ts';
-import type { CodeHost, CommitStatus, Send, StatusState } from '../code-host.ts';
+import type { CodeHost, CommitStatus, Repository, Send, StatusState } from '../code-host.ts';
 import { fixedCredential, openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { pagesByLink } from '../pages.ts';
 import { trimmedAddress } from '../repository-name.ts';
+import { refuseReplaced } from '../same-repository.ts';
 import { readGitlabDelivery } from './gitlab-delivery.ts';
 import {
   HookShape,
@@ -22,7 +23,7 @@ import {
 export interface GitlabOptions {
   /** `namespace/name`, where the namespace may have several parts. */
   project: string;
-  /** Known since the project was verified. Once it is, deliveries about another project are ignored. */
+  /** Known since the project was verified. Once it is, another project of the same name is refused, and deliveries about it are ignored. */
   repositoryId?: string | undefined;
   token: string;
   baseUrl?: string | undefined;
@@ -46,11 +47,12 @@ export function openGitlab({ project, repositoryId, token, baseUrl = 'https://gi
     ...(clock && { clock }),
   });
   const [comments, webhooks] = [commentsOf(connection, at), webhooksOf(connection, at)];
+  const found = async () => refuseReplaced(await projectAt(connection, at), { host: 'GitLab', repository: project, repositoryId });
   const list = (path: string, query: Readonly<Record<string, string>> = {}) => ({ path: at + path, query: { ...perPage, ...query } });
   const refsAt = async (path: string) =>
     (await pagesByLink(connection, list(path), RefShape)).map(({ name, commit }) => ({ name, commit: commit.id }));
   return {
-    verify: () => verify(connection, at),
+    verify: async () => ({ repository: await found(), credentialExpiresAt: await expiryOf(connection) }),
     ensureWebhook: (wanted) => ensureOneWebhook(webhooks, wanted),
     removeWebhook: (url) => removeEveryWebhook(webhooks, url),
     readDelivery: (delivery, secret) => readGitlabDelivery(delivery, secret, { project, repositoryId }),
@@ -65,25 +67,23 @@ export function openGitlab({ project, repositoryId, token, baseUrl = 'https://gi
       const request = reply?.read(MergeRequestShape);
       return request && pullRequestOf(request, request.sha ?? '', request.web_url);
     },
-    gitAccess: async () => ({
-      url: `${web}/${project.split('/').map(encodeURIComponent).join('/')}.git`,
-      username: 'oauth2',
-      password: token,
-    }),
+    gitAccess: async () => {
+      await found();
+      return { url: `${web}/${project.split('/').map(encodeURIComponent).join('/')}.git`, username: 'oauth2', password: token };
+    },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),
     rotateToken: (expiresAt) => rotate(connection, expiresAt),
   };
 }
 
-async function verify(connection: HostConnection, at: string) {
+async function projectAt(connection: HostConnection, at: string): Promise<Repository> {
   const { id, path_with_namespace: name, default_branch, web_url: url } = (await connection.ask({ path: at })).read(ProjectShape);
-  const token = (await connection.ask({ path: '/personal_access_tokens/self' })).read(TokenShape);
-  return {
-    repository: { id: String(id), name, defaultBranch: default_branch ?? 'main', url },
-    credentialExpiresAt: token.expires_at ?? undefined,
-  };
+  return { id: String(id), name, defaultBranch: default_branch ?? 'main', url };
 }
+
+const expiryOf = async (connection: HostConnection): Promise<string | undefined> =>
+  (await connection.ask({ path: '/personal_access_tokens/self' })).read(TokenShape).expires_at ?? undefined;
 
 /** Asked for once, whatever happens: GitLab takes a second rotation of the same token for a theft, and revokes the new one too. */
 async function rotate(connection: HostConnection, expiresAt: string) {

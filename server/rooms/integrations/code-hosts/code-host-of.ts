@@ -16,7 +16,7 @@ export const isCodeHost = (type: string): type is CodeHostSettings['type'] => Ob
 
 type Asking = Pick<Integration, 'type' | 'values'>;
 
-/** `repositoryId` is what the host called the repository when it was verified, so that a delivery about one that took over its name is not believed. */
+/** `repositoryId` is what the host called the repository when it was verified, so that one that took over its name is refused, and no delivery about it believed. */
 export function codeHostOf({ outbound }: Pick<Platform, 'outbound'>, { type, values }: Asking, repositoryId?: string): CodeHost {
   if (!isCodeHost(type)) throw new Error(`No code is hosted by ${type}`);
   return openCodeHost({ ...values, type } as CodeHostSettings, outbound.request, repositoryId);

@@ -2,6 +2,7 @@
  * One look at a code host: what it said that there is to see is asked for, its commits are fetched, and what follows for the environments is done one step after the
  * other. The news that led to it is crossed out last, so whatever goes wrong before is looked at again.
  */
+import type { GitAccess } from '../../../drivers/code-hosts/code-host.ts';
 import { isFailure } from '../../../drivers/code-hosts/code-host-failure.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
@@ -16,6 +17,7 @@ import { followDefaultBranch } from './follow-default-branch.ts';
 import {
   forgetPullRequest,
   lookAgainIn,
+  markReplaced,
   mirrorRow,
   rememberPullRequest,
   rememberPullRequests,
@@ -40,9 +42,11 @@ export async function fetchFromHost(work: Work<{ integration: string }>, platfor
   const news = await step('read news', () => newsOf(db, input.integration));
   log(`Fetching from ${mirror.row.repository_url ?? 'the code host'}`);
   await step('fetch', (signal) =>
-    asking(work, platform, mirror, () =>
-      together([learn(platform, mirror, news), ...(fetchBranches ? [fetchRefs(platform, mirror, pruneBranches, signal)] : [])]),
-    ),
+    asking(work, platform, mirror, async () => {
+      // First of all, so that nothing is read of a repository that took over the name.
+      const from = await mirror.host.gitAccess();
+      await together([learn(platform, mirror, news), ...(fetchBranches ? [fetchRefs(platform, mirror, from, pruneBranches, signal)] : [])]);
+    }),
   );
   if (fetchBranches) await followDefaultBranch(work, platform, mirror);
   const current = (await projectById(db, project.id)) ?? project;
@@ -51,7 +55,7 @@ export async function fetchFromHost(work: Work<{ integration: string }>, platfor
     const steps = await planFor(platform, integration, current, known);
     return { steps, heads: headsOf(steps, known.own) };
   });
-  const isComplete = await applyPlan(work, platform, { ...mirror, project: current }, plan);
+  const isComplete = await asking(work, platform, mirror, () => applyPlan(work, platform, { ...mirror, project: current }, plan));
   await record('cross out news', async (tx) => {
     const isRecent = news.some(({ noted_at }) => Date.now() - Date.parse(noted_at) < retriedSecondsMax * 1000);
     if (!isComplete && isRecent) await lookAgainIn(tx, integration.id, retrySeconds);
@@ -83,8 +87,13 @@ async function together(all: readonly Promise<void>[]): Promise<void> {
 }
 
 /** Tags of people's own stay where branches are not pruned. */
-async function fetchRefs({ git }: Platform, { host, project }: Mirror, pruneBranches: boolean, signal: AbortSignal): Promise<void> {
-  const from = await host.gitAccess();
+async function fetchRefs(
+  { git }: Platform,
+  { project }: Mirror,
+  from: GitAccess,
+  pruneBranches: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const [heads, tags] = [`+refs/heads/*:${mirroredHeads}*`, '+refs/tags/*:refs/tags/*'];
   await git.fetchMirror(project.id, { from, what: pruneBranches ? [heads, tags] : [heads], prunes: true, signal });
   if (!pruneBranches) await git.fetchMirror(project.id, { from, what: [tags], prunes: false, signal });
@@ -135,7 +144,8 @@ async function asking<T>(
     const retryAt = isFailure(failure, 'rate-limited') ? failure.retryAt : undefined;
     const seconds = retryAt ? Math.max((retryAt.getTime() - Date.now()) / 1000, 0) : restSeconds;
     await lookAgainIn(db, integration.id, seconds);
-    if (isFailure(failure, 'credential', 'permission', 'missing', 'rate-limited', 'unavailable', 'refused'))
+    if (isFailure(failure, 'replaced')) await markReplaced(db, integration.id);
+    if (isFailure(failure, 'credential', 'permission', 'missing', 'replaced', 'rate-limited', 'unavailable', 'refused'))
       throw new Problem('unavailable', failure.message, { cause: failure });
     throw failure;
   }

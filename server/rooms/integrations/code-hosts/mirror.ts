@@ -26,9 +26,26 @@ export const mirrorRow = (db: Db | Tx, integrationId: string): Promise<MirrorRow
 export const rememberRepository = (tx: Tx, integrationId: string, { id, url, defaultBranch }: Repository) =>
   tx
     .updateTable('code_mirrors')
-    .set({ repository_id: id, repository_url: url, default_branch: defaultBranch })
+    .set({ repository_id: id, repository_url: url, default_branch: defaultBranch, is_replaced: false })
     .where('integration_id', '=', integrationId)
     .execute();
+
+/** Which repository the name stands for is learned anew: somebody gave another one. What was open in the former one says nothing of this one. */
+export async function forgetRepository(tx: Tx, integrationId: string): Promise<void> {
+  await tx
+    .updateTable('code_mirrors')
+    .set({ repository_id: null, repository_url: null, default_branch: null, is_replaced: false })
+    .where('integration_id', '=', integrationId)
+    .execute();
+  await tx.deleteFrom('pull_requests').where('integration_id', '=', integrationId).execute();
+}
+
+export const markReplaced = (db: Db, integrationId: string) =>
+  db.updateTable('code_mirrors').set({ is_replaced: true }).where('integration_id', '=', integrationId).execute();
+
+/** Which repository of the host is meant, once it was verified. */
+export const repositoryIdOf = async (db: Db | Tx, integrationId: string): Promise<string | undefined> =>
+  (await mirrorRow(db, integrationId))?.repository_id ?? undefined;
 
 const Details = Type.Object({
   number: Type.Integer(),

@@ -15,7 +15,7 @@ import { noteHook } from '../queries.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
 import { codeHostOf, isCodeHost, webhookSecretOf } from './code-host-of.ts';
 import { startFetch } from './fetch-activities.ts';
-import { lookSoon, mirrorRow } from './mirror.ts';
+import { lookSoon, repositoryIdOf } from './mirror.ts';
 import { noteNews, subjectsOf } from './news.ts';
 
 /** Every host sends one of these with each of its deliveries. */
@@ -37,8 +37,7 @@ export async function receiveDelivery(platform: Platform, row: StoredIntegration
 
 async function provenEvents(platform: Platform, row: StoredIntegration, { headers, body }: Arrival): Promise<HostEvent[]> {
   const integration = opened(platform.secrets, row);
-  const known = await mirrorRow(platform.db, row.id);
-  const host = codeHostOf(platform, integration, known?.repository_id ?? undefined);
+  const host = codeHostOf(platform, integration, await repositoryIdOf(platform.db, row.id));
   try {
     return host.readDelivery({ headers, body: Buffer.from(body) }, webhookSecretOf(integration));
   } catch (failure) {

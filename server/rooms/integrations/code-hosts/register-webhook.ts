@@ -12,6 +12,7 @@ import { hookAddress, opened, type Integration } from '../integration.ts';
 import { integrationsOf, learnValues } from '../queries.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
 import type { Values } from '../types/field.ts';
+import { repositoryIdOf } from './mirror.ts';
 import { codeHostOf, codeHostTypes, isCodeHost, webhookSecretOf } from './code-host-of.ts';
 import { delivered, outcomeOf } from './report-outcome.ts';
 import { isElsewhere, learnedFrom } from './validate.ts';
@@ -94,7 +95,7 @@ export const registerWebhook = deliveryKind<Registration>({
     const url = hookAddress(platform, integration);
     const asked = `to call ${url}`;
     try {
-      const host = codeHostOf(platform, integration);
+      const host = codeHostOf(platform, integration, await repositoryIdOf(db, id));
       await learnValues(db, id, learnedFrom(integration, await host.verify()));
       await host.ensureWebhook({ url, secret: webhookSecretOf(integration) });
       return delivered(asked);

@@ -15,6 +15,7 @@ import { recordDelivery } from '../../deliveries/public.ts';
 import { opened } from '../integration.ts';
 import { integrationsOf } from '../queries.ts';
 import { codeHostOf, isCodeHost } from './code-host-of.ts';
+import { mirrorRow } from './mirror.ts';
 import { laneOf } from './register-webhook.ts';
 import { reportOf, type Report } from './report-facts.ts';
 import { delivered, outcomeOf } from './report-outcome.ts';
@@ -79,6 +80,8 @@ export const reportEnvironment = deliveryKind<Reporting>({
     const [row] = await integrationsOf(platform.db, project, id);
     if (!row) return delivered('for nothing: the integration is gone');
     const integration = opened(platform.secrets, row);
+    if ((await mirrorRow(platform.db, id))?.is_replaced)
+      return delivered('for nothing: its name stands for another repository than the one that was connected');
     const told = await toldOf(platform.db, id, environment);
     const report = await reportOf(platform, integration, environment, told.statuses);
     const hand = { db: platform.db, host: codeHostOf(platform, integration), integration: id, environment };

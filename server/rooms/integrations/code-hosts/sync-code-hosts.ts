@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { isFailure } from '../../../drivers/code-hosts/code-host-failure.ts';
-import type { PullRequest } from '../../../drivers/code-hosts/code-host.ts';
+import type { CodeHost, GitAccess, PullRequest } from '../../../drivers/code-hosts/code-host.ts';
 import { limit } from '../../../kernel/limits.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
@@ -16,7 +16,7 @@ import { opened, type Integration } from '../integration.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
 import { codeHostOf, isCodeHost } from './code-host-of.ts';
 import { startFetch } from './fetch-activities.ts';
-import { lookAgainIn, lookPeriodSeconds, mirrorRow, pullRequestsOf } from './mirror.ts';
+import { lookAgainIn, lookPeriodSeconds, mirrorRow, pullRequestsOf, type MirrorRow } from './mirror.ts';
 import { fetchedBranches, knownBranches, planFor, rulesOf } from './mirror-plan.ts';
 import { everything, newsOf, noteNews } from './news.ts';
 
@@ -76,8 +76,9 @@ async function sync(platform: Platform, row: StoredIntegration, signal: AbortSig
   const project = await projectById(db, row.project_id);
   const isOurs = (await codeSourceOf(db, row.project_id))?.integration_id === row.id;
   if (!project || !isOurs || !(await git.exists(project.id))) return;
+  const known = await mirrorRow(db, row.id);
   const hasNews = (await newsOf(db, row.id)).length > 0;
-  const isBehind = hasNews || (await isOutdated(platform, opened(secrets, row), project, signal));
+  const isBehind = (hasNews && !known?.is_replaced) || (await isOutdated(platform, opened(secrets, row), project, known, signal));
   if (!isBehind) return;
   await db.transaction().execute(async (tx) => {
     if (!hasNews) await noteNews(tx, row.id, [everything]);
@@ -85,18 +86,37 @@ async function sync(platform: Platform, row: StoredIntegration, signal: AbortSig
   });
 }
 
-async function isOutdated(platform: Platform, integration: Integration, project: Project, signal: AbortSignal): Promise<boolean> {
-  const known = await mirrorRow(platform.db, integration.id);
+async function isOutdated(
+  platform: Platform,
+  integration: Integration,
+  project: Project,
+  known: MirrorRow | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (known?.repository_id == null) return true;
   const host = codeHostOf(platform, integration, known.repository_id);
+  const from = await accessTo(host);
+  // The fetch that finds out first tells people, and they are not told again every few minutes.
+  if (!from) return !known.is_replaced;
+  if (known.is_replaced) return true;
   const { fetchBranches, pruneBranches, buildPullRequests } = rulesOf(integration, project.default_branch);
   if (fetchBranches) {
-    const refs = await platform.git.remoteRefs(project.id, await host.gitAccess(), signal);
+    const refs = await platform.git.remoteRefs(project.id, from, signal);
     if (!(await areFetched(platform, project.id, refs, pruneBranches))) return true;
   }
   if (buildPullRequests && !areSame(await host.pullRequests(), await pullRequestsOf(platform.db, integration.id))) return true;
   const plan = await planFor(platform, integration, project, await knownBranches(platform, project.id));
   return plan.some(({ kind }) => kind !== 'ask-approval');
+}
+
+/** Undefined where another repository has taken over the name. */
+async function accessTo(host: CodeHost): Promise<GitAccess | undefined> {
+  try {
+    return await host.gitAccess();
+  } catch (failure) {
+    if (isFailure(failure, 'replaced')) return undefined;
+    throw failure;
+  }
 }
 
 /** Where branches are not pruned, there may be tags here that the host does not have. */

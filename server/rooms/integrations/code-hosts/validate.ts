@@ -11,6 +11,7 @@ import type { Platform } from '../../../platform.ts';
 import { hookAddress, type Integration } from '../integration.ts';
 import type { Values } from '../types/field.ts';
 import { codeHostOf, isCodeHost, webhookSecretOf } from './code-host-of.ts';
+import { repositoryIdOf } from './mirror.ts';
 import { isPassing } from './report-outcome.ts';
 
 type Asking = Pick<Integration, 'type' | 'values'>;
@@ -30,6 +31,7 @@ const blamedFor: Record<FailureKind, Blamed> = {
   credential: 'credential',
   permission: 'credential',
   missing: 'repository',
+  replaced: 'repository',
   refused: 'repository',
   address: 'address',
   'rate-limited': 'address',
@@ -67,10 +69,10 @@ export const learnedFrom = ({ type }: Asking, { credentialExpiresAt }: Verified)
   type === 'gitlab' ? { token_expires_at: credentialExpiresAt ?? null } : {};
 
 /** Throws a Problem unless the host answers, lets the repository be read, and takes our webhook, which is registered anew. */
-export async function refuseUnfitAtHost(platform: Pick<Platform, 'outbound' | 'config'>, integration: Integration): Promise<void> {
+export async function refuseUnfitAtHost(platform: Pick<Platform, 'db' | 'outbound' | 'config'>, integration: Integration): Promise<void> {
   if (!isCodeHost(integration.type)) return;
   try {
-    const host = codeHostOf(platform, integration);
+    const host = codeHostOf(platform, integration, await repositoryIdOf(platform.db, integration.id));
     await inTime(host.verify());
     await inTime(host.ensureWebhook({ url: hookAddress(platform, integration), secret: webhookSecretOf(integration) }));
   } catch (failure) {
