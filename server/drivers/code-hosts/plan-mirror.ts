@@ -54,9 +54,9 @@ export interface PullRequestBuild {
   number: number;
   ref: string;
   repository?: string;
-  /** Must be what the ref leads to, or one of its parents where a merge is built. */
+  /** Must be what the ref leads to, or its second parent where a merge is built. */
   commit: string;
-  /** The head of the target, where a merge is built and it is known: another of its parents. */
+  /** The head of the target, where a merge is built and it is known: the first parent. */
   onto?: string;
 }
 

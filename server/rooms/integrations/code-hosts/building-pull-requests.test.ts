@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { workThrough } from '../../../testing/activities.ts';
+import { git } from '../../../testing/repository.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';
 import { connectMirrored, look, pushed, requested } from './test-mirrored-project.ts';
 
@@ -56,4 +57,25 @@ test.for([true, false])('with resync_pull_requests each build, but no other, bri
     [first, undefined],
     [next, resyncs ? 'main' : undefined],
   ]);
+});
+
+test('of a fork the merge of the approved commit is built, and no other that the approved commit is a part of', async () => {
+  const { host, integration, happens, environments } = await connectMirrored(home, owner, 'github', {
+    build_pull_requests_post_merge: true,
+  });
+  const read = host.pullRequest(5, { 'topic.txt': '1' }, { isFromFork: true });
+  const merged = host.merge(5);
+  await happens(requested(5, 'opened'));
+  await owner.send('POST', `${integration}/pull-requests/5/approve`, { commit: read });
+  await workThrough(home.platform);
+  expect((await environments())['pr-5']).toMatchObject({ head_commit: merged });
+
+  // Somebody pushes what was approved as a branch, and the author leads the request there, with more of their own.
+  git(host.repository, ['update-ref', 'refs/heads/check', read]);
+  host.state.branches.set('check', read);
+  await happens(pushed(host, 'check'));
+  host.pullRequest(5, { 'evil.txt': '2' }, { isFromFork: true, target: 'check' });
+  host.merge(5);
+  await happens(requested(5, 'changed'));
+  expect((await environments())['pr-5']).toMatchObject({ head_commit: merged });
 });

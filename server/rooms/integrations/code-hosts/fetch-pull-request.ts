@@ -34,18 +34,23 @@ export async function fetchPullRequest(
   }
   const fetched = (await git.refsUnder(project.id, into)).find(({ name }) => name === into)?.sha;
   if (fetched === undefined) return null;
-  if (ref === source.merge) return mergeOf([wanted, ...(onto === undefined ? [] : [onto])], fetched);
+  if (ref === source.merge) return mergeOf(fetched);
   if (fetched.startsWith(wanted) || !isFromFork) return fetched;
   if (wholeId.test(wanted) && (await git.commit(project.id, wanted)) && (await git.isAncestor(project.id, wanted, fetched))) return wanted;
   log(`W: Pull request ${number}: the approved commit ${wanted} is not part of it any more`);
   return null;
 
-  /** Hosts make the merge a while after its parts, some of them not before they are asked for the pull request. */
-  async function mergeOf(parts: readonly string[], merge: string): Promise<string | null> {
-    const parents = (await git.commit(project.id, merge))?.parents ?? [];
-    const missing = parts.find((part) => !parents.some((parent) => parent.startsWith(part)));
-    if (missing === undefined) return merge;
-    log(`Pull request ${number}: the host has not merged ${missing} yet`);
+  /**
+   * Every host merges the request into its target, so the target is the first parent and the request the second. Each is held to its own place: a fork's request may be
+   * led to a branch that has just the approved commit, and the merge there would contain what nobody approved.
+   *
+   * Hosts make the merge a while after its parts, some of them not before they are asked for the pull request.
+   */
+  async function mergeOf(merge: string): Promise<string | null> {
+    const [target = '', request = '', ...others] = (await git.commit(project.id, merge))?.parents ?? [];
+    const isOnto = onto === undefined || target === onto;
+    if (isOnto && request.startsWith(wanted) && others.length === 0) return merge;
+    log(`Pull request ${number}: the host has not merged ${wanted} into ${onto ?? 'its target'} yet`);
     await host.pullRequest(number);
     return null;
   }
