@@ -42,7 +42,8 @@ export interface AppBuild {
   repository: string;
   app: Buildable;
   slug: Slug;
-  cacheGeneration: number;
+  /** The volume of what builds keep for later ones. */
+  cache: string;
   env: Readonly<Record<string, string>>;
   limits: { cpu: number; memoryBytes: number };
 }

@@ -14,7 +14,8 @@ import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
 import { onePerVolume } from './one-per-volume.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
-import { slugOf, useSlug, type Slug } from './slugs.ts';
+import { forkOf } from './queries.ts';
+import { cacheNameOf, slugOf, useSlug, type Slug } from './slugs.ts';
 
 export interface BuildRequest {
   project: { id: string; entropy: string };
@@ -70,7 +71,8 @@ async function slugFor(
   const treeId = await treeIdOf(app, tree);
   const told = { project: request.project, app, treeId, vendor: product_code, variables: request.variables };
   const { visible, env, secrets } = buildVariables(told);
-  const identity = buildIdentity(app, { treeId, buildVariables: visible, secret: request.project.entropy });
+  const fork = await forkOf(db, project.id, request.environment.id);
+  const identity = buildIdentity(app, { treeId, buildVariables: visible, secret: request.project.entropy, fork });
   const slug = slugOf(project.id, app.name, treeId, identity);
   const output = openOutput(log, maskOf(secrets));
   log(`Building ${titleOf(app)} (runtime type: ${app.type}, tree: ${treeId.slice(0, shortTreeCharacters)})`);
@@ -86,7 +88,7 @@ async function slugFor(
     repository: tree.repository,
     app,
     slug,
-    cacheGeneration: project.build_cache_generation,
+    cache: cacheNameOf(project.id, project.build_cache_generation, fork),
     env,
     limits,
   };

@@ -9,6 +9,8 @@ import { canRunContainers, openTestContainers, type TestContainers, whyNoContain
 import { openTestPlatform, type TestPlatform } from '../../testing/platform.ts';
 import { commitFiles } from '../../testing/repository.ts';
 import { sampleProject } from '../../testing/samples.ts';
+import { createEnvironment } from '../environments/work.ts';
+import { projectById, type Project } from '../projects/public.ts';
 import type { BuildParts } from './build-app.ts';
 import { buildApps, type BuildRequest } from './build-apps.ts';
 import { buildNameOf, cacheNameOf, type Slug } from './slugs.ts';
@@ -213,6 +215,30 @@ describe.runIf(canRunContainers)(`builds${whyNoContainers}`, () => {
     expect([one, two].filter(isBuilder)).toHaveLength(1);
     const waiter = isBuilder(one) ? two : one;
     expect(waiter.lines.slice(1)).toEqual(['  Waiting for another build of this tree.', '  Reusing existing build for this tree ID']);
+  });
+
+  test('code of a fork leaves nothing for builds of others: neither in their cache nor as what they run', async () => {
+    const { db } = home.platform;
+    const { id, ...rest } = (await projectById(db, project)) ?? { id: project };
+    const fork = { project: { id, ...rest } as Project, parent: 'main', is_pr: true, is_from_fork: true };
+    for (const pr of ['pr-5', 'pr-6']) await db.transaction().execute((tx) => createEnvironment(tx, { ...fork, id: pr }));
+    const hook = 'cat $PLATFORM_CACHE_DIR/kept >found || true; echo $PLATFORM_TREE_ID >>$PLATFORM_CACHE_DIR/kept';
+    const [evil, good] = [commit({ a: 'evil' }), commit({ a: 'good' })];
+    const found = async (commitId: string, environment: string) => {
+      const asked = request(commitId, [testApp({ hooks: hooksOf(hook) })], { environment: { id: environment } });
+      return fileIn((await build(asked)).slugs['app'], 'found');
+    };
+    expect(await found(evil, 'pr-5')).toBe('');
+    // The fork keeps its own, and what comes out of that is nobody else's, also where the code is the same.
+    expect(await found(good, 'pr-5')).not.toBe('');
+    expect(await found(good, 'main')).toBe('');
+    expect(await found(good, 'pr-6')).toBe('');
+
+    const caches = async () => (await parts.volumes.list()).flatMap(({ name }) => (name.startsWith(`cache-${project}-`) ? [name] : []));
+    expect(await caches()).toHaveLength(3);
+    await sql`delete from environments where project_id = ${project} and id = 'pr-5'`.execute(db);
+    await collect(db, containers, new AbortController().signal);
+    expect((await caches()).toSorted()).toEqual([cacheNameOf(project, 0), cacheNameOf(project, 0, 'pr-6')]);
   });
 
   test('several applications are built side by side, each from its own folder, and are heard one after the other', async () => {

@@ -1,6 +1,8 @@
 /**
  * What builds of a project keep for later ones, on any branch: a volume, and in it a folder for each application, which is all that its container
  * sees. Clearing the cache gives it another number; the old volume goes when nobody uses it.
+ *
+ * Builds trust what they find there, so code of a fork does not write where others read: each environment of a fork has a cache of its own, which goes with it.
  */
 import { chown, mkdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +12,6 @@ import type { Buildable } from './buildable.ts';
 import { tally, type Tally } from '../../kernel/limits.ts';
 import { stateOf } from '../../kernel/state-of.ts';
 import { onePerVolume } from './one-per-volume.ts';
-import { cacheNameOf } from './slugs.ts';
 
 const cacheBytesMax = 8 * 1024 ** 3;
 /** A cache that is larger than this is thrown away before builds run into its limit. */
@@ -21,18 +22,17 @@ const cacheUnusedDaysMax = 30;
 const usersIn = stateOf<Volumes, Tally>(tally);
 
 interface Wanted {
-  projectId: string;
   app: Buildable;
-  cacheGeneration: number;
+  /** The name of its volume. */
+  cache: string;
 }
 
 export async function useCache<T>(
   volumes: Volumes,
-  { projectId, app, cacheGeneration }: Wanted,
+  { app, cache: name }: Wanted,
   signal: AbortSignal,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const name = cacheNameOf(projectId, cacheGeneration);
   const enter = async () => {
     const folder = await folderFor(await volumes.create(name, cacheBytesMax), app.name);
     return { folder, leave: usersIn(volumes).add(name) };
@@ -54,16 +54,10 @@ async function folderFor({ path }: Volume, app: string): Promise<string> {
   return folder;
 }
 
-/** `generation` is the current number of the project's cache; undefined: the project is gone. */
-export const tidyCache = (
-  volumes: Volumes,
-  projectId: string,
-  volume: Volume,
-  generation: number | undefined,
-): Promise<boolean | undefined> =>
+/** `isCurrent`: builds that begin now use it. */
+export const tidyCache = (volumes: Volumes, volume: Volume, isCurrent: boolean): Promise<boolean | undefined> =>
   onePerVolume(volumes).ifFree(volume.name, async () => {
     if (usersIn(volumes).of(volume.name) > 0) return false;
-    const isCurrent = generation !== undefined && volume.name === cacheNameOf(projectId, generation);
     if (isCurrent && (await isWorthKeeping(volumes, volume))) return false;
     await volumes.remove(volume.name);
     return true;

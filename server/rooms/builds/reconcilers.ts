@@ -4,7 +4,7 @@ import type { Db } from '../../kernel/sql.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { tidyCache } from './cache.ts';
 import { onePerVolume } from './one-per-volume.ts';
-import { cacheGenerations, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
+import { currentCaches, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
 
 /** How many deployments beside the current one can be rolled back to. */
@@ -42,7 +42,7 @@ export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runti
     if (slug !== undefined) await remove(name, () => ifFree(slug, () => runtime.remove(name).then(() => true)));
   }
   const [all, kept] = [await volumes.list(), await slugVolumes(db)];
-  const generations = await cacheGenerations(
+  const caches = await currentCaches(
     db,
     all.flatMap(({ name }) => projectOfCache(name) ?? []),
   );
@@ -50,7 +50,7 @@ export async function collect(db: Db, { runtime, volumes }: Pick<Machine, 'runti
     const { name } = volume;
     const [builtFor, cacheOf] = [slugVolumeOfBuild(name), projectOfCache(name)];
     if (builtFor !== undefined) await remove(name, () => ifFree(builtFor, () => volumes.remove(name).then(() => true)));
-    else if (cacheOf !== undefined) await remove(name, () => tidyCache(volumes, cacheOf, volume, generations.get(cacheOf)));
+    else if (cacheOf !== undefined) await remove(name, () => tidyCache(volumes, volume, caches.has(name)));
     else if (isSlugName(name) && !kept.has(name)) await remove(name, () => ifFree(name, () => removeUnlessKept(db, volumes, name)));
   }
   return removed;

@@ -26,6 +26,8 @@ import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
+import { forkOf } from './queries.ts';
+import { cacheNameOf } from './slugs.ts';
 import { openSourceTree } from './source-tree.ts';
 
 export interface SourceRun extends Asker {
@@ -55,7 +57,8 @@ export async function runOnSource(parts: BuildParts, run: SourceRun, cancelled: 
   if (!project) throw new Problem('not-found', 'No such project.');
   await removeSourceRuns(parts, run.activity.id);
   const { env, output, limits } = await surroundings(parts, run, project);
-  const around = { env, output, limits, cacheGeneration: project.build_cache_generation };
+  const fork = await forkOf(parts.db, project.id, run.branch);
+  const around = { env, output, limits, cache: cacheNameOf(project.id, project.build_cache_generation, fork) };
   const waiting = { signal: cancelled, onWait: () => output.step('Waiting for builds to end.') };
   return withinBuildLimit(parts.db, project.id, run, waiting, () => attempt(parts, run, around, cancelled));
 }
@@ -90,7 +93,7 @@ interface Surroundings {
   env: Readonly<Record<string, string>>;
   output: BuildOutput;
   limits: { cpu: number; memoryBytes: number };
-  cacheGeneration: number;
+  cache: string;
 }
 
 /** What surrounds the command: the variables of a build of the app, with the folder of the checkout, its output and its limits. */
@@ -98,7 +101,7 @@ async function surroundings(
   { git, config }: BuildParts,
   { project: { id, entropy }, app, commit, variables, log }: SourceRun,
   project: Project,
-): Promise<Omit<Surroundings, 'cacheGeneration'>> {
+): Promise<Omit<Surroundings, 'cache'>> {
   const { product_code, build_resources } = Value.Parse(BuildSettings, settingsOf(project, config));
   const treeId = await treeIdOf(app, await openSourceTree(git, id, commit));
   const { env, secrets } = buildVariables({ project: { id, entropy }, app, treeId, vendor: product_code, variables });
@@ -119,17 +122,17 @@ const workingFolderOf = ({ source }: App) => posix.join(sourceFolder, source.roo
 async function inCheckout(parts: BuildParts, run: SourceRun, around: Surroundings, signal: AbortSignal): Promise<string> {
   const { volumes, git, runtime } = parts;
   const { app, branch, commit, by, project } = run;
-  const { env, output, limits, cacheGeneration } = around;
+  const { env, output, limits, cache } = around;
   const name = attemptName(run);
   try {
     const { layers } = await ensureImage(parts, app, output, signal);
     const { path } = await volumes.create(name, buildBytesMax);
     await git.clone(project.id, { branch, commit, folder: path, by, signal });
     await giveToApp(path, signal);
-    return await useCache(volumes, { projectId: project.id, app, cacheGeneration }, signal, (cache) => {
+    return await useCache(volumes, { app, cache }, signal, (folder) => {
       const mounts = [
         { from: path, at: sourceFolder, writable: true },
-        { from: cache, at: cacheFolder, writable: true },
+        { from: folder, at: cacheFolder, writable: true },
       ];
       const room = { name, layers, env, mounts, limits, writable: [appFolder], workingFolder: workingFolderOf(app) };
       return inBuildContainer(runtime, room, signal, async (execute) => {

@@ -8,9 +8,9 @@ const projectOfSlug = (volume: string) => /^slug-([a-z0-9]+)-[0-9a-f]{32}$/.exec
 
 test('slugs, builds and caches are named so that each leads back to its project, and none is taken for another kind', () => {
   fc.assert(
-    fc.property(id, app, id, fc.nat(), (project, name, word, generation) => {
+    fc.property(id, app, id, fc.nat(), fc.option(app, { nil: undefined }), (project, name, word, generation, fork) => {
       const slug = slugOf(project, name, word, `${name}-${word}-config`);
-      const [build, cache] = [buildNameOf(slug, word), cacheNameOf(project, generation)];
+      const [build, cache] = [buildNameOf(slug, word), cacheNameOf(project, generation, fork)];
       expect(projectOfSlug(slug.volume)).toBe(project);
       expect(slugVolumeOfBuild(build)).toBe(slug.volume);
       expect(projectOfCache(cache)).toBe(project);

@@ -16,6 +16,7 @@ export interface Slug {
 }
 
 const digestCharacters = 32;
+const forkCharacters = 16;
 
 /** `identity`: `<app>-<tree>-<configuration>` */
 export function slugOf(projectId: string, app: string, treeId: string, identity: string): Slug {
@@ -36,10 +37,12 @@ const cachePrefix = 'cache-';
 
 /** The name of the container and the volume of one attempt, so that what an earlier attempt left running cannot meddle with it. */
 export const buildNameOf = ({ volume }: Slug, attempt: string) => `${buildPrefix}${volume.slice(slugPrefix.length)}-${attempt}`;
-export const cacheNameOf = (projectId: string, generation: number) => `${cachePrefix}${projectId}-${generation}`;
+/** `fork`: the environment of a fork, which shares no cache with others (cache.ts). */
+export const cacheNameOf = (projectId: string, generation: number, fork?: string) =>
+  `${cachePrefix}${projectId}-${generation}${fork === undefined ? '' : `-${createHash('sha256').update(fork).digest('hex').slice(0, forkCharacters)}`}`;
 
 export const isSlugName = (name: string) => name.startsWith(slugPrefix);
-export const projectOfCache = (name: string): string | undefined => /^cache-([a-z0-9]+)-\d+$/.exec(name)?.[1];
+export const projectOfCache = (name: string): string | undefined => /^cache-([a-z0-9]+)-\d+(?:-[0-9a-f]{16})?$/.exec(name)?.[1];
 /** What builds keep in a volume of that name; undefined: the volume does not belong to builds. */
 export const buildVolumeKind = (name: string): 'slugs' | 'caches' | undefined =>
   isSlugName(name) ? 'slugs' : projectOfCache(name) === undefined ? undefined : 'caches';

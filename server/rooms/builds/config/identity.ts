@@ -36,15 +36,17 @@ interface BuildFacts {
   buildVariables: readonly BuildVariable[];
   /** A secret of the project. People see these ids, and nobody is to find out a sensitive value by trying which one leads to an id. */
   secret: string | Buffer;
+  /** The environment of a fork, whose builds find what earlier code of that fork left in its cache: nobody else uses what came out of that. */
+  fork?: string | undefined;
 }
 
 /** `<app>-<tree id>-<hash>`: with the project's id in front it is the id of the slug. */
-export function buildIdentity(app: App | Task, { treeId, buildVariables, secret }: BuildFacts): string {
+export function buildIdentity(app: App | Task, { treeId, buildVariables, secret, fork }: BuildFacts): string {
   const variables = buildVariables
     .map(({ name, value, is_json }) => [name, value, is_json])
     .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
   const hash = createHmac('sha256', secret)
-    .update(canonical([buildView(app), variables]))
+    .update(canonical([buildView(app), variables, ...(fork === undefined ? [] : [{ fork }])]))
     .digest('hex');
   return `${app.name}-${treeId}-${hash}`;
 }
