@@ -6,6 +6,7 @@ import { installationRoutes } from './pages/installation/routes.tsx';
 import { organizationRoutes } from './pages/organization/routes.tsx';
 import { createProjectRoute, projectRoutes } from './pages/project/routes.tsx';
 import { root } from './pages/root.tsx';
+import { supportRoutes } from './pages/support/routes.tsx';
 import { SignedInPage, SignedOutPage } from './pages/sign-in-pages.tsx';
 
 const routes = [
@@ -22,6 +23,7 @@ const routes = [
   environmentRoutes,
   accountRoutes,
   installationRoutes,
+  supportRoutes,
 ] as const;
 
 export const router = createRouter({

@@ -26,23 +26,57 @@ export function consolePages(): string[] {
 }
 
 /** What is seriously wrong on which page; pages that need something else than what is given are left out. */
-export async function auditConsole(page: Page, url: string, given: Readonly<Record<string, string>>): Promise<string[]> {
+export const auditConsole = (page: Page, url: string, given: Given) => auditPages(page, addressesOf(url, given));
+
+/** What the addresses of pages are filled in with, such as `project`. */
+type Given = Readonly<Record<string, string>>;
+
+/** Of all pages that need nothing else than what is given. */
+export function addressesOf(url: string, given: Given): string[] {
   const known = ['/', ...consolePages()].filter((path) =>
     [...path.matchAll(/\$(\w+)/g)].every(([, name = '']) => given[name] !== undefined),
   );
-  const filled = known.map((path) => path.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? '')));
-  return auditPages(
-    page,
-    filled.map((path) => `${url}/console${path}`),
-  );
+  return known.map((path) => `${url}/console${path.replaceAll(/\$(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))}`);
+}
+
+/** On a phone nothing is wider than the screen: which pages are. */
+export async function widerThanPhone(page: Page, addresses: readonly string[]): Promise<string[]> {
+  const before = page.viewportSize();
+  await page.setViewportSize(phone);
+  const wide: string[] = [];
+  for (const address of addresses) {
+    await page.goto(address);
+    await untilThere(page);
+    const width = await page.evaluate<number>('document.scrollingElement.scrollWidth');
+    if (width > phone.width) wide.push(`${new URL(address).pathname}: ${width} pixels`);
+  }
+  if (before) await page.setViewportSize(before);
+  return wide;
+}
+
+const phone = { width: 390, height: 844 };
+
+async function untilThere(page: Page) {
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page.locator('.bones').first().waitFor({ state: 'detached' });
+}
+
+/** The dialog that is open, in light and in dark. */
+export async function auditDialog(page: Page): Promise<string[]> {
+  const title = await page.getByRole('dialog').getByRole('heading').first().innerText();
+  await page.locator('.bones').first().waitFor({ state: 'detached' });
+  await page.evaluate(axe.source);
+  const wrong: string[] = [];
+  for (const look of looks.slice(0, 2)) wrong.push(...(await auditAs(page, look)).map((sentence) => `${title}: ${sentence}`));
+  await page.emulateMedia({ colorScheme: null, contrast: null, reducedMotion: null });
+  return wrong;
 }
 
 export async function auditPages(page: Page, addresses: readonly string[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const address of addresses) {
     await page.goto(address);
-    await page.getByRole('heading', { level: 1 }).first().waitFor();
-    await page.locator('.bones').first().waitFor({ state: 'detached' });
+    await untilThere(page);
     await page.evaluate(axe.source);
     for (const look of looks) wrong.push(...(await auditAs(page, look)).map((sentence) => `${new URL(address).pathname}: ${sentence}`));
   }

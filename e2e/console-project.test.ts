@@ -1,32 +1,59 @@
 /** The pages of a project on which people are let in and services outside are connected, used as somebody uses them who has not read anything. */
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressesOf, auditDialog, auditPages, widerThanPhone } from './accessibility.ts';
+import { changesAccount, looksAfterOrganization } from './account-in-the-console.ts';
 import { accessToken, send } from './api.ts';
 import { signIn } from './at-the-keyboard.ts';
-import { openBrowser } from './browser.ts';
+import { openBrowser, type OpenBrowser } from './browser.ts';
 import { eventually } from './eventually.ts';
-import { createInstallation, plainHttp } from './installation.ts';
+import { createInstallation, plainHttp, type Installation } from './installation.ts';
 import { letterTo } from './mail.ts';
+import { asksForHelp, isSuspended, seesWhatIsPaid } from './money-and-help.ts';
 import { createProject } from './project.ts';
 
 const builtSecondsMax = 120;
 
-test('a project is connected with a service outside, somebody is invited, a team is let in, and a domain says which record it needs', async () => {
-  await using installation = await createInstallation(plainHttp);
-  const { url } = installation;
+/** All tests are about one platform without containers, and in one browser, in which its administrator is signed in. */
+let installation: Installation;
+let url: string;
+let browser: OpenBrowser;
+let account: { email: string; password: string; apiToken: string };
+let token: string;
+let project: string;
+let organization: string;
+let team: string;
+
+beforeAll(async () => {
+  installation = await createInstallation(plainHttp);
+  ({ url } = installation);
   const { email, password, apiToken } = await (await installation.start()).credentials();
-  const token = await accessToken(url, apiToken);
-  const project = await createProject(url, token);
-  const { organization } = (await send(url, token, 'GET', `/projects/${project}`)).json as { organization: string };
-  const team = { organization_id: organization, label: 'Designers', project_permissions: ['viewer', 'staging:contributor'] };
-  await send(url, token, 'POST', '/teams', team);
+  account = { email, password, apiToken };
+  token = await accessToken(url, apiToken);
+  project = await createProject(url, token);
+  organization = (await send(url, token, 'GET', `/projects/${project}`)).json.organization;
+  const designers = { organization_id: organization, label: 'Designers', project_permissions: ['viewer', 'staging:contributor'] };
+  team = (await send(url, token, 'POST', '/teams', designers)).json.id;
   await send(url, token, 'POST', `/projects/${project}/domains`, { name: 'www.shop.example' });
   await eventually('the console is built', async () => (await fetch(new URL('/console', url))).status === 200, builtSecondsMax);
-  await using browser = await openBrowser(url);
-  const { page, mistakes } = browser;
-  const dialog = page.getByRole('dialog');
+  browser = await openBrowser(url);
+  await browser.page.goto(`${url}/console`);
+  await signIn(browser.page, email, password);
+  await browser.page.getByRole('heading', { name: 'Projects' }).waitFor();
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await installation[Symbol.asyncDispose]();
+});
 
+/** The refusals that were asked for, as the browser notes them. */
+const refused = (statuses: readonly number[]) => {
+  expect(browser.mistakes.splice(0)).toEqual(statuses.map((status) => expect.stringContaining(`status of ${status}`)));
+};
+
+test('a project is connected with a service outside, somebody is invited, a team is let in, and a domain says which record it needs', async () => {
+  const { page } = browser;
+  const dialog = page.getByRole('dialog');
   await page.goto(`${url}/console/projects/${project}/integrations`);
-  await signIn(page, email, password);
 
   // The type is chosen first; what the API refuses is said beside its field, also where that was folded away.
   await page.getByRole('button', { name: 'Add an integration' }).click();
@@ -36,6 +63,7 @@ test('a project is connected with a service outside, somebody is invited, a team
   expect(await dialog.getByLabel('Shared key').getAttribute('type')).toBe('password');
   await dialog.getByRole('button', { name: 'Add it' }).click();
   await dialog.getByText('Url must be a full address').waitFor();
+  expect(await auditDialog(page)).toEqual([]);
   await dialog.getByLabel('Url').fill('https://hooks.example.org/here');
   await dialog.getByText('More', { exact: true }).click();
   await dialog.getByLabel('Excluded environments').fill('pr-*');
@@ -68,6 +96,7 @@ test('a project is connected with a service outside, somebody is invited, a team
 
   await page.getByRole('link', { name: 'Access' }).click();
   await page.getByRole('button', { name: 'Invite somebody' }).click();
+  expect(await auditDialog(page)).toEqual([]);
   await dialog.getByLabel('E-mail').fill('grace@example.org');
   await dialog.getByLabel('On production').selectOption('Viewer');
   await dialog.getByRole('button', { name: 'Send the invitation' }).click();
@@ -92,6 +121,47 @@ test('a project is connected with a service outside, somebody is invited, a team
   const domain = page.getByRole('row', { name: 'www.shop.example' });
   await domain.getByText(/^www\.shop\.example\. CNAME main-/).waitFor();
   await domain.getByText(/Not set|Not known/).waitFor();
-  // The one refusal that was asked for, as the browser notes it.
-  expect(mistakes).toEqual([expect.stringContaining('status of 400')]);
+  refused([400]);
+});
+
+test('an owner sees what each month costs, applies a voucher, reads and pays an invoice', async () => {
+  await seesWhatIsPaid(browser.page, { installation, organization, project });
+  refused([400]);
+});
+
+test('somebody asks for help, with a file, is answered, replies, and the ticket is solved; of a suspension every page tells in the sentence of the API', async () => {
+  const ticket = await asksForHelp(browser.page, { installation, organization, project });
+  await isSuspended(browser.page, { installation, organization, project });
+  const given = {
+    organization,
+    project,
+    team,
+    environment: 'main',
+    ticket,
+    order: '1',
+    user: (await send(url, token, 'GET', '/users/me')).json.id,
+  };
+  const about = addressesOf(url, given).filter((address) => /billing|support|installation\/users/.test(address));
+  expect(await auditPages(browser.page, about)).toEqual([]);
+  expect(await widerThanPhone(browser.page, addressesOf(url, given))).toEqual([]);
+  refused([]);
+});
+
+test('an owner gives a team a role, saves what was used, hands the organization over, and changes picture, password and e-mail address', async () => {
+  const { page } = browser;
+  const grace = await looksAfterOrganization(page, { installation, token, organization, team });
+  // An operator ends what acts for somebody.
+  await page.goto(`${url}/console/installation/users`);
+  await page
+    .getByRole('row', { name: /grace@example\.org/ })
+    .getByRole('link')
+    .click();
+  expect(new URL(page.url()).pathname).toBe(`/console/installation/users/${grace}`);
+  await page.getByRole('button', { name: /^Revoke / }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('table', { name: 'API tokens' }).waitFor({ state: 'detached' });
+  await changesAccount(page, { installation }, account);
+  // Access tokens of before the password was changed are refused, and renewed.
+  browser.mistakes.splice(0, Number.POSITIVE_INFINITY, ...browser.mistakes.filter((mistake) => !mistake.includes('status of 401')));
+  refused([400]);
 });

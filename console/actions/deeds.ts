@@ -51,6 +51,8 @@ export interface FieldLook {
   isSecret?: boolean;
   /** Asked for only where it has to be given, though the API could do without. */
   isRequired?: boolean;
+  /** Read by people rather than by programs, where it has several lines. */
+  isProse?: boolean;
   /** What choices are called. */
   words?: Readonly<Record<string, string>>;
   /** Choices that are other spellings of choices beside them. */
@@ -102,5 +104,23 @@ export const fieldLooks: Readonly<Record<string, FieldLook>> = {
   disk: { label: 'Disk, in MB' },
   builds: { label: 'Builds at once' },
   activities: { label: 'Activities that wait' },
+  code: { label: 'Code' },
+  name_line: { label: 'Name on the envelope' },
+  thoroughfare: { label: 'Street and number' },
+  premise: { label: 'Building or floor' },
+  postal_code: { label: 'Postal code' },
+  locality: { label: 'Town' },
+  administrative_area: { label: 'State or province' },
+  company_name: { label: 'Company' },
+  legal_entity_name: { label: 'Company, as it is registered' },
+  vat_number: { label: 'VAT number' },
+  billing_contact: { label: 'Send invoices to', hint: 'An e-mail address; empty: that of the owner.' },
+  subject: { label: 'Subject' },
+  category: { label: 'Category', isRequired: true },
+  priority: { label: 'Priority', isRequired: true },
+  affected_url: { label: 'Address that it is about' },
+  text: { label: 'Reply', isProse: true },
+  description: { label: 'Description', isProse: true },
+  status: { label: 'Status' },
   safe: { label: 'Safe: requests wait while the copies are taken' },
 };

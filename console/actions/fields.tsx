@@ -125,6 +125,7 @@ function Control({ field: { path, kind, initial, choices, words, charactersMax, 
     const autoComplete = path === 'current_password' ? 'current-password' : 'new-password';
     return <input className="input mono" type="password" {...typed} autoComplete={autoComplete} maxLength={charactersMax} />;
   }
+  if (kind === 'prose') return <textarea className="input" rows={6} {...typed} spellCheck maxLength={charactersMax} />;
   if (kind === 'long text') return <textarea className="input mono" rows={3} {...typed} maxLength={charactersMax} />;
   if (kind === 'number') return <input className="input" type="number" step="any" {...typed} />;
   // oxlint-disable-next-line jsx-a11y/no-autofocus -- the first field of a dialog that was asked for

@@ -1,12 +1,12 @@
 /** Fields of a form, read from the schema that a link carries: texts, numbers, choices, boxes and lists, also inside objects. What cannot be typed in a form is left out. */
 import type { Schema } from '../api/link.ts';
-import { fieldLooks } from './deeds.ts';
+import { fieldLooks, type FieldLook } from './deeds.ts';
 
 export interface FormField {
   /** Its place in the body, such as `resources.init`. */
   path: string;
   /** `lines` is a list of texts, one on each line; `pairs` are names with values, likewise; `several` is a list of choices. */
-  kind: 'text' | 'long text' | 'secret' | 'long secret' | 'number' | 'choice' | 'several' | 'box' | 'lines' | 'pairs';
+  kind: 'text' | 'long text' | 'prose' | 'secret' | 'long secret' | 'number' | 'choice' | 'several' | 'box' | 'lines' | 'pairs';
   label: string;
   hint: string | undefined;
   isRequired: boolean;
@@ -41,9 +41,14 @@ export function fieldsOf(
     const path = `${around.path}${name}`;
     const isRequired = around.isRequired && (schema.required?.includes(name) ?? false);
     if (property.properties) return fieldsOf(property, current, { path: `${path}.`, isRequired });
-    const kind = fieldLooks[path]?.isSecret ? 'secret' : kindOf(property);
+    const kind = kindShown(kindOf(property), fieldLooks[path]);
     return kind === undefined ? [] : [fieldOf(path, kind, property, isRequired, valueAt(current, path))];
   });
+}
+
+function kindShown(kind: FormField['kind'] | undefined, look: FieldLook | undefined): FormField['kind'] | undefined {
+  if (look?.isSecret) return 'secret';
+  return kind === 'long text' && look?.isProse ? 'prose' : kind;
 }
 
 function kindOf(schema: Schema): FormField['kind'] | undefined {

@@ -36,6 +36,8 @@ export interface FormOfLink {
   schema?: Schema | undefined;
   /** What stands in a field at first, where it is something else than the API would decide. */
   suggests?: Body | undefined;
+  /** What choices are called, by field, where the API has words for them elsewhere. */
+  words?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** Fields that cannot be drawn from the link; they add to the body. */
   more?: { fields: ReactNode; body(form: FormData): Body } | undefined;
   told?: ((body: Body) => Told) | undefined;
@@ -69,10 +71,14 @@ export function LinkForm(form: LinkForm) {
   );
 }
 
-function fieldsAsked({ deed, schema = deed.fields, given, current, asks, suggests }: LinkForm & { deed: Deed }): FormField[] {
+function fieldsAsked({ deed, schema = deed.fields, given, current, asks, suggests, words }: LinkForm & { deed: Deed }): FormField[] {
   const fields = fieldsOf(schema, current).filter(({ path }) => given?.[path] === undefined);
   const asked = asks?.flatMap((path) => fields.find((field) => field.path === path) ?? []) ?? fields;
-  return asked.map((field) => ({ ...field, initial: (suggests?.[field.path] as string | boolean | undefined) ?? field.initial }));
+  return asked.map((field) => ({
+    ...field,
+    words: words?.[field.path] ?? field.words,
+    initial: (suggests?.[field.path] as string | boolean | undefined) ?? field.initial,
+  }));
 }
 
 function toldBy({ told, guard }: LinkForm, body: Body): Told {

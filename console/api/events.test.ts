@@ -22,3 +22,13 @@ test('what belongs to whoever is signed in is known as me', () => {
   expect(keyOf('/users/eve/api-tokens', 'ada')).toEqual(['users', 'eve', 'api-tokens']);
   expect(keyOf('/users/eve', undefined)).toEqual(['users', 'eve']);
 });
+
+test('what the installation lists and sums up is told by what it is made of; what is measured is told by nothing', () => {
+  const parts = ['users', 'organizations', 'resources', 'health', 'sign-ins'];
+  const told = (path: string) => parts.filter((part) => concerns(keyOf(path, 'ada'), ['installation', part, '']));
+  expect(told('/users/ada')).toEqual(['users']);
+  expect(told('/organizations/acme/members/eve')).toEqual(['users', 'organizations']);
+  expect(told('/projects/abc/environments/main/deployments/7')).toEqual(['organizations', 'resources']);
+  expect(told('/projects/abc/activities/one')).toEqual([]);
+  expect(concerns(keyOf('/projects/abc/activities/one', 'ada'), ['installation'])).toBe(false);
+});

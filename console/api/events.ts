@@ -112,10 +112,25 @@ export function keyOf(path: string, me: string | undefined): string[] {
   return [first, ...(second === undefined ? [] : [second]), ...rest];
 }
 
-/** Whether a change at an address concerns a query: it is at that address or below it, or it is the list, however it is filtered. */
+/**
+ * Whether a change at an address concerns a query: it is at that address or below it, or it is the list, however it is filtered. The installation as a whole has lists
+ * and sums of its own.
+ */
 export function concerns(changed: readonly string[], query: QueryKey): boolean {
+  if (query[0] === 'installation') {
+    const parts = partsOfInstallation(changed);
+    return parts.length > 0 && (query[1] === undefined || parts.includes(String(query[1])));
+  }
   const end = query.findIndex((part) => typeof part !== 'string');
   const address = end < 0 ? query : query.slice(0, end);
   const isAt = (of: readonly string[]) => of.every((part, n) => address[n] === part);
   return isAt(changed) || (address.length === changed.length - 1 && isAt(changed.slice(0, -1)));
+}
+
+/** Which parts of the installation a change is told by. What is measured, such as its health, is told by none (installation-queries.ts). */
+function partsOfInstallation([kind, , part]: readonly string[]): readonly string[] {
+  if (kind === 'me' || kind === 'users') return ['users'];
+  if (kind === 'organizations') return ['organizations', 'users'];
+  // What an environment is given counts for its organization and for the machine.
+  return kind === 'projects' && (part === undefined || part === 'environments') ? ['resources', 'organizations'] : [];
 }

@@ -1,10 +1,10 @@
 /** What is asked of the API about the installation, for operators: each address is the link of the installation of that name. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { SignIn } from './account-queries.ts';
+import type { SignIn, SshKey } from './account-queries.ts';
 import { hrefOf, type Resource } from './link.ts';
 import { peopleOf } from './pages.ts';
 import { request } from './request.ts';
-import type { User } from './resources.ts';
+import type { ApiToken, Organization, User } from './resources.ts';
 
 export interface Limits {
   projects: number | null;
@@ -108,7 +108,10 @@ export interface SshSession extends Resource {
   started_at: string;
 }
 
-/** Nothing tells of changes to these, so they are asked for again as long as somebody looks. */
+/**
+ * Health, images, sessions and sign-ins are what the machine is found to be when it is asked: no row changes when a reconciler ran or a disk filled up, so the API has
+ * nothing to tell, and they are asked for again as long as somebody looks. Of everything else the stream of events tells (events.ts).
+ */
 const lookedAtMilliseconds = 30_000;
 const listedMax = 50;
 
@@ -123,13 +126,16 @@ const partOf = <T>(installation: Installation, rel: string) =>
   queryOptions({
     queryKey: ['installation', rel],
     queryFn: ({ signal }) => request<T>('GET', hrefOf(installation, rel) ?? '', undefined, signal),
-    refetchInterval: lookedAtMilliseconds,
   });
+const lookedAt = { refetchInterval: lookedAtMilliseconds };
 
 export const installationResourcesQuery = (installation: Installation) => partOf<InstallationResources>(installation, 'resources');
-export const healthQuery = (installation: Installation) => partOf<Health>(installation, 'health');
-export const imagesQuery = (installation: Installation) => partOf<Images>(installation, 'images');
-export const sshSessionsQuery = (installation: Installation) => partOf<readonly SshSession[]>(installation, 'ssh-sessions');
+export const healthQuery = (installation: Installation) => ({ ...partOf<Health>(installation, 'health'), ...lookedAt });
+export const imagesQuery = (installation: Installation) => ({ ...partOf<Images>(installation, 'images'), ...lookedAt });
+export const sshSessionsQuery = (installation: Installation) => ({
+  ...partOf<readonly SshSession[]>(installation, 'ssh-sessions'),
+  ...lookedAt,
+});
 
 interface ListPage<T> extends Resource {
   items: readonly T[];
@@ -162,5 +168,24 @@ export const everySignInQuery = (installation: Installation) =>
       const page = await request<ListPage<SignIn & { user_id: string }>>('GET', href, undefined, signal);
       return { ...page, people: await peopleOf(page, signal) };
     },
-    refetchInterval: lookedAtMilliseconds,
+    ...lookedAt,
   });
+
+/** Somebody's account, with what operators may do about it. */
+export const userQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['users', id],
+    queryFn: ({ signal }) => request<User>('GET', `/users/${encodeURIComponent(id)}`, undefined, signal),
+  });
+
+const ofUser = <T>(user: User, rel: string) =>
+  queryOptions({
+    queryKey: ['users', user.id, rel],
+    queryFn: ({ signal }) => request<T>('GET', hrefOf(user, rel) ?? '', undefined, signal),
+    enabled: hrefOf(user, rel) !== undefined,
+  });
+
+export const signInsOfQuery = (user: User) => ({ ...ofUser<readonly SignIn[]>(user, 'sign-ins'), ...lookedAt });
+export const apiTokensOfQuery = (user: User) => ofUser<readonly ApiToken[]>(user, 'api-tokens');
+export const sshKeysOfQuery = (user: User) => ofUser<readonly SshKey[]>(user, 'ssh-keys');
+export const organizationsOfQuery = (user: User) => ofUser<{ items: readonly Organization[] }>(user, 'organizations');

@@ -32,6 +32,8 @@ export interface Organization extends Resource {
   label: string;
   country: string;
   security_contact?: string;
+  /** What the API tells whoever would change something; only where it is suspended. */
+  suspension?: string;
 }
 
 export interface OrganizationProject extends Resource {

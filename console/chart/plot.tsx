@@ -92,6 +92,7 @@ function draw(place: HTMLElement, drawing: Drawing, latest: { readonly current: 
   const sized = new ResizeObserver(() => plot.setSize({ width: Math.max(place.clientWidth, 1), height: plotHeight }));
   sized.observe(place);
   const unfollow = whenColoursChange(() => plot.redraw(false));
+  selectByTouch(plot);
   return {
     plot,
     end: () => {
@@ -101,6 +102,36 @@ function draw(place: HTMLElement, drawing: Drawing, latest: { readonly current: 
       place.replaceChildren();
     },
   };
+}
+
+/** A finger that moved less than this points at something, and selects nothing. */
+const touchPixelsMin = 8;
+
+/** uPlot hears only mice. A finger that goes sideways selects as a mouse does; one that goes up or down scrolls the page (touch-action in chart.css). */
+function selectByTouch(plot: uPlot) {
+  const { over } = plot;
+  let start: number | undefined;
+  const placeOf = ({ clientX }: PointerEvent) => Math.min(Math.max(clientX - over.getBoundingClientRect().left, 0), over.clientWidth);
+  const selectUntil = (end: number, isDone: boolean) => {
+    if (start === undefined || Math.abs(end - start) < touchPixelsMin) return;
+    plot.setSelect({ left: Math.min(start, end), top: 0, width: Math.abs(end - start), height: over.clientHeight }, isDone);
+  };
+  over.addEventListener('pointerdown', (event) => {
+    if (event.pointerType !== 'touch') return;
+    start = placeOf(event);
+    over.setPointerCapture(event.pointerId);
+    plot.setCursor({ left: start, top: 1 });
+  });
+  over.addEventListener('pointermove', (event) => {
+    if (start === undefined) return;
+    plot.setCursor({ left: placeOf(event), top: 1 });
+    selectUntil(placeOf(event), false);
+  });
+  over.addEventListener('pointerup', (event) => {
+    selectUntil(placeOf(event), true);
+    start = undefined;
+  });
+  over.addEventListener('pointercancel', () => (start = undefined));
 }
 
 /** A point stands in the middle of what it tells of. What is stacked is drawn from the highest sum down, so that each series covers all of the one above but its own part. */

@@ -1,4 +1,4 @@
-/** Amounts of memory and disk, as people say them. */
+/** Amounts of memory, disk, time and money, as people say them. */
 const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 export function bytesText(bytes: number): string {
@@ -28,3 +28,10 @@ export const percentText = (share: number) => `${trimmed(100 * share, share > 0 
 export const cpuText = (cpu: number) => `${trimmed(cpu, cpu < 0.1 ? 3 : 2)} CPU`;
 
 const trimmed = (value: number, digits: number) => String(Number(value.toFixed(digits)));
+
+/** The currency of an installation whose operator set no prices. */
+export const noCurrency = 'XXX';
+
+/** As the API spells amounts where it does so itself. */
+export const moneyText = (amount: number, currency: string) =>
+  currency === noCurrency ? String(amount) : new Intl.NumberFormat('en-US', { style: 'currency', currency }).format(amount);

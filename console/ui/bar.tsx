@@ -57,6 +57,11 @@ const PersonMenu = ({ me }: { me: User }) => (
     <li>
       <Link to="/account/api-tokens">API tokens</Link>
     </li>
+    {linkOf(me, 'tickets') && (
+      <li>
+        <Link to="/support">Support</Link>
+      </li>
+    )}
     {linkOf(me, 'installation') && (
       <li>
         <Link to="/installation">Installation</Link>

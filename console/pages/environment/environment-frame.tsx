@@ -13,12 +13,14 @@ import { Bones } from '../../ui/notice.tsx';
 import { Badge } from '../../ui/status.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Failure, Main, useTitle } from '../page.tsx';
+import { SuspensionBanner } from '../organization/suspension-banner.tsx';
 import { useProjectCrumbs } from '../project/project-crumbs.tsx';
 
 export function EnvironmentFrame() {
   const { project, environment: id } = useParams({ from: '/projects/$project/environments/$environment' });
   const { data: environment, error } = useQuery(environmentQuery(project, id));
   const { data: activities } = useQuery(environmentActivitiesQuery(project, id));
+  const { data: owner } = useQuery(projectQuery(project));
   const crumbs = useProjectCrumbs(project);
   useTitle(id);
   const crumb = (
@@ -29,6 +31,7 @@ export function EnvironmentFrame() {
   return (
     <>
       <Bar crumbs={[...crumbs, crumb]} />
+      <SuspensionBanner organization={owner?.organization} />
       <div className="shell with-tree">
         <Sidebar project={project} />
         <Main>

@@ -40,6 +40,11 @@ export const installationRoutes = installation.addChildren([
   }),
   createRoute({
     getParentRoute: () => installation,
+    path: '/users/$user',
+    component: lazyRouteComponent(() => import('./user-page.tsx'), 'UserPage'),
+  }),
+  createRoute({
+    getParentRoute: () => installation,
     path: '/images',
     staticData: { tab: { name: 'Images', link: 'images' } },
     component: lazyRouteComponent(() => import('./images-page.tsx'), 'ImagesPage'),

@@ -1,6 +1,6 @@
 /** Everybody who has an account. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { type Installation, type UserAccount, userAccountsQuery } from '../../api/installation-queries.ts';
 import { Age } from '../../ui/age.tsx';
 import { personName } from '../../ui/person-name.ts';
@@ -42,7 +42,10 @@ function Users({ installation }: { installation: Installation }) {
 const UserRow = ({ user }: { user: UserAccount }) => (
   <tr>
     <th scope="row">
-      {personName(user)} {user.is_operator && <span className="tag plain">operator</span>}
+      <Link to="/installation/users/$user" params={{ user: user.id }}>
+        {personName(user)}
+      </Link>{' '}
+      {user.is_operator && <span className="tag plain">operator</span>}
       <span className="under mono">{user.username}</span>
     </th>
     <td data-label="E-mail">

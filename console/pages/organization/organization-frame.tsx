@@ -8,6 +8,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { Failure, Main, useTitle } from '../page.tsx';
 import { NewProject } from './new-project.tsx';
 import { OrganizationCrumb } from './organization-crumb.tsx';
+import { SuspensionBanner } from './suspension-banner.tsx';
 
 export function OrganizationFrame() {
   const { organization: id } = useParams({ from: '/organizations/$organization' });
@@ -17,6 +18,7 @@ export function OrganizationFrame() {
   return (
     <>
       <Bar crumbs={organization ? [<OrganizationCrumb key="organization" organization={organization} isCurrent />] : []} />
+      <SuspensionBanner organization={id} />
       <div className="project-head">
         <div className="page-head">
           <h1>{organization?.label ?? 'Organization'}</h1>

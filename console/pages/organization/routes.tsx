@@ -50,6 +50,17 @@ export const organizationRoutes = organization.addChildren([
   }),
   createRoute({
     getParentRoute: () => organization,
+    path: '/billing',
+    staticData: { tab: { name: 'Billing', link: 'orders' } },
+    component: lazyRouteComponent(() => import('./billing-page.tsx'), 'BillingPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/billing/$order',
+    component: lazyRouteComponent(() => import('./order-page.tsx'), 'OrderPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
     path: '/carbon',
     staticData: { tab: { name: 'Carbon', link: 'carbon' } },
     validateSearch: ({ interval }: Record<string, unknown>): { interval?: CarbonInterval } =>
@@ -63,6 +74,12 @@ export const organizationRoutes = organization.addChildren([
     validateSearch: (search: Record<string, unknown>): AuditFilter =>
       Object.fromEntries(['person', 'kind', 'project', 'from', 'to'].flatMap((name) => textIn(search, name))),
     component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: '/support',
+    staticData: { tab: { name: 'Support', link: 'tickets' } },
+    component: lazyRouteComponent(() => import('./support-page.tsx'), 'SupportPage'),
   }),
   createRoute({
     getParentRoute: () => organization,

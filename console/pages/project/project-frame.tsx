@@ -4,6 +4,7 @@ import { Outlet, useParams } from '@tanstack/react-router';
 import { environmentsQuery, projectQuery } from '../../api/queries.ts';
 import { Bar } from '../../ui/bar.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { SuspensionBanner } from '../organization/suspension-banner.tsx';
 import { useProjectCrumbs } from './project-crumbs.tsx';
 
 export function ProjectFrame() {
@@ -14,6 +15,7 @@ export function ProjectFrame() {
   return (
     <>
       <Bar crumbs={crumbs} />
+      <SuspensionBanner organization={project?.organization} />
       <div className="project-head">
         <div className="page-head">
           <h1>{project?.title || id}</h1>

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { entity, type Link } from '../../kernel/operation.ts';
 import { Line, Time, Ulid, unlessEmpty, Uuid } from '../../kernel/schema.ts';
 import type { Caller, Permission } from '../../platform.ts';
+import { suspensionSentence } from '../../suspension.ts';
 import { CountryInAnyCase } from '../users/public.ts';
 import { organizationAt, type Organization } from './queries.ts';
 
@@ -27,6 +28,14 @@ export const OrganizationAddress = Type.String({ pattern: '^([0-9A-HJKMNP-TV-Z]{
 
 const aiAgentSettings = { can_enable: false, performance_agent_enabled: false, log_analyzer_agent_enabled: false };
 
+export type ShownOrganization = Organization & { suspension?: string };
+
+/** With the sentence that is told while it is suspended. */
+export const shownOrganization = (organization: Organization): ShownOrganization =>
+  organization.status === 'suspended'
+    ? { ...organization, suspension: suspensionSentence({ label: organization.label, reason: organization.suspension_reason }) }
+    : organization;
+
 /** An organization owns projects, and has members. */
 export const OrganizationEntity = entity({
   name: 'organization',
@@ -51,14 +60,20 @@ export const OrganizationEntity = entity({
       ),
     ),
     status: Type.String({ enum: ['active', 'restricted', 'suspended', 'deleted'] }),
+    suspension: Type.Optional(
+      Type.String({ description: 'What everybody is told who would change something; only where the organization is suspended.' }),
+    ),
     created_at: Time,
     updated_at: Time,
   }),
-  address: ({ id }: Organization) => ({ organization_id: id }),
+  address: ({ id }: ShownOrganization) => ({ organization_id: id }),
   scope: ({ id }) => ({ organization: id }),
   view: 'organization:view',
   references: { users: ({ owner_id }) => owner_id },
-  load: ({ organization_id }, { db }) => organizationAt(db, organization_id),
+  load: async ({ organization_id }, { db }) => {
+    const organization = await organizationAt(db, organization_id);
+    return organization && shownOrganization(organization);
+  },
   links: (organization, caller) =>
     Object.fromEntries(
       furtherLinks
@@ -86,6 +101,8 @@ const enforcement = ({ id }: Organization, verb: string) => ({
 const furtherLinks: readonly FurtherLink[] = [
   { rel: 'teams', permission: 'team:view', to: ({ id }) => ({ href: `/teams?filter[organization_id]=${id}` }) },
   { rel: 'create-team', permission: 'team:manage', to: () => ({ href: '/teams', method: 'POST' }) },
+  { rel: 'tickets', permission: 'organization:view', to: ({ id }) => ({ href: `/tickets?filter[organization_id]=${id}` }) },
+  { rel: 'create-ticket', permission: 'organization:view', to: () => ({ href: '/tickets', method: 'POST' }) },
   {
     rel: 'enable-mfa-enforcement',
     permission: 'member:manage',

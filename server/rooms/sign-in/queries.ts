@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../kernel/sql.ts';
 import type { Membership } from '../../permissions.ts';
 import type { Suspension } from '../../suspension.ts';
 import { isViaGrant } from './access-token.ts';
+import { consoleClientId } from './clients.ts';
 
 export type Holder = User & {
   asked: string;
@@ -114,9 +115,15 @@ export async function signOutEverywhere(tx: Tx, userId: string): Promise<void> {
   await tx.deleteFrom('oauth_records').where('user_id', '=', userId).execute();
 }
 
-/** Signs a person out everywhere but in one grant. Its access tokens are refused, too, but its client can refresh them. */
+/**
+ * Signs a person out everywhere but in one grant. Its access tokens are refused, too, but its client can refresh them; the console only as long as its browser has its
+ * session, so that stays.
+ */
 export async function signOutElsewhere(tx: Tx, userId: string, grantHash: string): Promise<void> {
   await sql`update users set token_generation = token_generation + 1 where id = ${userId}`.execute(tx);
   await sql`delete from oauth_records where user_id = ${userId}
-    and grant_id is distinct from ${grantHash} and not (model = 'Grant' and id_hash = ${grantHash})`.execute(tx);
+    and grant_id is distinct from ${grantHash} and not (model = 'Grant' and id_hash = ${grantHash})
+    and not (model = 'Session' and uid in (select session_hash from sign_ins where grant_hash = ${grantHash} and client_id = ${consoleClientId}))`.execute(
+    tx,
+  );
 }

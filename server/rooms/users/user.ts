@@ -83,6 +83,8 @@ const furtherLinks: readonly FurtherLink[] = [
     offered: ({ id }, caller) => caller?.id === id && caller.can('installation:view', {}),
     to: () => ({ href: '/installation' }),
   },
+  { rel: 'tickets', offered: ({ id }, caller) => caller?.id === id, to: () => ({ href: '/tickets' }) },
+  { rel: 'create-ticket', offered: ({ id }, caller) => caller?.id === id, to: () => ({ href: '/tickets', method: 'POST' }) },
   { rel: 'upload-picture', offered: mayEdit, to: ({ id }) => ({ href: `/profile/${id}/picture`, method: 'POST' }) },
   {
     rel: 'delete-picture',

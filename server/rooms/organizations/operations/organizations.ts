@@ -1,11 +1,19 @@
 import { Type } from 'typebox';
 import { created, deleted, one, operation, page, updated } from '../../../kernel/operation.ts';
+import type { Page } from '../../../kernel/paging.ts';
 import { invalidField, Problem } from '../../../kernel/problem.ts';
 import { closed, Uuid } from '../../../kernel/schema.ts';
 import { UserEntity, userById } from '../../users/public.ts';
 import { createOrganization, normalised } from '../create-organization.ts';
-import { BillingProfileId, organizationFields, OrganizationEntity, organizationTypes } from '../organization.ts';
-import { changeOrganization, deleteOrganization, organizationsPage, organizationsPageOf, transferOrganization } from '../queries.ts';
+import { BillingProfileId, organizationFields, OrganizationEntity, organizationTypes, shownOrganization } from '../organization.ts';
+import {
+  changeOrganization,
+  deleteOrganization,
+  organizationsPage,
+  organizationsPageOf,
+  transferOrganization,
+  type Organization,
+} from '../queries.ts';
 
 const sort = ['name', 'label', 'created_at', 'updated_at'] as const;
 
@@ -28,7 +36,8 @@ export const listOrganizations = operation({
       updated_at: 'time',
     },
   }),
-  handle: ({ caller, list }, { db }) => (caller.user.is_operator ? organizationsPage(db, list) : organizationsPageOf(db, caller.id, list)),
+  handle: async ({ caller, list }, { db }) =>
+    shownPage(await (caller.user.is_operator ? organizationsPage(db, list) : organizationsPageOf(db, caller.id, list))),
 });
 
 export const listUserOrganizations = operation({
@@ -41,8 +50,10 @@ export const listUserOrganizations = operation({
     sort,
     filter: { id: 'string', type: 'string', vendor: 'string', status: 'string', updated_at: 'time' },
   }),
-  handle: ({ target, list }, { db }) => organizationsPageOf(db, target.id, list),
+  handle: async ({ target, list }, { db }) => shownPage(await organizationsPageOf(db, target.id, list)),
 });
+
+const shownPage = (page: Page<Organization>): Page<Organization> => ({ ...page, rows: page.rows.map(shownOrganization) });
 
 export const postOrganization = operation({
   summary: 'Create an organization',
