@@ -72,7 +72,11 @@ export interface Config {
   /** Where new tickets and replies are mailed, in place of to the operators; and a help desk that is told of all that happens to tickets. */
   support: { email: string | undefined; webhook: { url: string; shared_key: string | null } | undefined };
   /** A payment provider of one's own, which is told of invoices and tells what became of them. Undefined: the operator marks what is paid. */
-  payment: { webhook: { url: string; shared_key: string } | undefined };
+  payment: {
+    webhook: { url: string; shared_key: string } | undefined;
+    /** The provider's page at which organizations say how they pay, without which they can make nothing that costs more. Undefined: nobody has to. */
+    sourcesUrl: string | undefined;
+  };
   /** Addresses and networks that are not public, but that containers may reach, and that users may have the platform visit. */
   allowPrivateAddresses: readonly string[];
   /** Registries of images, as `host:port`, that are asked over plain HTTP. */
@@ -150,6 +154,7 @@ const variables = {
   OFFSHOOT_SUPPORT_WEBHOOK_KEY: read.atLeast(read.webhookKeyCharactersMin),
   OFFSHOOT_PAYMENT_WEBHOOK_URL: read.webhookUrl,
   OFFSHOOT_PAYMENT_WEBHOOK_KEY: read.atLeast(read.webhookKeyCharactersMin),
+  OFFSHOOT_PAYMENT_SOURCES_URL: read.webhookUrl,
   OFFSHOOT_REGION: read.regionId,
   OFFSHOOT_REGION_LABEL: read.line,
   OFFSHOOT_REGION_ZONE: read.line,
@@ -234,11 +239,16 @@ function supportSettings(values: Values): Config['support'] {
 }
 
 /** What is told of money is always signed, both ways. */
-function paymentSettings({ OFFSHOOT_PAYMENT_WEBHOOK_URL: url, OFFSHOOT_PAYMENT_WEBHOOK_KEY: key }: Values): Config['payment'] {
-  if (url === undefined && key === undefined) return { webhook: undefined };
+function paymentSettings(values: Values): Config['payment'] {
+  const { OFFSHOOT_PAYMENT_WEBHOOK_URL: url, OFFSHOOT_PAYMENT_WEBHOOK_KEY: key, OFFSHOOT_PAYMENT_SOURCES_URL: sourcesUrl } = values;
+  if (url === undefined && key === undefined) {
+    if (sourcesUrl !== undefined)
+      throw new ConfigError('OFFSHOOT_PAYMENT_WEBHOOK_URL should be set along with OFFSHOOT_PAYMENT_SOURCES_URL.');
+    return { webhook: undefined, sourcesUrl };
+  }
   if (url === undefined || key === undefined)
     throw new ConfigError('OFFSHOOT_PAYMENT_WEBHOOK_URL and OFFSHOOT_PAYMENT_WEBHOOK_KEY should be set together.');
-  return { webhook: { url, shared_key: key } };
+  return { webhook: { url, shared_key: key }, sourcesUrl };
 }
 
 function acmeSettings(values: Values): AcmeSettings | undefined {

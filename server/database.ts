@@ -804,9 +804,13 @@ export interface Database {
   };
   payment_events: {
     id: string;
-    invoice_id: string;
+    invoice_id: string | null;
     event: string;
     received_at: Generated<Time>;
+  };
+  payment_sources: {
+    organization_id: string;
+    added_at: Generated<Time>;
   };
   phone_verifications: {
     sid: string;

@@ -5,11 +5,12 @@ import { openOutbound } from './drivers/outbound/outbound.ts';
 import { openLogHub } from './kernel/activity-log.ts';
 import { openChangeHub } from './kernel/changes.ts';
 import type { Platform } from './platform.ts';
+import { openSpending } from './rooms/billing/public.ts';
 import { openOwnAuthority } from './rooms/certificates/public.ts';
 import { createCallerOf, openKeys } from './rooms/sign-in/public.ts';
 
 type Optional = 'inside' | 'edge' | 'domainProofs' | 'outbound';
-type Parts = Omit<Platform, 'keys' | 'authority' | 'callerOf' | 'callerBy' | 'logs' | 'changes' | 'logFollowers' | Optional> &
+type Parts = Omit<Platform, 'keys' | 'authority' | 'spending' | 'callerOf' | 'callerBy' | 'logs' | 'changes' | 'logFollowers' | Optional> &
   Partial<Pick<Platform, Optional>>;
 
 export async function openPlatform(parts: Parts): Promise<Platform> {
@@ -27,6 +28,7 @@ export async function openPlatform(parts: Parts): Promise<Platform> {
     ...parts,
     keys,
     authority,
+    spending: openSpending(parts.config),
     logs,
     changes: openChangeHub(parts.notices),
     logFollowers: openLogFollowers(),

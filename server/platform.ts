@@ -24,6 +24,7 @@ import type { Requirement } from './kernel/access.ts';
 import type { Endpoint } from './kernel/operation.ts';
 import type { Problem } from './kernel/problem.ts';
 import type { Grants, Permission, Scope } from './permissions.ts';
+import type { Spending } from './spending.ts';
 
 export type { Permission, Scope } from './permissions.ts';
 
@@ -60,6 +61,8 @@ export interface Platform {
   changes: ChangeHub;
   /** The logs of apps, as they grow. */
   logFollowers: LogFollowers;
+  /** Whether organizations can take on what costs more. */
+  spending: Spending;
   /**
    * The bearer of an access token with what they were granted, or undefined when the token is wrong, expired or no longer honoured.
    * One query; `params` of the path say for which project grants are needed.

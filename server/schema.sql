@@ -1201,11 +1201,18 @@ create table passcodes (
 
 create table payment_events (
   id text not null,
-  invoice_id bigint not null,
+  invoice_id bigint,
   event text not null,
   received_at timestamp with time zone not null default now(),
   constraint payment_events_pkey PRIMARY KEY (id),
   constraint payment_events_invoice_id_fkey FOREIGN KEY (invoice_id) REFERENCES invoices(id)
+);
+
+create table payment_sources (
+  organization_id text not null,
+  added_at timestamp with time zone not null default now(),
+  constraint payment_sources_pkey PRIMARY KEY (organization_id),
+  constraint payment_sources_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id) ON DELETE CASCADE
 );
 
 create table phone_verifications (

@@ -12,9 +12,7 @@ const all = operationsOf(rooms);
 
 /** Beside reading and deleting. */
 const staysPossible = ({ permission, endpoint }: Operation) =>
-  permission === 'billing:manage' ||
-  endpoint === 'POST /subscriptions/{subscriptionId}/can-afford' ||
-  endpoint === 'POST /projects/{projectId}/environments/{environmentId}/deactivate';
+  permission === 'billing:manage' || endpoint === 'POST /projects/{projectId}/environments/{environmentId}/deactivate';
 
 let home: TestPlatform;
 let operator: Person;

@@ -6,7 +6,7 @@ import { allocatedNow, usageDays, type AllocatedNow, type Quantity } from '../me
 import { currencyFor, featureNames, features, listOn, priceLists, type Feature, type FeatureName } from '../prices/public.ts';
 import { monthAt } from './month.ts';
 import { payerNow } from './payer.ts';
-import { quantityOf } from './reckon.ts';
+import { quantityOf, rounded } from './reckon.ts';
 
 const Usage = Type.Object({
   title: Type.String(),
@@ -70,6 +70,3 @@ function shown(name: FeatureName, current: number, average: number, { price = '0
     daily_average_formatted: written(average),
   };
 }
-
-const shownDecimals = 1000;
-const rounded = (quantity: number) => Math.round(quantity * shownDecimals) / shownDecimals;

@@ -1,6 +1,7 @@
 /** Discounts: what the operator takes off an organization's orders, each month for some months or for good. */
 import { sql } from 'kysely';
 import { Type } from 'typebox';
+import { midnight } from '../../kernel/days.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import type { Db } from '../../kernel/sql.ts';
@@ -51,8 +52,6 @@ export const DiscountEntity = entity({
     return row && shownDiscount(row, Date.now());
   },
 });
-
-const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
 
 export function shownDiscount(
   { id, organization_id, type, currency, monthly, start_month, months, ended_month }: DiscountRow,

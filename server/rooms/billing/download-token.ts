@@ -12,6 +12,11 @@ export const downloadUrl = ({ config, secrets }: Signer, invoiceId: string, seco
   return `${config.url}/orders/download?token=${text}.${secrets.sign(text)}`;
 };
 
+const apiLinkSeconds = 3600;
+
+/** As replies of the API show it: whoever needs it later asks again. */
+export const apiDownloadUrl = (signer: Signer, invoiceId: string): string => downloadUrl(signer, invoiceId, apiLinkSeconds);
+
 /** The invoice that the token is for; undefined where it is none of ours, or too old. */
 export function invoiceOfToken(secrets: Platform['secrets'], token: string, now = Date.now()): string | undefined {
   const [head = '', body = '', signature = ''] = token.split('.');

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
+import { midnight } from '../../kernel/days.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time, Ulid } from '../../kernel/schema.ts';
 import type { Platform } from '../../platform.ts';
 import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
-import { downloadUrl } from './download-token.ts';
+import { apiDownloadUrl } from './download-token.ts';
 import { invoiceById, type Invoice } from './invoices.ts';
 import { DocumentId, PayerAddress, shownAddress } from './order.ts';
 import { amountNumber } from './shown-money.ts';
@@ -46,9 +47,6 @@ export const InvoiceEntity = entity({
   },
 });
 
-const urlSeconds = 3600;
-const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
-
 export const shownInvoice = (invoice: Invoice, platform: Pick<Platform, 'config' | 'secrets'>) => ({
   id: invoice.id,
   invoice_number: invoice.invoice_number,
@@ -66,5 +64,5 @@ export const shownInvoice = (invoice: Invoice, platform: Pick<Platform, 'config'
   currency: invoice.currency,
   address: shownAddress(invoice.document.payer),
   notes: invoice.notes,
-  invoice_pdf: { url: downloadUrl(platform, invoice.id, urlSeconds), status: 'ready' },
+  invoice_pdf: { url: apiDownloadUrl(platform, invoice.id), status: 'ready' },
 });

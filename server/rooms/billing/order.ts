@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
+import { midnight } from '../../kernel/days.ts';
 import { entity } from '../../kernel/operation.ts';
 import { nullable, Time } from '../../kernel/schema.ts';
 import type { Platform } from '../../platform.ts';
 import { OrganizationAddress, organizationAt } from '../organizations/public.ts';
 import { formatted, type Currency } from '../prices/public.ts';
-import { downloadUrl } from './download-token.ts';
+import { apiDownloadUrl } from './download-token.ts';
 import { endOfMonth, monthName, secondsOf } from './month.ts';
 import { orderById, readLines, shownLineTypes, typeOf, withSubtotals, type OrderRow } from './orders.ts';
 import { storedPayer, type Payer } from './payer.ts';
@@ -80,9 +81,6 @@ export const OrderEntity = entity({
   },
 });
 
-const urlSeconds = 3600;
-const midnight = (day: string) => `${day}T00:00:00.000000+00:00`;
-
 /** Empty fields are no address. */
 export const shownAddress = ({ address }: Payer): Record<string, string> =>
   Object.fromEntries(Object.entries(address).filter(([, value]) => value !== ''));
@@ -108,7 +106,7 @@ export function shownOrder(order: OrderRow, platform: Pick<Platform, 'config' | 
     total_formatted: formatted(BigInt(total), currency),
     components: componentsOf(order),
     currency,
-    invoice_url: invoice_id === null ? '' : downloadUrl(platform, invoice_id, urlSeconds),
+    invoice_url: invoice_id === null ? '' : apiDownloadUrl(platform, invoice_id),
     last_refreshed: order.refreshed_at,
     invoiced: closed_at !== null,
     line_items: lineItems(order),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { MonthEstimate } from './estimate.ts';
-import { projectLines, sumOf } from './reckon.ts';
+import { projectLines, rounded, sumOf } from './reckon.ts';
 import { Money, moneyIn } from './shown-money.ts';
 
 const Counted = Type.Object({ count: Type.Integer(), total: Money });
@@ -32,8 +32,6 @@ export const OrganizationEstimate = Type.Object({
 });
 
 const gigabyte = 1024;
-const shownDecimals = 1000;
-const rounded = (quantity: number) => Math.round(quantity * shownDecimals) / shownDecimals;
 
 export function shownOrganizationEstimate({ lines, totals, currency, facts, users, allocated }: MonthEstimate, format: string | undefined) {
   const money = moneyIn(format, currency);

@@ -157,12 +157,15 @@ function usageLine(facts: MonthFacts, { usage, isGreen }: ProjectFacts, name: Fe
   };
 }
 
-const shownDecimals = 1000n;
+const shownFractions = 1000;
 
-/** With three decimals at most. */
+/** Quantities are shown with three decimals at most. */
+export const rounded = (quantity: number): number => Math.round(quantity * shownFractions) / shownFractions;
+
 export function quantityText(quantity: bigint, unit: bigint): string {
-  const thousandths = dividedBy(quantity * shownDecimals, unit);
-  const [whole, rest] = [thousandths / shownDecimals, thousandths % shownDecimals];
+  const fractions = BigInt(shownFractions);
+  const shown = dividedBy(quantity * fractions, unit);
+  const [whole, rest] = [shown / fractions, shown % fractions];
   return rest === 0n ? String(whole) : `${whole}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`;
 }
 

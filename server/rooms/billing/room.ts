@@ -12,7 +12,7 @@ import { getOrgPrepaymentInfo, listOrgPrepaymentTransactions } from './operation
 import * as records from './operations/records.ts';
 import * as vouchers from './operations/vouchers.ts';
 import { paymentDelivery } from './payment/drivers.ts';
-import { keepTermsWatched } from './reconcilers.ts';
+import { keepTermsWatched } from './payment/settle.ts';
 import { keepOrdersRefreshed } from './refresh-orders.ts';
 
 export const billing: Room = {

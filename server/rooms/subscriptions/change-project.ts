@@ -3,6 +3,7 @@ import { startActivity, type Activity } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import { refuseSpending, type ContractTerms } from '../../spending.ts';
 import { actorOf, person, sentence, strong } from '../activities/public.ts';
 import { chooseDefaultDomain, domainsOfProduction } from '../domains/work.ts';
 import { changeDefaultBranch } from '../environments/work.ts';
@@ -23,7 +24,7 @@ export interface ProjectChange {
 }
 
 export async function updateProject(
-  { db }: Pick<Platform, 'db'>,
+  { db, spending }: Pick<Platform, 'db' | 'spending'>,
   caller: Caller,
   id: string,
   change: ProjectChange,
@@ -34,19 +35,37 @@ export async function updateProject(
     const before = await projectById(tx, id);
     if (!before) throw new Problem('not-found', 'No such project.');
     if (before.status === 'deleting') throw new Problem('conflict', 'The project is being deleted; it can no longer be changed.');
+    const terms = termsOf(before);
+    const wanted = termsWith(terms, change);
+    await refuseSpending(tx, spending, caller, before.organization_id, { wanted, before: terms });
     if (default_branch !== undefined) await changeDefaultBranch(tx, before, default_branch);
     const isChosen = typeof default_domain === 'string' && default_domain !== before.default_domain;
     const chosen = isChosen ? [await chooseDefaultDomain(tx, caller, id, default_domain)] : [];
     const project = await changeProject(tx, id, {
       ...columns,
       ...(attributes && { attributes: JSON.stringify(attributes) }),
-      ...(contract_options && { contract_options: JSON.stringify({ ...(before.contract_options as object), ...contract_options }) }),
+      ...(contract_options && { contract_options: JSON.stringify(wanted.options) }),
       ...(environments !== undefined && { environments_max: environments }),
       ...(storage !== undefined && { storage_mib: storage }),
     });
     return { project, activities: [...chosen, ...(await startFollowing(tx, caller, before, project))] };
   });
 }
+
+const termsOf = ({ plan, storage_mib, contract_options }: Project): ContractTerms => ({
+  plan,
+  storage: storage_mib,
+  options: contract_options as Record<string, string>,
+});
+
+export const termsWith = (
+  { plan, storage, options }: ContractTerms,
+  change: Pick<ProjectChange, 'plan' | 'storage' | 'contract_options'>,
+): ContractTerms => ({
+  plan: change.plan ?? plan,
+  storage: change.storage ?? storage,
+  options: { ...options, ...change.contract_options },
+});
 
 /** Starts the activities that a change needs: a new title is recorded in the history, a new default branch is told to Git. */
 async function startFollowing(

@@ -4,6 +4,7 @@ import { shortId } from '../../kernel/id.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { orProblem } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
+import { refuseSpending } from '../../spending.ts';
 import { grantMaker } from '../access/public.ts';
 import { actorOf, person, sentence, strong } from '../activities/public.ts';
 import { refuseFurtherProject } from '../deployments/public.ts';
@@ -39,7 +40,7 @@ export type FieldNames = Partial<Record<Field, string>>;
 type Field = keyof NewProject | 'initialize.repository' | 'initialize.config';
 
 export async function createProject(
-  { db, config, secrets }: Platform,
+  { db, config, secrets, spending }: Platform,
   caller: Caller,
   organization: Organization,
   wanted: NewProject,
@@ -50,18 +51,20 @@ export async function createProject(
   const actor = actorOf(caller.user);
   const { initialize } = wanted;
   const title = wanted.title ?? 'Untitled project';
+  const terms = { plan: wanted.plan ?? planOffered, storage: wanted.storage ?? storageMibDefault, options: {} };
   const making = db.transaction().execute(async (tx) => {
     await refuseFurtherProject(tx, organization.id);
+    await refuseSpending(tx, spending, caller, organization.id, { wanted: terms, before: undefined });
     const project = await insertProject(tx, {
       id,
       organization_id: organization.id,
       region: config.region.id,
       title,
       type: wanted.type ?? 'grid',
-      plan: wanted.plan ?? planOffered,
+      plan: terms.plan,
       default_branch: wanted.default_branch ?? 'main',
       environments_max: wanted.environments ?? environmentsDefault,
-      storage_mib: wanted.storage ?? storageMibDefault,
+      storage_mib: terms.storage,
       owner_id: caller.id,
       timezone: config.region.timezone,
       settings: JSON.stringify(initialize ? { initialize } : {}),

@@ -6,8 +6,9 @@ import { invalidField, Problem } from '../../../kernel/problem.ts';
 import { closed } from '../../../kernel/schema.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
+import { sentenceFor } from '../../../spending.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
-import { featureNames, formatted, priceListOn, type PriceList } from '../../prices/public.ts';
+import { featureNames, priceListOn, type PriceList } from '../../prices/public.ts';
 import {
   environmentsDefault,
   findSubscription,
@@ -22,9 +23,9 @@ import { estimateMonth, type MonthEstimate } from '../estimate.ts';
 import { endOfMonth, monthAt } from '../month.ts';
 import { OrganizationEstimate, shownOrganizationEstimate } from '../organization-estimate.ts';
 import { payerNow } from '../payer.ts';
-import { balanceOf, fallbackOf } from '../prepayment.ts';
 import { sumOf } from '../reckon.ts';
 import { Format, Money, moneyIn, shownPrice } from '../shown-money.ts';
+import { hindranceTo, pricesOfNextMonth } from '../spending.ts';
 
 const amount = Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 });
 const planName = Type.String({ maxLength: 100 });
@@ -182,21 +183,11 @@ export const canAffordSubscription = operation({
       if (!isResource(name)) throw invalidField(`resources.${name}`, `is not a resource; the resources are ${resourceNames.join(', ')}`);
       if (!quantityPattern.test(String(quantity))) throw invalidField(`resources.${name}`, 'must be a quantity such as 2 or 0.5');
     }
-    // Whoever pays by invoice can afford what the quota allows.
-    if ((await fallbackOf(db, target.organization_id)) !== null) return;
-    const now = Date.now();
-    const nextMonth = endOfMonth(monthAt(now));
-    const { currency, totals } = await estimateMonth(db, config, target.organization_id, nextMonth, now);
-    const { balance } = await balanceOf(db, target.organization_id, currency);
-    const more = costOfMore(await pricesOn(db, target.organization_id, nextMonth), resources);
-    const needed = totals.total + more;
-    if (needed <= balance) return;
-    // Who may see a project may ask, and what the organization pays and has is not for all of them.
-    throw new Problem(
-      'payment-required',
-      caller.can('billing:view', { organization: target.organization_id })
-        ? `A month with this costs ${formatted(needed, currency)}, and ${formatted(balance, currency)} are prepaid; pay ahead, or ask the operator of this installation.`
-        : 'A month with this costs more than is prepaid; ask whoever pays for the organization.',
-    );
+    const { organization_id } = target;
+    const suspension = caller.suspension({ organization: organization_id });
+    if (suspension) throw suspension;
+    const more = costOfMore(await pricesOfNextMonth(db, organization_id, Date.now()), resources);
+    const hindrance = await hindranceTo(db, config, organization_id, more);
+    if (hindrance) throw new Problem('payment-required', sentenceFor(caller, organization_id, hindrance));
   },
 });

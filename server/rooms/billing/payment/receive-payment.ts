@@ -15,11 +15,15 @@ import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
 import { amountText } from '../../prices/public.ts';
 import { countAttempts, networkOf } from '../../sign-in/public.ts';
+import { organizationAt } from '../../organizations/public.ts';
 import { lockInvoice, type Invoice } from '../invoices.ts';
 import { askForAuthorization, settleFailed, settlePaid } from './settle.ts';
+import { addSource, removeSource } from './sources.ts';
+
+const id = Type.String({ minLength: 1, maxLength: 200, pattern: '^[ -~]+$' });
 
 const PaymentEvent = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 200, pattern: '^[ -~]+$' }),
+  id,
   event: oneOf('paid', 'failed', 'declined', 'authorization_required'),
   invoice_number: Type.String({ minLength: 1, maxLength: 60, pattern: '^[ -~]+$' }),
   /** Of `paid`: as a decimal, such as 12.50. */
@@ -30,6 +34,9 @@ const PaymentEvent = Type.Object({
 });
 type PaymentEvent = Static<typeof PaymentEvent>;
 
+const SourceEvent = Type.Object({ id, event: oneOf('source_added', 'source_removed'), organization_id: Type.String({ maxLength: 26 }) });
+type SourceEvent = Static<typeof SourceEvent>;
+
 export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'config'>, { headers, body, address }: Arrival): Promise<void> {
   const key = config.payment.webhook?.shared_key;
   if (key === undefined || key === null) throw new Problem('conflict', 'This installation has no payment provider.');
@@ -38,6 +45,7 @@ export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'conf
     throw new Problem('invalid-request', 'The header x-jws-signature does not sign this body with the key of the payment provider.');
   }
   const event = parseJson(body);
+  if (Value.Check(SourceEvent, event)) return db.transaction().execute((tx) => hearOfSource(tx, event));
   if (!Value.Check(PaymentEvent, event)) throw new Problem('invalid-request', `The event cannot be read: ${flawOf(PaymentEvent, event)}.`);
   await db.transaction().execute((tx) => hear(tx, event));
 }
@@ -58,14 +66,28 @@ function isHs256(header: string): boolean {
   }
 }
 
+async function hearOfSource(tx: Tx, event: SourceEvent): Promise<void> {
+  const organization = await organizationAt(tx, event.organization_id);
+  if (!organization) throw new Problem('invalid-request', `There is no organization ${event.organization_id}.`);
+  if (!(await isNews(tx, event, null))) return;
+  if (event.event === 'source_added') await addSource(tx, organization.id);
+  else await removeSource(tx, organization.id);
+}
+
+/** Whether nobody has told of it before. */
+async function isNews(tx: Tx, event: { id: string; event: string }, invoiceId: string | null): Promise<boolean> {
+  const { rows } = await sql`insert into payment_events (id, invoice_id, event) values (${event.id}, ${invoiceId}::bigint, ${event.event})
+    on conflict do nothing returning id`.execute(tx);
+  return rows.length > 0;
+}
+
 async function hear(tx: Tx, event: PaymentEvent): Promise<void> {
   const invoice = await lockInvoice(tx, event.invoice_number);
   if (!invoice) throw new Problem('invalid-request', `There is no invoice ${event.invoice_number}.`);
-  const { rows } = await sql`insert into payment_events (id, invoice_id, event) values (${event.id}, ${invoice.id}::bigint, ${event.event})
-    on conflict do nothing returning id`.execute(tx);
+  const isHeard = await isNews(tx, event, invoice.id);
   // That a credit memo could not be paid back says nothing of the order.
   const isForOrder = invoice.type === 'invoice' || event.event === 'paid';
-  if (rows.length > 0 && isForOrder) await follow[event.event](tx, invoice, event);
+  if (isHeard && isForOrder) await follow[event.event](tx, invoice, event);
 }
 
 const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: PaymentEvent) => Promise<unknown>> = {

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { dayAt } from '../../../kernel/days.ts';
 import { Problem } from '../../../kernel/problem.ts';
+import type { Reconciler } from '../../../kernel/reconciler.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { noInvoice } from '../issue-invoice.ts';
 import { invoiceById, lockInvoice, type Invoice } from '../invoices.ts';
@@ -36,6 +37,12 @@ export const settleFailed = (tx: Tx, { order_id }: Invoice, isForGood: boolean) 
 
 export const askForAuthorization = (tx: Tx, { order_id }: Invoice, url: string) =>
   sql`update orders set authorization_url = ${url} where id = ${order_id}::bigint and status not in ('completed', 'canceled')`.execute(tx);
+
+export const keepTermsWatched: Reconciler = {
+  name: 'watch terms of payment',
+  everySeconds: 3600,
+  run: (platform) => markPastDue(platform, Date.now()),
+};
 
 /** Orders whose term is over are past due, and those who pay are reminded, once. */
 export async function markPastDue(platform: Teller & { db: Db }, now: number): Promise<void> {
