@@ -965,6 +965,17 @@ export interface Database {
     project_id: string;
     environment: string;
   };
+  resource_history: {
+    id: GeneratedAlways<string>;
+    project_id: string;
+    environment: string;
+    event_type: string;
+    event_id: string;
+    resource: string;
+    quantity: string;
+    user_id: string | null;
+    happened_at: Time;
+  };
   running_tasks: {
     activity_id: string;
     project_id: string;

@@ -1452,6 +1452,21 @@ create table report_news (
 );
 CREATE INDEX report_news_project ON public.report_news USING btree (project_id, environment);
 
+create table resource_history (
+  id bigint not null generated always as identity,
+  project_id text not null,
+  environment text not null,
+  event_type text not null,
+  event_id text not null,
+  resource text not null,
+  quantity text not null,
+  user_id uuid,
+  happened_at timestamp with time zone not null,
+  constraint resource_history_pkey PRIMARY KEY (id)
+);
+CREATE INDEX resource_history_age ON public.resource_history USING btree (happened_at);
+CREATE INDEX resource_history_project ON public.resource_history USING btree (project_id, environment, event_type, resource, id);
+
 create table running_tasks (
   activity_id text not null,
   project_id text not null,

@@ -129,6 +129,21 @@ const sampleOf: Record<string, (owner: Person) => Promise<Address>> = {
   invoice: sampleBilling,
   discount: sampleBilling,
   'plan record': sampleBilling,
+  'resource event': async (owner) => {
+    const project = await sampleProject(owner);
+    const event = {
+      event_type: 'deployment',
+      event_id: shortId(),
+      resource: 'cpu_app',
+      quantity: '0.5',
+      happened_at: '2026-01-01T00:00:00Z',
+    };
+    await owner.home.platform.db
+      .insertInto('resource_history')
+      .values({ ...event, project_id: project.project_id, environment: 'main', user_id: owner.user.id })
+      .execute();
+    return project;
+  },
   'usage record': sampleBilling,
   'prepayment transaction': sampleBilling,
   installation: sampleInstallation,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Day } from '../../kernel/days.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import type { AllocatedKind } from './allocations.ts';
+import type { AllocatedKind } from './allocated.ts';
 import { quantities, type MeteredKind, type Quantity } from './usage-of-hour.ts';
 
 export interface UsageDay {

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import type { Allocated } from './allocations.ts';
+import type { Allocated } from './allocated.ts';
 
 export interface Look {
   /** Unix milliseconds. */

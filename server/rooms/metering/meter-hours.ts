@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import type { Metrics } from '../../drivers/metrics/metrics.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { forgetForwarded, forwardedIn } from './forwarded-logs.ts';
+import { forgetHistory } from './history.ts';
 import { hourMilliseconds, quantities, usageOfHour, type AllocatedSpan, type HourOfUsage } from './usage-of-hour.ts';
 
 /** How long measurements may be late. */
@@ -97,4 +98,5 @@ async function closeHour(tx: Tx, ends: number): Promise<void> {
   await sql`update metering set closed_until = ${atMilliseconds(ends)}`.execute(tx);
   await sql`delete from allocations where until <= ${atMilliseconds(ends)}`.execute(tx);
   await forgetForwarded(tx, new Date(ends));
+  await forgetHistory(tx, new Date(ends));
 }

@@ -4,7 +4,7 @@ import type { Usage } from '../../drivers/metrics/metrics.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleEnvironment } from '../../testing/samples.ts';
-import type { Allocated } from './allocations.ts';
+import type { Allocated } from './allocated.ts';
 import { lookAtAllocations } from './interruptions.ts';
 import { lateMilliseconds, meterHours, passWhileNothingIsAllocated } from './meter-hours.ts';
 import { countForwarded } from './forwarded-logs.ts';

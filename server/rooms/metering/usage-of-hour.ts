@@ -1,6 +1,6 @@
 /** What an hour came to: pure sums of what was allocated in it and of what was measured. All times are Unix milliseconds. */
 import type { Usage } from '../../drivers/metrics/metrics.ts';
-import type { Allocated, AllocatedKind } from './allocations.ts';
+import type { Allocated, AllocatedKind } from './allocated.ts';
 
 export const quantities = [
   'allocated_time',

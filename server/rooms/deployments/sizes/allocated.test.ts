@@ -56,6 +56,34 @@ test('what a deployment is given is noted without a gap: its sizes while it runs
   expect(await noted(projectId)).toEqual([]);
 });
 
+test('the history of a project tells each change of what it had, and outlives its metering', async () => {
+  const address = await sampleEnvironment(owner);
+  const { projectId, environmentId } = address;
+  const { model, sizes } = await deploySample(home.platform, address);
+  const cpu = allocatedIn(model, sizes).reduce((sum, each) => (each.kind === 'service' ? sum : sum + each.cpu), 0);
+  const { json: project } = await owner.send('GET', `/projects/${projectId}`);
+  const history = async (resource: string) =>
+    (await owner.send('GET', `/organizations/${project.organization}/projects/${projectId}/history?filter[resource]=${resource}`)).json;
+  const quantities = async (resource: string) =>
+    (await history(resource)).items.map(({ quantity }: { quantity: string }) => Number(quantity));
+  expect(await quantities('cpu_app')).toEqual([cpu]);
+  const disk = await quantities('storage_app_services');
+  await db.transaction().execute((tx) => changeState(tx, projectId, environmentId, 'pause'));
+  await lookForWhatIsNotNoted();
+  expect(await quantities('cpu_app')).toEqual([cpu, 0]);
+  expect(await quantities('storage_app_services')).toEqual(disk);
+  await db.transaction().execute((tx) => changeState(tx, projectId, environmentId, 'resume'));
+  await db.transaction().execute((tx) => forgetStack(tx, projectId, environmentId));
+  await sql`delete from allocations where project_id = ${projectId}`.execute(db);
+  expect(await quantities('cpu_app')).toEqual([cpu, 0, cpu, 0]);
+  expect(await quantities('storage_app_services')).toEqual([...disk, 0]);
+  const { count, items } = await history('cpu_app');
+  expect({ count, first: items[0] }).toMatchObject({
+    count: 4,
+    first: { project_id: projectId, event_type: 'deployment', resource: 'cpu_app', quantity: String(cpu) },
+  });
+});
+
 test('what was given without a note is found, and what an environment had that is gone ends', async () => {
   const address = await sampleEnvironment(owner);
   const { projectId } = address;

@@ -22,6 +22,9 @@ const environmentsWithCurrent = sql`environments join projects on projects.id = 
 interface Given {
   machine_name: string;
   version: string | null;
+  deployment_id: string;
+  /** Who deployed, if it was a person. */
+  user_id: string | null;
   model: Stack['model'];
   sizes: Stack['sizes'];
 }
@@ -29,15 +32,16 @@ interface Given {
 /** In the transaction in which it changes. */
 export async function noteAllocatedTo(db: Db | Tx, projectId: string, environmentId: string): Promise<void> {
   const { rows } = await sql<Given>`
-    select machine_name, ${version} as version, model, sizes from ${environmentsWithCurrent}
+    select machine_name, ${version} as version, deployments.id as deployment_id, model, sizes,
+      (select payload #>> '{user,id}' from activities where activities.id = deployments.activity_id) as user_id from ${environmentsWithCurrent}
     where environments.project_id = ${projectId} and environments.id = ${environmentId}`.execute(db);
   const [given] = rows;
   if (!given) return;
   const holder = { projectId, environment: given.machine_name, subject: deploymentSubject };
-  if (given.version === null) return void (await endAllocated(db, holder));
+  if (given.version === null) return endAllocated(db, holder);
   const all = allocatedIn(given.model, given.sizes);
   const amounts = given.version.endsWith(' runs') ? all : all.map((amount) => ({ ...amount, cpu: 0, memory: 0 }));
-  await noteAllocated(db, { ...holder, version: given.version, amounts });
+  await noteAllocated(db, { ...holder, version: given.version, amounts, cause: { id: given.deployment_id, userId: given.user_id } });
 }
 
 interface Noted {

@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
-import { created, deleted, one, operation, page, plain, stream, updated } from '../../../kernel/operation.ts';
-import { closed, nullable, Time } from '../../../kernel/schema.ts';
+import { created, deleted, one, operation, page, stream, updated } from '../../../kernel/operation.ts';
+import { closed } from '../../../kernel/schema.ts';
 import type { Platform } from '../../../platform.ts';
 import { OrganizationEntity } from '../../organizations/public.ts';
 import { updateProject } from '../change-project.ts';
 import { createProject } from '../create-project.ts';
 import { deleteProject } from '../delete-project.ts';
+import { historyPage, ResourceEventEntity } from '../history.ts';
 import { Plan, ProjectTitle } from '../options.ts';
 import { OrganizationProjectEntity, organizationProjectOf } from '../organization-project.ts';
 import { provisioningEvents, provisioningType } from '../provisioning.ts';
@@ -109,38 +110,16 @@ export const streamProvisioning = operation({
       provisioningEvents(db, logs, target.id, gone),
 });
 
-const UsageEvent = Type.Object({
-  id: Type.String(),
-  project_id: Type.String(),
-  event_type: Type.String(),
-  event_id: Type.String(),
-  resource: Type.String(),
-  environment: Type.String(),
-  quantity: Type.String(),
-  timestamp: Time,
-  user: Type.String(),
-});
-
 export const getProjectHistory = operation({
-  summary: 'List what a project used of resources over time: nothing, as long as nothing is metered',
+  summary: 'List what a project had of resources over time: each change, oldest first',
   endpoint: 'GET /organizations/{organization_id}/projects/{project_id}/history',
   on: OrganizationProjectEntity,
   permission: 'contract:view',
-  returns: plain(
-    Type.Object({
-      count: Type.Integer(),
-      items: Type.Array(UsageEvent),
-      _links: Type.Object({
-        self: Type.Object({ href: Type.String() }),
-        next: Type.Optional(nullable(Type.Object({ href: Type.String() }))),
-      }),
-    }),
-  ),
-  handle: async ({ target }) => ({
-    count: 0,
-    items: [],
-    _links: { self: { href: `/organizations/${target.organization_id}/projects/${target.id}/history` } },
+  returns: page(ResourceEventEntity, {
+    sort: ['timestamp'],
+    filter: { environment: 'string', resource: 'string', event_type: 'string', timestamp: 'time' },
   }),
+  handle: ({ target, list }, { db }) => historyPage(db, target.organization_id, target.id, list),
 });
 
 async function asOrganizationProject(projectId: string, { db, config }: Platform) {
