@@ -29,6 +29,17 @@ export const cacheVariables: Readonly<Record<string, string>> = {
   PIP_CACHE_DIR: `${cacheFolder}/pip`,
   GOCACHE: `${cacheFolder}/go-build`,
   GOMODCACHE: `${cacheFolder}/go-modules`,
+  UV_CACHE_DIR: `${cacheFolder}/uv`,
+  // The cache is on another volume, where links do not lead.
+  UV_LINK_MODE: 'copy',
+  POETRY_CACHE_DIR: `${cacheFolder}/poetry`,
+  // Poetry would keep these in its cache, and the app would miss them when it runs: they stay where it looks by default.
+  POETRY_VIRTUALENVS_PATH: `${appFolder}/.cache/pypoetry/virtualenvs`,
+  CARGO_HOME: `${cacheFolder}/cargo`,
+  // Programs that `cargo install` makes are part of the app.
+  CARGO_INSTALL_ROOT: `${appFolder}/.cargo`,
+  // Not MAVEN_ARGS, which Maven of Debian 12 does not know.
+  MAVEN_OPTS: `-Dmaven.repo.local=${cacheFolder}/maven`,
   npm_config_update_notifier: 'false',
   COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
 };
