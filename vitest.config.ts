@@ -14,10 +14,10 @@ const machine = {
   include: serverFiles.filter((file) => !isShared(file)),
   globalSetup: ['server/testing/database.ts', 'server/testing/collect-images.ts'],
 };
-/** Whole platforms, driven by clients, browsers and commands. Those that boot computers, or build programs of others, take long and are run by name: `./offshoot test machines`, `./offshoot test peers`; those of types whose images are large, by `./offshoot test catalogue`. */
+/** Whole platforms, driven by clients, browsers and commands. Those that boot computers, build programs of others, or fetch packages, take long and are run by name: `./offshoot test machines`, `… peers`, `… templates`; those of types whose images are large, by `./offshoot test catalogue`. */
 const whole = {
   include: ['e2e/**/*.test.ts'],
-  exclude: [...configDefaults.exclude, 'e2e/machines/**', 'e2e/peers/**', 'e2e/catalogue/**'],
+  exclude: [...configDefaults.exclude, 'e2e/machines/**', 'e2e/peers/**', 'e2e/templates/**', 'e2e/catalogue/**'],
   testTimeout: 240_000,
 };
 

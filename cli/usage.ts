@@ -81,8 +81,8 @@ export const usages: Record<string, readonly [takes: string, about: string]> = {
   upgrade: ['[folder] [--back] [--yes]', 'the service to this version, or to that in the folder; --back to the one before'],
   uninstall: ['[--data] [--yes]', 'the service ends and is removed; its data and settings only with --data'],
   test: [
-    '[fast | catalogue | machines | peers] [filter]…',
-    'for developers: all tests, those of the fast loop, all versions of all types, those on virtual machines, those with programs of others, or those whose file name matches',
+    '[fast | catalogue | machines | peers | templates] [filter]…',
+    'for developers: all tests, those of the fast loop, all versions of all types, those on virtual machines, those with programs of others, the templates, or those whose file name matches',
   ],
   check: ['', 'for developers: types, lint, format'],
   bench: ['[name]', 'for developers: performance, as ratios to an anchor measured in the same run'],

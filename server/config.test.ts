@@ -41,7 +41,8 @@ test('images are brought ahead for the examples, for the types that are named, o
   const ahead = (value?: string) => readConfig({ ...(value !== undefined && { OFFSHOOT_IMAGES_AHEAD: value }) }).imagesAhead;
   const examples = new URL('../examples/', import.meta.url);
   const ofExamples = readdirSync(examples, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    // Templates are in every language: whoever uses one waits for its image.
+    .filter((entry) => entry.isDirectory() && entry.name !== 'templates')
     .flatMap(({ name }) => [...readFileSync(new URL(`${name}/.upsun/config.yaml`, examples), 'utf8').matchAll(/type: (\S+:\S+)/g)])
     .map(([, type = '']) => type);
   expect(ahead().toSorted()).toEqual([...new Set(ofExamples)].toSorted());

@@ -1,0 +1,1 @@
+<p>There is nothing here.</p>

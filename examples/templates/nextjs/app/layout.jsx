@@ -1,0 +1,11 @@
+import './style.css';
+
+export const metadata = { title: 'Shelf' };
+
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}
