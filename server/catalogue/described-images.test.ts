@@ -49,7 +49,7 @@ async function start(container: string, type: string, service: Service, volume: 
     await containers.runtime.remove(container);
   }
   const limits = { ...containers.limits, memoryBytes: 2 ** 30 };
-  const argv = service.start({ limits, configuration: {} });
+  const argv = service.start({ limits, configuration: {}, host: 'localhost', apps: {} });
   const { address = '' } = await containers.start({ name: container, layers, argv, env, writable, mounts, limits, probe, stop });
   return { container, address };
 }

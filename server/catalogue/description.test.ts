@@ -124,7 +124,7 @@ test('a description becomes an entry of the catalogue as every other', () => {
   expect(versions.map(({ version }) => version)).toEqual(['3.10', '3.9']);
   expect(profile).toBe('HIGH_MEMORY');
   expect(service).toMatchObject({ keepsData: true, dataAt: '/data', diskMin: 1024, probe: { kind: 'port', port: 9200 } });
-  expect(service.start({ limits: { cpu: 1, memoryBytes: 2 ** 30 }, configuration: {} })).toEqual([
+  expect(service.start({ limits: { cpu: 1, memoryBytes: 2 ** 30 }, configuration: {}, host: 'localhost', apps: {} })).toEqual([
     'search',
     '--heap=512m',
     '$HOME',

@@ -142,7 +142,12 @@ async function start(container: string, type: string, service: Service, volume: 
     await perform(container, service, initialise);
     await containers.runtime.remove(container);
   }
-  const argv = service.start({ limits: containers.limits, configuration: configurations[nameOfType(type)] ?? {}, host: 'localhost', apps: {} });
+  const argv = service.start({
+    limits: containers.limits,
+    configuration: configurations[nameOfType(type)] ?? {},
+    host: 'localhost',
+    apps: {},
+  });
   const { address = '' } = await containers.start({ name: container, layers, argv, env, writable, mounts, probe, stop });
   return { container, address };
 }

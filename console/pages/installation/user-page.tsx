@@ -21,7 +21,8 @@ export function UserPage() {
   useTitle(user && personName(user));
   if (error) return <Failure error={error} />;
   if (!user) return <Bones rows={6} height={40} />;
-  const changed = () => void queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => first === 'users' || first === 'installation' });
+  const changed = () =>
+    void queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => first === 'users' || first === 'installation' });
   return (
     <>
       <Account user={user} onChange={changed} />
@@ -165,7 +166,9 @@ function ApiTokens({ user, onChange }: Part) {
           <td data-label="Made">
             <Age of={token.created_at} ago />
           </td>
-          <td data-label="Last used">{token.last_used_at === null ? <span className="quiet">never</span> : <Age of={token.last_used_at} ago />}</td>
+          <td data-label="Last used">
+            {token.last_used_at === null ? <span className="quiet">never</span> : <Age of={token.last_used_at} ago />}
+          </td>
           <td className="end">
             <DeedButton
               resource={token}
