@@ -62,7 +62,7 @@ test('every field that cannot be as it is written is named, with what it should 
   });
   expect(flaws).toMatchObject({
     name: expect.stringContaining('lower-case letters'),
-    'versions.3.image': expect.stringContaining('docker.io/library/redis:8'),
+    'versions.3.image': expect.stringContaining('registry.example.org/team/notes:1'),
     'versions.a b': 'is not a known field',
     port: 'must be at least 1024',
     start: 'must not be empty',

@@ -23,7 +23,7 @@ const Version = '^[0-9A-Za-z][0-9A-Za-z.-]{0,19}$';
 /** The host is asked for, because what a name without one means depends on who reads it. */
 const Reference = like(
   String.raw`^(?:[a-z0-9-]+\.[a-z0-9.-]+|localhost|[a-z0-9.-]+:[0-9]+|[a-z0-9.-]+\.[a-z0-9.-]+:[0-9]+)(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
-  'must name the registry, the image and its tag or digest, such as docker.io/library/redis:8',
+  'must name the registry, the image and its tag or digest, such as registry.example.org/team/notes:1',
 );
 const Argument = Type.String({ maxLength: argumentCharactersMax });
 const Script = Type.String({ maxLength: scriptCharactersMax });
