@@ -6,10 +6,8 @@ const answered = 400;
 
 export async function submit(address: string, page: string, action: string, fields: Record<string, string>) {
   const shown = await visit(new URL(page, address).href);
-  const hidden = [...shown.text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
-    name,
-    value,
-  ]);
+  const fieldsOf = /<input type="hidden" name="([^"]+)" value="([^"]*)"/g;
+  const hidden = [...shown.text.matchAll(fieldsOf)].map(([, name = '', value = '']): [string, string] => [name, value]);
   const cookies = [shown.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0]);
   const { protocol, hostname } = new URL(address);
   const { status, text } = await visit(new URL(action, address).href, {

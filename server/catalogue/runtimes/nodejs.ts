@@ -89,8 +89,8 @@ export const nodejs: RuntimeEntry = {
   retired: ['25', '23', '21', '19', '18', '17', '16', '14', '12', '10', '8', '6'],
   profile: 'HIGH_CPU',
   runtime: {
-    // Native packages are built with the headers in the image, not with downloaded ones.
-    env: { npm_package_config_node_gyp_nodedir: '/usr/local' },
+    // Native packages are built with the headers in the image, not with downloaded ones. An app that is started by npm or npx would fetch megabytes at each start to tell nobody of a newer npm.
+    env: { npm_package_config_node_gyp_nodedir: '/usr/local', npm_config_update_notifier: 'false' },
     flavor: { name: 'default', file: 'package.json', script: 'npm prune --userconfig .npmrc && npm install --userconfig .npmrc' },
   },
 };
