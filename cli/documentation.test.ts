@@ -12,8 +12,8 @@ import { treeOf } from '../server/rooms/builds/config/test-trees.ts';
 import { usages } from './usage.ts';
 
 const root = resolve(import.meta.dirname, '..');
-/** Folders that are nobody's documents. */
-const others = new Set(['node_modules', 'data']);
+/** Folders that are nobody's documents; `content` is what a template publishes. */
+const others = new Set(['node_modules', 'data', 'content']);
 
 interface Document {
   path: string;
