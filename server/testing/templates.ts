@@ -55,11 +55,6 @@ export const templates: Record<string, Template> = {
     fields: { room: 'Hazel', day: '2027-02-01', guest: 'Annie' },
     written: 'Hazel for Annie',
   },
-  rust: {
-    seeded: 'Hilltop: 4 °C',
-    fields: { station: 'Beach', degrees: '14' },
-    written: 'Beach: 14 °C',
-  },
   ruby: {
     seeded: 'August: 8',
     action: '/votes',

@@ -32,9 +32,6 @@ export const cacheVariables: Readonly<Record<string, string>> = {
   UV_CACHE_DIR: `${cacheFolder}/uv`,
   // The cache is on another volume, where links do not lead.
   UV_LINK_MODE: 'copy',
-  POETRY_CACHE_DIR: `${cacheFolder}/poetry`,
-  // Poetry would keep these in its cache, and the app would miss them when it runs: they stay where it looks by default.
-  POETRY_VIRTUALENVS_PATH: `${appFolder}/.cache/pypoetry/virtualenvs`,
   CARGO_HOME: `${cacheFolder}/cargo`,
   // Programs that `cargo install` makes are part of the app.
   CARGO_INSTALL_ROOT: `${appFolder}/.cargo`,
