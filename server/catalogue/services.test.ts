@@ -278,6 +278,7 @@ describe.runIf(canRunContainers)(`accounts of databases${whyNoContainers}`, { ti
     const writer: Account = { name: 'writer', password: 'two', privileges: { main: 'rw' } };
     await access(['main', 'with_under', 'other-db'], [owner, writer]);
     if (name === 'postgresql') await expectExtensionsToWork(server, owner);
+    if (name === 'postgresql') await expectOrderAnew(server, owner, () => access(['main', 'with_under', 'other-db'], [owner, writer]));
 
     await sql(server, owner, 'main', "create table notes (note varchar(20)); insert into notes values ('first');");
     await sql(server, writer, 'main', "insert into notes values ('second');");
@@ -330,4 +331,27 @@ async function expectRightsToHold(
   await access(admin);
   await expect(client.read(server, reader, database)).rejects.toThrow(refused);
   expect(await client.read(server, admin, database)).toBe(word);
+}
+
+/** As where the data is opened by a build with another library for the order of texts. */
+async function expectOrderAnew(server: Server, owner: Account, again: () => Promise<void>) {
+  await psql(server, owner, 'main', 'create table ordered (word text collate "de-x-icu"); create index ordered_words on ordered (word);');
+  const asAdministrator = 'exec /usr/lib/postgresql/*/bin/psql --no-psqlrc --quiet --host=/run --username=postgres main';
+  const outdated = "update pg_collation set collversion = '1.2' where collname = 'de-x-icu';";
+  const state = () =>
+    psql(
+      server,
+      owner,
+      'main',
+      `select pg_relation_filenode('ordered_words'), collversion = pg_collation_actual_version(oid) from pg_collation where collname = 'de-x-icu';`,
+    );
+  const before = await state();
+  await again();
+  expect(await state()).toBe(before);
+  await inside(server.container, ['dash', '-c', asAdministrator], outdated);
+  expect(await state()).toBe(before.replace(/t$/, 'f'));
+  await again();
+  const after = await state();
+  expect(after).toMatch(/\|t$/);
+  expect(after).not.toBe(before);
 }

@@ -42,6 +42,20 @@ const createDatabase = (database: string) =>
   `select ${literal(`create database ${identifier(database)} owner ${identifier(roleOf(database, 'admin'))} template template0`)}
      where not exists (select from pg_database where datname = ${literal(database)}) \\gexec`;
 
+/**
+ * Which text comes before which is decided by a library (ICU), and another build of PostgreSQL may bring another version of it. Indexes in the order of the old one
+ * would miss rows, so they are built anew; the versions are noted last, so that an end in between is followed by another attempt.
+ */
+const orderedAnew = [
+  'set client_min_messages = error;',
+  `select distinct format('reindex index %s', d.objid::regclass)
+     from pg_depend d join pg_index i on i.indexrelid = d.objid join pg_collation c on c.oid = d.refobjid
+     where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_collation'::regclass and c.collversion <> pg_collation_actual_version(c.oid) \\gexec`,
+  `select format('alter collation %I.%I refresh version', n.nspname, c.collname) from pg_collation c join pg_namespace n on n.oid = c.collnamespace
+     where c.collversion <> pg_collation_actual_version(c.oid) \\gexec`,
+  'reset client_min_messages;',
+];
+
 /** Whatever is still owned by accounts that are to be removed is handed to the database's own role, because PostgreSQL does not drop owners. */
 function grantsOf(database: string, extensions: readonly string[], names: readonly string[]): string[] {
   const [admin, rw, ro] = privileges.map((privilege) => identifier(roleOf(database, privilege))) as [string, string, string];
@@ -51,6 +65,7 @@ function grantsOf(database: string, extensions: readonly string[], names: readon
   ];
   return [
     `\\connect ${identifier(database)}`,
+    ...orderedAnew,
     `alter database ${identifier(database)} owner to ${admin};`,
     `revoke all on database ${identifier(database)} from public;`,
     `grant connect, temporary on database ${identifier(database)} to ${rw}, ${ro};`,
