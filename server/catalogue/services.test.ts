@@ -72,8 +72,16 @@ const keyValueClient = (cli: string): Client => {
 
 /** A broker tells its clients its own name, which here is known inside its container alone. */
 const kafkaTool = (name: string, ...options: string[]): [string, ...string[]] => [
-  ...(['java', '-cp', '/usr/share/kafka/*', '-Dorg.slf4j.simpleLogger.defaultLogLevel=error'] as const),
-  ...[`org.apache.kafka.tools.${name}`, '--bootstrap-server', 'localhost:9092', '--topic', 'words', ...options],
+  'java',
+  '-cp',
+  '/usr/share/kafka/*',
+  '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
+  `org.apache.kafka.tools.${name}`,
+  '--bootstrap-server',
+  'localhost:9092',
+  '--topic',
+  'words',
+  ...options,
 ];
 
 const createTable = 'create table if not exists words (word varchar(100)); insert into words values';

@@ -64,7 +64,12 @@ const service: Service = {
     {
       argv: kafka(
         file(`${data}.new`, 'localhost'),
-        ...['kafka.tools.StorageTool', 'format', '--cluster-id', clusterId, '--config', '/tmp/server.properties'],
+        'kafka.tools.StorageTool',
+        'format',
+        '--cluster-id',
+        clusterId,
+        '--config',
+        '/tmp/server.properties',
       ),
     },
     { argv: ['mv', '--no-target-directory', '--', `${data}.new`, data] },
