@@ -25,7 +25,7 @@ interface Account {
 const passwordAfter = 'another-password-of-mine';
 const emailAfter = 'ada.lovelace@example.org';
 
-/** `page` is signed in as this person; in the end it is again, with the new password and address. */
+/** `page` is signed in as this person; in the end it is again, with the new password and the address that is answered. */
 export async function changesAccount(page: Page, { installation }: Pick<Place, 'installation'>, { email, password, apiToken }: Account) {
   const { url, data } = installation;
   const dialog = page.getByRole('dialog');
@@ -67,13 +67,17 @@ export async function changesAccount(page: Page, { installation }: Pick<Place, '
   await page.getByRole('heading', { name: 'E-mail address changed' }).waitFor();
 
   await page.goto(`${url}/console/`);
-  await page.getByLabel('Your account', { exact: true }).click();
-  await page.getByText(emailAfter).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await signOut(page);
   await page.goto(`${url}/console/`);
   await signIn(page, emailAfter, passwordAfter);
   await page.getByRole('heading', { name: 'Projects' }).waitFor();
+  return emailAfter;
+}
+
+export async function signOut(page: Page) {
+  await page.getByLabel('Your account', { exact: true }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
 }
 
 /** Roles of a team hold in all its projects; what was used and given off can be taken home as files; an organization gets another owner. */

@@ -99,6 +99,12 @@ async function seeWhereTheTimeGoes(page: Page, at: string, { api }: Project) {
   const zoomed = page.url();
   await page.goBack();
   await eventually('the back button leads to the time before', () => page.url() !== zoomed, 10);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await chart.locator('canvas').waitFor();
+  await chart.scrollIntoViewIfNeeded();
+  await touchOver(page, chart);
+  await page.getByRole('button', { name: 'Zoom in' }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 720 });
 
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'CSV of the transactions' }).click();
@@ -119,6 +125,18 @@ async function dragOver(page: Page, chart: ReturnType<Page['getByRole']>) {
   await page.mouse.down();
   await page.mouse.move(box.x + box.width - 2, y, { steps: 5 });
   await page.mouse.up();
+}
+
+/** A finger that goes sideways. */
+async function touchOver(page: Page, chart: ReturnType<Page['getByRole']>) {
+  const box = await chart.locator('.u-over').boundingBox();
+  if (!box) throw new Error('The chart is not drawn.');
+  const at = (share: number) => [{ x: Math.round(box.x + box.width * share), y: Math.round(box.y + box.height / 2) }];
+  const client = await page.context().newCDPSession(page);
+  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: at(0.25) });
+  for (const share of [0.35, 0.5, 0.7, 0.8]) await client.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: at(share) });
+  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await client.detach();
 }
 
 /** What a change does is told before it is made; what cannot be is refused beside its field, in the API's words. */

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { accessToken, send } from './api.ts';
 import { signIn } from './at-the-keyboard.ts';
+import { looksAfterBranch } from './branch-in-the-console.ts';
 import { openBrowser } from './browser.ts';
 import { eventually } from './eventually.ts';
 import { createInstallation, plainEnvironment, repository } from './installation.ts';
@@ -25,7 +26,7 @@ const commandsOf = async (page: Page, step: string) =>
     .textContent()) ?? '';
 
 test(
-  'somebody new signs in, makes a token and a project, pushes an example, branches it with its data, breaks it, finds out why, and goes back',
+  'somebody new signs in, makes a token and a project, pushes an example, branches it with its data, backs that up, restores and synchronizes it, breaks what runs, finds out why, and goes back',
   { timeout: storyMilliseconds },
   async () => {
     await using installation = await createInstallation();
@@ -100,6 +101,8 @@ test(
     await page.reload();
     await row.getByText(/ own of /).waitFor();
     await row.getByText(/ CPU$/).waitFor();
+
+    await looksAfterBranch(page, home);
 
     // Something better is pushed, and then something that does not even build: what ran goes on, and the page says why.
     const config = join(newcomer.folder, 'guestbook/.upsun/config.yaml');

@@ -8,6 +8,7 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { send } from './api.ts';
 import { signIn } from './at-the-keyboard.ts';
+import { billLastMonth } from './billed-organization.ts';
 import { openBrowser } from './browser.ts';
 import { eventually } from './eventually.ts';
 import { createInstallation, repository } from './installation.ts';
@@ -41,6 +42,7 @@ async function main() {
   const { email, password } = await started.credentials();
   const person = await firstPerson(installation.url, started);
   const { project, failed } = await fill(person);
+  await billLastMonth(installation, await organizationOf(person, project.project));
   await eventually(
     'the console is built',
     async () => (await fetch(new URL('/console', installation.url))).status === 200,
@@ -62,8 +64,11 @@ async function main() {
   }
 }
 
+const organizationOf = async (person: Person, project: string): Promise<string> =>
+  (await send(person.url, await person.accessToken(), 'GET', `/projects/${project}`)).json.organization;
+
 async function pictures(person: Person, { project }: Project, failed: string): Promise<Picture[]> {
-  const { organization } = (await send(person.url, await person.accessToken(), 'GET', `/projects/${project}`)).json;
+  const organization = await organizationOf(person, project);
   const [tree, main] = [`/projects/${project}`, `/projects/${project}/environments/main`];
   const all = ['light', 'dark', 'phone'] as const;
   const openMerge = async (page: Page) => {
@@ -79,6 +84,7 @@ async function pictures(person: Person, { project }: Project, failed: string): P
     { name: 'log', path: `${tree}/activities/${failed}`, looks: ['dark'], first: (page) => page.getByText(/^E: /).first().waitFor() },
     { name: 'access', path: `${tree}/access`, looks: ['light'] },
     { name: 'members', path: `/organizations/${organization}/members`, looks: ['light'] },
+    { name: 'billing', path: `/organizations/${organization}/billing`, looks: ['light'] },
     { name: 'installation', path: '/installation', looks: ['light'] },
   ];
 }

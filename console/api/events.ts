@@ -119,7 +119,7 @@ export function keyOf(path: string, me: string | undefined): string[] {
 export function concerns(changed: readonly string[], query: QueryKey): boolean {
   if (query[0] === 'installation') {
     const parts = partsOfInstallation(changed);
-    return parts.length > 0 && (query[1] === undefined || parts.includes(String(query[1])));
+    return parts.length > 0 && (query[1] === undefined || parts.some((part) => part === query[1]));
   }
   const end = query.findIndex((part) => typeof part !== 'string');
   const address = end < 0 ? query : query.slice(0, end);

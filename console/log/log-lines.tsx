@@ -1,7 +1,7 @@
 /** The lines of a log, of which only those in sight are drawn: a hundred thousand scroll as lightly as ten. */
 import { useRouter } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
+import { memo, useEffect, useRef } from 'react';
 import { duration } from '../ui/age.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Glyph, type Standing } from '../ui/status.tsx';
@@ -86,7 +86,10 @@ export function LogLines({ rows, follows, isLive, shown, onFollow, ...others }: 
 
 type RowProps = Pick<LogLines, 'address' | 'standingOfLast' | 'search' | 'onToggle'> & { row: LogRow };
 
-function Row({ row, address, standingOfLast, search, onToggle }: RowProps) {
+/** While somebody scrolls, rows come and go; those that stay are not drawn again. */
+const Row = memo(RowDrawn);
+
+function RowDrawn({ row, address, standingOfLast, search, onToggle }: RowProps) {
   if ('line' in row) return <Line line={row.line} address={address} search={search} />;
   const { step, isOpen, isLast } = row;
   const standing = isLast ? standingOfLast : 'done';

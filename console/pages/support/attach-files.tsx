@@ -79,7 +79,7 @@ export function AttachFiles({ files, onChange }: AttachFiles) {
 const read = (file: File) =>
   new Promise<AttachedFile>((settle, fail) => {
     const reader = new FileReader();
-    reader.addEventListener('load', () => settle({ filename: file.name, size: file.size, data: base64Of(String(reader.result)) }));
+    reader.addEventListener('load', () => settle({ filename: file.name, size: file.size, data: base64Of(reader.result as string) }));
     reader.addEventListener('error', () => fail(reader.error ?? new Error(`${file.name} cannot be read.`)));
     reader.readAsDataURL(file);
   });

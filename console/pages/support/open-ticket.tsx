@@ -12,7 +12,7 @@ import { useChoices } from './use-choices.ts';
 interface OpenTicket {
   of: Resource;
   /** What is decided already, such as the organization, or the ticket that it follows up. */
-  about: Body;
+  about?: Body | undefined;
   says?: string;
 }
 
@@ -30,7 +30,7 @@ export function OpenTicket({ of, about, says = 'Open a ticket' }: OpenTicket) {
       title={says}
       look="button primary"
       summary="Those who run this installation are told by mail, and so are you when they answer."
-      given={about}
+      {...(about && { given: about })}
       asks={['subject', 'category', 'priority', 'description', 'affected_url']}
       suggests={{ category: 'general_question', priority: 'normal' }}
       words={{ category, priority: told }}

@@ -14,15 +14,15 @@ import { useChoices } from './use-choices.ts';
 interface Tickets {
   /** Whose links lead to tickets: the person, or an organization. */
   of: Resource;
-  about?: Body;
+  about?: Body | undefined;
 }
 
-export function Tickets({ of, about = {} }: Tickets) {
+export function Tickets({ of, about }: Tickets) {
   const link = linkOf(of, 'tickets');
   return link && <TicketList link={link} of={of} about={about} />;
 }
 
-function TicketList({ link, of, about }: Required<Tickets> & { link: ApiLink }) {
+function TicketList({ link, of, about }: Tickets & { link: ApiLink }) {
   const { data, error, ...more } = useInfiniteQuery(ticketsQuery(link));
   const words = useChoices();
   const open = <OpenTicket of={of} about={about} />;
