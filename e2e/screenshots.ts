@@ -76,7 +76,7 @@ async function pictures(person: Person, { project }: Project, failed: string): P
     await page.getByRole('dialog').waitFor();
   };
   return [
-    { name: 'tree', path: tree, looks: all },
+    { name: 'tree', path: tree, looks: all, first: (page) => page.getByText(/ CPU$/).first().waitFor() },
     { name: 'environment', path: main, looks: all },
     { name: 'observability', path: `${main}/observability?last=1h`, looks: ['light', 'dark'] },
     { name: 'resources', path: `${main}/resources`, looks: ['light'] },
