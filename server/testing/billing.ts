@@ -29,7 +29,7 @@ const payerOf = ({ user }: Person) => ({
   owner_id: user.id,
   label: 'Sample',
   company: 'Analytical Engines',
-  vat_number: 'NL123456789B01',
+  vat_number: 'NL123456782B01',
   email: user.email,
   currency: 'EUR',
   address: { country: 'NL', name_line: 'Ada Lovelace', locality: 'Amsterdam', postal_code: '' },

@@ -12,7 +12,7 @@ import { endOfMonth, type Month } from './month.ts';
 import { openOrderOf } from './orders.ts';
 import { nobody } from './payer.ts';
 import type { MonthFacts, UsersOfDay } from './reckon.ts';
-import { workOut, type WorkedOut } from './work-out.ts';
+import { workOut, type OrderAsked, type WorkedOut } from './work-out.ts';
 
 export interface MonthEstimate extends WorkedOut {
   facts: MonthFacts;
@@ -26,6 +26,7 @@ export async function estimateMonth(
   organizationId: string,
   month: Month,
   now: number,
+  simulated: Pick<OrderAsked, 'withAllowance'> = {},
 ): Promise<MonthEstimate> {
   const end = startOf(endOfMonth(month));
   const users = await usersOfOrganization(db, organizationId);
@@ -34,7 +35,7 @@ export async function estimateMonth(
   // What the open order of the month takes of vouchers, it takes for what is estimated here.
   const order = await openOrderOf(db, organizationId, month);
   let projected: MonthFacts | undefined;
-  const result = await workOut(db, config, { id: order?.id, organizationId, month, payer: nobody }, end, (facts) => {
+  const result = await workOut(db, config, { id: order?.id, organizationId, month, payer: nobody, ...simulated }, end, (facts) => {
     projected = goingOn(facts, { users, allocated, average, now });
     return projected;
   });

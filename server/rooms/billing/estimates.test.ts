@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
+import { makeDiscount } from '../../../cli/discount.ts';
 import { notePrepayment } from '../../../cli/prepayment.ts';
 import { setPriceList } from '../../../cli/prices.ts';
 import { startOf } from '../../kernel/days.ts';
@@ -59,6 +60,31 @@ test('estimates of an organization go on as it is now, until the end of the mont
   expect((await owner.send('GET', `${path}/subscriptions/${subscription}/current_usage?usage_groups=cpu_app`)).json).toMatchObject({
     cpu_app: { current_usage: 0.5, not_charged: false, type: true },
   });
+});
+
+test('an estimate shows what the allowance of the price list would take off, once', async () => {
+  const { owner, path, name } = await established();
+  const total = async (query: string) =>
+    (await owner.send('GET', `${path}/estimate?current_month=false&format=complex${query}`)).json.total.amount;
+  // 19.99 less 12.50, and 21 percent.
+  expect([await total(''), await total('&simulate_discount=false')]).toEqual([24.19, 24.19]);
+  expect([await total('&simulate_discount=allowance'), await total('&simulate_discount=true')]).toEqual([9.06, 9.06]);
+  const refused = await owner.send('GET', `${path}/estimate?simulate_discount=enterprise`);
+  expect([refused.status, Object.keys(refused.json.detail)]).toEqual([400, ['simulate_discount']]);
+  await makeDiscount(db, [name, 'allowance', 'default', '3'], Date.now());
+  expect([await total(''), await total('&simulate_discount=allowance')]).toEqual([9.06, 9.06]);
+});
+
+test('a company elsewhere in the Union is charged no tax by a VAT number of another country than the seller, and no other number', async () => {
+  const { owner, path } = await established();
+  const tax = async (vat_number: string) => {
+    expect((await owner.send('PATCH', `${path}/profile`, { vat_number })).status).toBe(200);
+    const { total, sub_total } = (await owner.send('GET', `${path}/estimate?current_month=false&format=complex`)).json;
+    return Math.round((total.amount - sub_total.amount) * 100);
+  };
+  expect([await tax(''), await tax('NL123456782B01'), await tax('BE0428759497')]).toEqual([420, 0, 0]);
+  // The seller is in Germany, and Switzerland and Northern Ireland are no part of the Union where services are sold.
+  expect([await tax('DE136695976'), await tax('CHE107787577'), await tax('XI980780684')]).toEqual([420, 420, 420]);
 });
 
 test('estimates are in the currency of the country from the month on in which there are prices in it', async () => {

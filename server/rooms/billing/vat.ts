@@ -1,4 +1,8 @@
-/** What tax is added: the percentage of the country of who pays, as the price list has it. A company in another country of the European Union owes it there itself. */
+/**
+ * What tax is added: the percentage of the country of who pays, as the price list has it. A company with a VAT number of another country of the European Union than the
+ * seller's owes it there itself: the invoice says so, and names both numbers.
+ */
+import { countryOfVatNumber } from '../organizations/public.ts';
 import { priceOf, type PriceContent } from '../prices/public.ts';
 
 const unionCountries = new Set('AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK'.split(' '));
@@ -9,10 +13,9 @@ export interface Taxed {
 }
 
 export const isReverseCharged = ({ seller }: PriceContent, { country, vat_number }: Taxed): boolean =>
-  vat_number !== '' &&
   seller.country !== undefined &&
-  seller.country !== country &&
-  [seller.country, country].every((each) => unionCountries.has(each));
+  [country, countryOfVatNumber(vat_number)].every((each) => each !== undefined && each !== seller.country && unionCountries.has(each)) &&
+  unionCountries.has(seller.country);
 
 export const vatPercentOf = (content: PriceContent, payer: Taxed): string =>
   isReverseCharged(content, payer) ? '0' : priceOf(content.vat, Object.hasOwn(content.vat, payer.country) ? payer.country : 'default');

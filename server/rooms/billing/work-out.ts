@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import { daysAfter } from '../../kernel/days.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
-import { currencyFor, listOn, priceLists, type Currency, type PriceContent } from '../prices/public.ts';
+import { amountOf, currencyFor, decimal, listOn, priceLists, type Currency, type PriceContent } from '../prices/public.ts';
 import { factsOf } from './facts.ts';
 import { endOfMonth, type Month } from './month.ts';
 import { payerNow, type Payer } from './payer.ts';
@@ -30,6 +30,8 @@ export interface OrderAsked {
   month: Month;
   /** What is known of who pays where the organization is gone. */
   payer: Payer;
+  /** As though the organization had the allowance of the price list. */
+  withAllowance?: boolean;
 }
 
 export async function workOut(
@@ -48,7 +50,9 @@ export async function workOut(
   const vatPercent = vatPercentOf(content, taxed);
   const lines = linesOf(await project(await factsOf(db, config, { organizationId, month, currency, lists, until })));
   const balances = await voucherBalances(db, organizationId, currency, order.id);
-  const discount = await discountIn(db, organizationId, month, currency);
+  const granted = await discountIn(db, organizationId, month, currency);
+  const simulated = order.withAllowance && !granted.hasAllowance ? amountOf(decimal(content.allowance), currency) : 0n;
+  const discount = granted.monthly + simulated;
   const voucher = balances.reduce((sum, { balance }) => sum + balance, 0n);
   const totals = totalsOf(lines, { discount, voucher }, vatPercent);
   return {
@@ -73,11 +77,11 @@ function taken(balances: readonly { code: string; balance: bigint }[], amount: b
   });
 }
 
-async function discountIn(db: Db | Tx, organizationId: string, month: Month, currency: Currency): Promise<bigint> {
-  const { rows } = await sql<{ monthly: string }>`
-    select coalesce(sum(monthly), 0)::text as monthly from discounts
+async function discountIn(db: Db | Tx, organizationId: string, month: Month, currency: Currency) {
+  const { rows } = await sql<{ monthly: string; has_allowance: boolean }>`
+    select coalesce(sum(monthly), 0)::text as monthly, coalesce(bool_or(type = 'allowance'), false) as has_allowance from discounts
     where organization_id = ${organizationId} and currency = ${currency} and start_month <= ${month}::date
       and (ended_month is null or ended_month > ${month}::date)
       and (months is null or start_month + make_interval(months => months) > ${month}::date)`.execute(db);
-  return BigInt(rows[0]?.monthly ?? '0');
+  return { monthly: BigInt(rows[0]?.monthly ?? '0'), hasAllowance: rows[0]?.has_allowance ?? false };
 }

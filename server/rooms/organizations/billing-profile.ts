@@ -6,6 +6,7 @@ import { Line, Time, Uuid } from '../../kernel/schema.ts';
 import { isEmail, profile as userFields } from '../users/public.ts';
 import { billingDetailsOf, type BillingProfile } from './billing-queries.ts';
 import { OrganizationAddress } from './organization.ts';
+import { normalisedVatNumber, vatNumberMistake } from './vat-number.ts';
 
 const customerTypes = ['individual', 'corporation', 'government'];
 
@@ -17,24 +18,29 @@ export const billingProfileFields = {
   company_name: Line(200),
   legal_entity_name: Line(200),
   customer_type: Type.String({ enum: [...customerTypes, ...Object.keys(otherSpellings)] }),
-  vat_number: Line(50),
+  vat_number: Line(50, { description: 'With the prefix of its country. Its form is checked where the country is known.' }),
   billing_contact: Type.String({ maxLength: 254, description: 'The e-mail address to write to about invoices; empty: that of the owner.' }),
   default_catalog: userFields.website,
   project_options_url: userFields.website,
 };
 
 interface Changes {
+  vat_number?: string | undefined;
   customer_type?: string | undefined;
   billing_contact?: string | undefined;
 }
 
-/** Writes the type of customer in one spelling and the e-mail address in small letters, and refuses what is no e-mail address. */
-export function normalisedProfile<T extends Changes>(changes: T): T {
+/** Writes the type of customer in one spelling, the e-mail address in small letters and the VAT number without blanks, and refuses what cannot be one. */
+export function normalisedProfile<T extends Changes>(changes: T, country: string): T {
   const { customer_type, billing_contact } = changes;
+  const vat_number = changes.vat_number === undefined ? undefined : normalisedVatNumber(changes.vat_number);
+  const mistake = vat_number ? vatNumberMistake(vat_number, country) : undefined;
+  if (mistake !== undefined) throw invalidField('vat_number', mistake);
   if (billing_contact !== undefined && billing_contact !== '' && !isEmail(billing_contact))
     throw invalidField('billing_contact', 'must be an e-mail address');
   return {
     ...changes,
+    ...(vat_number !== undefined && { vat_number }),
     ...(customer_type !== undefined && { customer_type: otherSpellings[customer_type] ?? customer_type }),
     ...(billing_contact !== undefined && { billing_contact: billing_contact.toLowerCase() }),
   };

@@ -8,3 +8,4 @@ export { OrganizationAddress, OrganizationEntity } from './organization.ts';
 /** For whoever follows the suspension of organizations. */
 export { alignProjects, isOfSuspended } from './suspend-organization.ts';
 export { lockOrganization, memberAt, organizationAt, setUsersMax, type Organization } from './queries.ts';
+export { countryOfVatNumber } from './vat-number.ts';

@@ -146,12 +146,20 @@ export const estimateOrg = operation({
   query: Type.Object({
     format: Format,
     current_month: Type.Optional(Type.Boolean({ default: true, description: 'False: the next one.' })),
+    simulate_discount: Type.Optional(
+      Type.String({
+        enum: ['allowance', 'true', 'false'],
+        description: 'As though the organization had the allowance of the price list (`true` means the same).',
+      }),
+    ),
   }),
   returns: plain(OrganizationEstimate),
-  handle: async ({ target, query: { format, current_month = true } }, { db, config }) => {
+  handle: async ({ target, query: { format, current_month = true, simulate_discount = 'false' } }, { db, config }) => {
     const now = Date.now();
     const month = current_month ? monthAt(now) : endOfMonth(monthAt(now));
-    const estimate: MonthEstimate = await estimateMonth(db, config, target.id, month, now);
+    const estimate: MonthEstimate = await estimateMonth(db, config, target.id, month, now, {
+      withAllowance: simulate_discount !== 'false',
+    });
     return shownOrganizationEstimate(estimate, format);
   },
 });

@@ -51,7 +51,10 @@ export const updateOrganizationProfile = operation({
   rel: 'update',
   permission: 'billing:manage',
   body: Type.Partial(Type.Object(billingProfileFields), { additionalProperties: false }),
-  example: { company_name: 'Analytical Engines', vat_number: 'NL123456789B01', billing_contact: 'billing@example.org' },
+  example: { company_name: 'Analytical Engines', vat_number: 'NL123456782B01', billing_contact: 'billing@example.org' },
   returns: updated(BillingProfileEntity),
-  handle: async ({ target, body }, { db }) => shownProfile(await changeBillingProfile(db, target.organization_id, normalisedProfile(body))),
+  handle: async ({ target: { organization_id }, body }, { db }) => {
+    const { address } = await presentDetails(db, organization_id);
+    return shownProfile(await changeBillingProfile(db, organization_id, normalisedProfile(body, address.country)));
+  },
 });
