@@ -2,6 +2,7 @@
 import { startOf } from '../../kernel/days.ts';
 import { formatted } from '../prices/public.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
+import { printableIn, typefaceFor } from './invoice-typeface.ts';
 import { monthName } from './month.ts';
 import { addressLines } from './payer.ts';
 
@@ -11,11 +12,18 @@ const ink = '#1c2733';
 const faint = '#6b7785';
 const rule = '#d5dbe1';
 const accent = '#1f6f5c';
-const [regular, bold] = ['Helvetica', 'Helvetica-Bold'];
+const [regular, bold] = ['regular', 'bold'];
 
 type Pdf = PDFKit.PDFDocument;
 
-export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
+/** A document in letters that its typeface can show. */
+interface Printed extends InvoiceDocument {
+  money(amount: bigint): string;
+}
+
+export async function invoicePdf(issued: InvoiceDocument): Promise<Buffer> {
+  const typeface = typefaceFor(`${textsOf(issued).join('')}${formatted(0n, issued.currency)}`);
+  const document = printed(issued, printableIn(typeface));
   const title = document.type === 'invoice' ? 'Invoice' : 'Credit memo';
   // Loaded when it is first asked for: it is a tenth of what a start of the platform would load.
   const { default: PdfKit } = await import('pdfkit');
@@ -25,6 +33,8 @@ export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
     bufferPages: true,
     info: { Title: `${title} ${document.number}`, Author: document.seller.name, CreationDate: new Date(startOf(document.issued_on)) },
   });
+  pdf.registerFont(regular, typeface.regular.source, typeface.regular.family);
+  pdf.registerFont(bold, typeface.bold.source, typeface.bold.family);
   const chunks: Buffer[] = [];
   pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
   const ended = new Promise<void>((resolve, reject) => pdf.once('end', resolve).once('error', reject));
@@ -38,10 +48,20 @@ export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+const textsOf = (value: unknown): string[] =>
+  typeof value === 'string' ? [value] : typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+
+const printed = (document: InvoiceDocument, printable: (text: string) => string): Printed => ({
+  ...(JSON.parse(JSON.stringify(document), (_name, value: unknown) =>
+    typeof value === 'string' ? printable(value) : value,
+  ) as InvoiceDocument),
+  money: (amount) => printable(formatted(amount, document.currency)),
+});
+
 const widthOf = (pdf: Pdf) => pdf.page.width - 2 * margin;
 const bottomOf = (pdf: Pdf) => pdf.page.height - margin - footerHeight;
 
-function drawHead(pdf: Pdf, document: InvoiceDocument, title: string): void {
+function drawHead(pdf: Pdf, document: Printed, title: string): void {
   const { seller, payer } = document;
   const width = widthOf(pdf);
   pdf.rect(0, 0, pdf.page.width, 8).fill(accent);
@@ -49,16 +69,16 @@ function drawHead(pdf: Pdf, document: InvoiceDocument, title: string): void {
     .font(bold)
     .fontSize(15)
     .fillColor(ink)
-    .text(printable(seller.name), margin, margin, { width: width * 0.55 });
+    .text(seller.name, margin, margin, { width: width * 0.55 });
   pdf.font(regular).fontSize(9).fillColor(faint);
-  for (const line of [...seller.address, seller.email]) if (line !== '') pdf.text(printable(line), { width: width * 0.55 });
+  for (const line of [...seller.address, seller.email]) if (line !== '') pdf.text(line, { width: width * 0.55 });
   const afterSeller = pdf.y;
   pdf
     .font(bold)
     .fontSize(22)
     .fillColor(accent)
     .text(title, margin, margin - 4, { width, align: 'right' });
-  pdf.font(regular).fontSize(11).fillColor(ink).text(printable(document.number), { width, align: 'right' });
+  pdf.font(regular).fontSize(11).fillColor(ink).text(document.number, { width, align: 'right' });
 
   const top = Math.max(afterSeller, pdf.y) + 34;
   pdf.font(regular).fontSize(8).fillColor(faint).text('BILLED TO', margin, top);
@@ -66,10 +86,10 @@ function drawHead(pdf: Pdf, document: InvoiceDocument, title: string): void {
     .font(bold)
     .fontSize(11)
     .fillColor(ink)
-    .text(printable(payer.company || payer.label), margin, top + 14, { width: width * 0.5 });
+    .text(payer.company || payer.label, margin, top + 14, { width: width * 0.5 });
   pdf.font(regular).fontSize(10);
-  for (const line of addressLines(payer)) pdf.text(printable(line), { width: width * 0.5 });
-  if (payer.vat_number !== '') pdf.fillColor(faint).text(`VAT number ${printable(payer.vat_number)}`, { width: width * 0.5 });
+  for (const line of addressLines(payer)) pdf.text(line, { width: width * 0.5 });
+  if (payer.vat_number !== '') pdf.fillColor(faint).text(`VAT number ${payer.vat_number}`, { width: width * 0.5 });
   const afterPayer = pdf.y;
   const facts: [string, string][] = [
     ['Date', document.issued_on],
@@ -88,7 +108,7 @@ function drawHead(pdf: Pdf, document: InvoiceDocument, title: string): void {
       .font(bold)
       .fontSize(9)
       .fillColor(ink)
-      .text(printable(value), margin + width * 0.58, y, { width: width * 0.42, align: 'right' });
+      .text(value, margin + width * 0.58, y, { width: width * 0.42, align: 'right' });
   });
   pdf.y = Math.max(afterPayer, top + 14 + facts.length * 15) + 30;
 }
@@ -132,19 +152,19 @@ function drawRule(pdf: Pdf, color: string, thickness: number): void {
   pdf.y += 7;
 }
 
-function drawLines(pdf: Pdf, { groups, currency }: InvoiceDocument): void {
+function drawLines(pdf: Pdf, { groups, money }: Printed): void {
   const columns = columnsOf(pdf);
   drawColumnNames(pdf);
   for (const { title, lines, amount } of groups) {
     ensureRoom(pdf, 3 * lineHeight, () => drawColumnNames(pdf));
-    drawRow(pdf, [title, '', formatted(BigInt(amount), currency)], bold);
+    drawRow(pdf, [title, '', money(BigInt(amount))], bold);
     for (const line of lines) {
       const height = pdf
         .font(regular)
         .fontSize(9)
-        .heightOfString(printable(line.product), { width: columns.product.width - 12 });
+        .heightOfString(line.product, { width: columns.product.width - 12 });
       ensureRoom(pdf, height + 4, () => drawColumnNames(pdf));
-      drawRow(pdf, [line.product, line.quantity, formatted(BigInt(line.amount), currency)], regular);
+      drawRow(pdf, [line.product, line.quantity, money(BigInt(line.amount))], regular);
     }
     pdf.y += 3;
     drawRule(pdf, rule, 0.5);
@@ -159,23 +179,23 @@ function drawRow(pdf: Pdf, [name, quantity, amount]: readonly [string, string, s
     .font(font)
     .fontSize(9)
     .fillColor(font === bold ? ink : faint);
-  pdf.text(printable(name), columns.product.x + indent, y, { width: columns.product.width - indent });
+  pdf.text(name, columns.product.x + indent, y, { width: columns.product.width - indent });
   const below = Math.max(pdf.y, y + lineHeight - 3);
-  pdf.text(printable(quantity), columns.quantity.x, y, { width: columns.quantity.width, align: 'right' });
-  pdf.fillColor(ink).text(printable(amount), columns.amount.x, y, { width: columns.amount.width, align: 'right' });
+  pdf.text(quantity, columns.quantity.x, y, { width: columns.quantity.width, align: 'right' });
+  pdf.fillColor(ink).text(amount, columns.amount.x, y, { width: columns.amount.width, align: 'right' });
   pdf.y = below + 3;
 }
 
-function drawTotals(pdf: Pdf, { totals, currency, vat_percent, is_reverse_charged }: InvoiceDocument): void {
-  const amount = (text: string) => formatted(BigInt(text), currency);
-  const less = (text: string) => formatted(-BigInt(text), currency);
+function drawTotals(pdf: Pdf, { totals, money, vat_percent, is_reverse_charged }: Printed): void {
+  const amount = (text: string) => money(BigInt(text));
+  const less = (text: string) => money(-BigInt(text));
   const isThere = (text: string) => text !== '0';
   const net = BigInt(totals.baseprice) - BigInt(totals.discount) - BigInt(totals.voucher);
   const rows: [string, string][] = [
     ['Subtotal', amount(totals.baseprice)],
     ...(isThere(totals.discount) ? ([['Discounts', less(totals.discount)]] as [string, string][]) : []),
     ...(isThere(totals.voucher) ? ([['Vouchers', less(totals.voucher)]] as [string, string][]) : []),
-    ...(String(net) === totals.baseprice ? [] : ([['Net', formatted(net, currency)]] as [string, string][])),
+    ...(String(net) === totals.baseprice ? [] : ([['Net', money(net)]] as [string, string][])),
     [is_reverse_charged ? 'VAT: reverse charge' : `VAT ${vat_percent} %`, amount(totals.vat)],
   ];
   const due = BigInt(totals.total) - BigInt(totals.prepaid);
@@ -187,7 +207,7 @@ function drawTotals(pdf: Pdf, { totals, currency, vat_percent, is_reverse_charge
   drawTotal(pdf, 'Total', amount(totals.total), 13, ink);
   if (!isThere(totals.prepaid)) return;
   drawTotal(pdf, 'Prepaid', less(totals.prepaid), 9, faint);
-  drawTotal(pdf, 'Left to pay', formatted(due, currency), 11, ink);
+  drawTotal(pdf, 'Left to pay', money(due), 11, ink);
 }
 
 const totalsAt = 0.52;
@@ -212,7 +232,7 @@ function drawTotal(pdf: Pdf, name: string, value: string, size: number, color: s
     .fontSize(size)
     .fillColor(color)
     .text(name, margin + width * totalsAt, y, { width: width * 0.25 });
-  pdf.fillColor(ink).text(printable(value), margin + width * totalsAt, y, { width: width * (1 - totalsAt), align: 'right' });
+  pdf.fillColor(ink).text(value, margin + width * totalsAt, y, { width: width * (1 - totalsAt), align: 'right' });
   pdf.y = y + Math.max(lineHeight, size + 7);
 }
 
@@ -225,7 +245,7 @@ function drawClosing(pdf: Pdf, { seller, type, due_on, is_reverse_charged, total
     ...(is_reverse_charged ? ['Reverse charge: the recipient of the services is liable for the value added tax.'] : []),
   ].filter((sentence) => sentence !== '');
   if (sentences.length === 0) return;
-  const text = sentences.map(printable).join('\n');
+  const text = sentences.join('\n');
   const options = { width: widthOf(pdf), lineGap: 3 };
   pdf.font(regular).fontSize(9.5).fillColor(ink);
   ensureRoom(pdf, pdf.heightOfString(text, options) + 18);
@@ -249,22 +269,11 @@ function drawFooters(pdf: Pdf, { seller, number }: InvoiceDocument): void {
       .strokeColor(rule)
       .stroke();
     pdf.font(regular).fontSize(8).fillColor(faint);
-    pdf.text(printable(facts.join('   |   ')), margin, y, { width: widthOf(pdf) * 0.72, lineBreak: false });
-    pdf.text(printable(`${number}, page ${page - start + 1} of ${count}`), margin, y, {
+    pdf.text(facts.join('   |   '), margin, y, { width: widthOf(pdf) * 0.72, lineBreak: false });
+    pdf.text(`${number}, page ${page - start + 1} of ${count}`, margin, y, {
       width: widthOf(pdf),
       align: 'right',
       lineBreak: false,
     });
   }
 }
-
-/** What the fonts that every reader has can show (Windows-1252) stays; letters beyond that lose their marks, and all else is a question mark. */
-const shown = /[ -~\u00a0-\u00ff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/;
-const plainLetters: Record<string, string> = { ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ı: 'i', '\u202f': ' ', '−': '-' };
-
-const printable = (text: string): string =>
-  Array.from(text.normalize('NFC'), (character) => {
-    if (shown.test(character)) return character;
-    const plain = plainLetters[character] ?? character.normalize('NFKD').replaceAll(/\p{M}/gu, '');
-    return Array.from(plain, (each) => (shown.test(each) ? each : '?')).join('');
-  }).join('');
