@@ -3,6 +3,7 @@ import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import { dayAt } from '../server/kernel/days.ts';
 import { allDiscounts, discountTypes, endDiscount, insertDiscount, monthAt, shownDiscount } from '../server/rooms/billing/work.ts';
+import { asOperator } from '../server/rooms/audit/work.ts';
 import { formatted, listOn, priceLists } from '../server/rooms/prices/public.ts';
 import { operate } from './database.ts';
 import { organizationNamed, readPositive } from './money.ts';
@@ -16,7 +17,10 @@ export async function makeDiscount(db: Db, [name = '', type = '', amount = '', m
   const { allowance } = listOn(await priceLists(db), currency, dayAt(now)).content;
   const monthly = readPositive(type === 'allowance' && amount === 'default' ? allowance : amount, currency);
   const lasting = months === undefined ? null : Number(months);
-  const id = await insertDiscount(db, { organization_id, type, currency, monthly, start_month: monthAt(now), months: lasting });
+  const summary = `Give a discount of ${formatted(monthly, currency)} a month`;
+  const discount = { organization_id, type, currency, monthly, start_month: monthAt(now), months: lasting };
+  const deed = { command: 'discount create', kind: 'discount', target: '/discounts', summary };
+  const id = await asOperator(db, organization_id, deed, () => insertDiscount(db, discount));
   return `Discount ${id} takes ${formatted(monthly, currency)} off each month of ${label}${months === undefined ? '' : `, for ${months} months`}.`;
 }
 
@@ -33,7 +37,12 @@ export const listDiscounts = () =>
 
 export const endDiscountAt = ([id = '']: string[]) =>
   operate(async (db) => {
-    if (!/^[1-9]\d{0,8}$/.test(id) || !(await endDiscount(db, id, monthAt(Date.now()))))
-      throw new Problem('not-found', `There is no discount ${id}; ./offshoot discount list names all.`);
+    const found = (await allDiscounts(db)).find((discount) => String(discount.id) === id);
+    const missing = new Problem('not-found', `There is no discount ${id}; ./offshoot discount list names all.`);
+    if (!found) throw missing;
+    const deed = { command: 'discount end', kind: 'discount', target: '/discounts', summary: `End discount ${id}` };
+    await asOperator(db, found.organization_id, deed, async () => {
+      if (!(await endDiscount(db, id, monthAt(Date.now())))) throw missing;
+    });
     console.log(`Discount ${id} takes nothing off any more, from this month on; months that are over keep it.`);
   });

@@ -2,9 +2,12 @@
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
 import { addPrepayment, balanceOf, setFallback } from '../server/rooms/billing/work.ts';
+import { asOperator } from '../server/rooms/audit/work.ts';
 import { formatted } from '../server/rooms/prices/public.ts';
 import { operate } from './database.ts';
 import { organizationNamed, readPositive } from './money.ts';
+
+const prepaymentDeed = { kind: 'prepayment', target: '/prepayment' };
 
 export const prepay = (words: string[]) => operate(async (db) => console.log(await notePrepayment(db, words)));
 export const giveBack = (words: string[]) => operate(async (db) => console.log(await noteGivenBack(db, words)));
@@ -19,7 +22,9 @@ async function note(
   signed: (amount: bigint) => bigint,
 ): Promise<string> {
   const { id, label, currency } = await organizationNamed(db, name);
-  await addPrepayment(db, id, currency, signed(readPositive(amount, currency)), message.join(' ') || usual);
+  const paid = signed(readPositive(amount, currency));
+  const deed = { ...prepaymentDeed, command: 'prepayment', summary: `Note a prepayment of ${formatted(paid, currency)}` };
+  await asOperator(db, id, deed, () => addPrepayment(db, id, currency, paid, message.join(' ') || usual));
   const { balance } = await balanceOf(db, id, currency);
   return `${label} has ${formatted(balance, currency)} prepaid.`;
 }
@@ -29,7 +34,8 @@ export const chooseFallback = ([name = '', fallback = '']: string[]) =>
     if (fallback !== 'invoice' && fallback !== 'none')
       throw new Problem('invalid-request', 'Say invoice or none: ./offshoot prepayment fallback acme none');
     const { id, label } = await organizationNamed(db, name);
-    await setFallback(db, id, fallback === 'invoice' ? 'invoice' : null);
+    const deed = { ...prepaymentDeed, command: 'prepayment fallback', summary: `Choose what pays beyond the prepayment: ${fallback}` };
+    await asOperator(db, id, deed, () => setFallback(db, id, fallback === 'invoice' ? 'invoice' : null));
     console.log(
       fallback === 'invoice'
         ? `What the balance of ${label} does not cover is invoiced.`

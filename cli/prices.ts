@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dayAt, type Day } from '../server/kernel/days.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import type { Db } from '../server/kernel/sql.ts';
+import { asOperatorForAll } from '../server/rooms/audit/work.ts';
 import { features, insertPriceList, priceLists, readPriceList, type FeatureName, type PriceList } from '../server/rooms/prices/public.ts';
 import { operate } from './database.ts';
 
@@ -18,7 +19,10 @@ export const setPrices = ([file]: string[]) =>
   });
 
 export async function setPriceList(db: Db, text: string): Promise<string> {
-  const { version, currency, effective_from } = await insertPriceList(db, readPriceList(text));
+  const list = readPriceList(text);
+  const summary = `Set prices in ${list.currency}, effective from ${list.effective_from}`;
+  const deed = { command: 'prices set', kind: 'price list', summary };
+  const { version, currency, effective_from } = await asOperatorForAll(db, deed, () => insertPriceList(db, list));
   return `Version ${version} is set: prices in ${currency}, effective from ${effective_from}.`;
 }
 

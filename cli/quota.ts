@@ -10,6 +10,7 @@ import {
   type Quota,
   type QuotaOwner,
 } from '../server/rooms/deployments/public.ts';
+import { asOperator } from '../server/rooms/audit/work.ts';
 import { operate } from './database.ts';
 
 const example =
@@ -45,21 +46,25 @@ export async function changeQuota(db: Db, words: string[]): Promise<string> {
   const misplaced = ofOrganizations.find((kind) => of === 'project' && kind in limits);
   if (misplaced !== undefined)
     throw new Problem('invalid-request', `Only an organization has a limit of ${misplaced}; leave it out for a project.`);
-  await setQuota(db, await ownerOf(db, of, name), limits);
+  const { organizationId, ...owner } = await ownerOf(db, of, name);
+  const summary = `Change the quota of the ${of} ${name}: ${rest.join(' ')}`;
+  await asOperator(db, organizationId, { command: 'quota set', kind: 'organization quota', summary }, () => setQuota(db, owner, limits));
   const quota = (await allQuotas(db)).find((each) => each.of === of && each.name === name);
   return quota ? lineOf(quota) : '';
 }
 
 export const quotaLines = async (db: Db): Promise<string[]> => [defaultLine(await defaultQuota(db)), ...(await allQuotas(db)).map(lineOf)];
 
-async function ownerOf(db: Db, of: string, name: string): Promise<QuotaOwner> {
+async function ownerOf(db: Db, of: string, name: string): Promise<QuotaOwner & { organizationId: string }> {
   if (of !== 'organization' && of !== 'project') throw new Problem('invalid-request', `${example}.`);
-  const found =
-    of === 'organization'
-      ? await db.selectFrom('organizations').select('id').where('name', '=', name).executeTakeFirst()
-      : await db.selectFrom('projects').select('id').where('id', '=', name).executeTakeFirst();
-  if (!found) throw new Problem('not-found', `There is no ${of} ${name}.`);
-  return of === 'organization' ? { organization_id: found.id, project_id: null } : { organization_id: null, project_id: found.id };
+  if (of === 'organization') {
+    const found = await db.selectFrom('organizations').select('id').where('name', '=', name).executeTakeFirst();
+    if (!found) throw new Problem('not-found', `There is no organization ${name}.`);
+    return { organization_id: found.id, project_id: null, organizationId: found.id };
+  }
+  const found = await db.selectFrom('projects').select('organization_id').where('id', '=', name).executeTakeFirst();
+  if (!found) throw new Problem('not-found', `There is no project ${name}.`);
+  return { organization_id: null, project_id: name, organizationId: found.organization_id };
 }
 
 function readLimits(words: readonly string[]): Partial<Limits> {

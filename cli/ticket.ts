@@ -10,6 +10,7 @@ import {
   sayAbout,
   ticketById,
 } from '../server/rooms/support/work.ts';
+import { asOperator } from '../server/rooms/audit/work.ts';
 import { operate } from './database.ts';
 import { say } from './say.ts';
 import { withSecrets } from './with-secrets.ts';
@@ -34,19 +35,30 @@ export const showTicket = ([id = '']: string[]) =>
 
 export const answerTicket = ([id = '']: string[], input: () => string) =>
   withSecrets(async (platform) => {
-    await known(platform.db, id);
+    const ticket = await known(platform.db, id);
     const text = input().trim();
     if (text === '') throw new Problem('invalid-request', 'Give the answer on standard input.');
-    await sayAbout(platform, Number(id), true, undefined, { text });
+    await recordedFor(platform.db, ticket, 'ticket answer', 'Answer a ticket', () =>
+      sayAbout(platform, Number(id), true, undefined, { text }),
+    );
     console.log(`Ticket ${id} is answered; the people on it are told by mail.`);
   });
 
 export const closeTicketAt = ([id = '']: string[]) =>
   withSecrets(async (platform) => {
-    await known(platform.db, id);
-    await closeTicket(platform, Number(id));
+    const ticket = await known(platform.db, id);
+    await recordedFor(platform.db, ticket, 'ticket close', 'Close a ticket', () => closeTicket(platform, Number(id)));
     console.log(`Ticket ${id} is closed; the people on it are told by mail.`);
   });
+
+/** A ticket of nobody's organization is recorded for none. */
+const recordedFor = (
+  db: Db,
+  { organization_id }: Awaited<ReturnType<typeof known>>,
+  command: string,
+  summary: string,
+  work: () => Promise<unknown>,
+) => (organization_id ? asOperator(db, organization_id, { command, kind: 'ticket', summary }, work) : work());
 
 async function known(db: Db, id: string) {
   const ticket = /^[1-9]\d{0,8}$/.test(id) ? await ticketById(db, id) : undefined;

@@ -29,6 +29,20 @@ export async function recordDeed(tx: Tx, deed: Omit<Deed, 'address'>): Promise<v
   await insertion(ulid(), { ...deed, address: '' }).execute(tx);
 }
 
+/** For what is done outside of the API: a record for each place that it concerns, with the first transaction of the work that commits. */
+export async function recorded<T>(db: Db, deeds: readonly Omit<Deed, 'address'>[], work: () => Promise<T>): Promise<T> {
+  const rows = deeds.map(({ scope, ...deed }) => ({ id: ulid(), ...deed, ...scope }));
+  const insert = sql`
+    insert into audit (id, user_id, operation, kind, summary, target, organization_id, project_id, address)
+    select id, user_id, operation, kind, summary, target, organization, project, ''
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as deed (id text, user_id uuid, operation text, kind text, summary text, target text, organization text, project text)`;
+  const record: Companion = { statement: () => insert.compile(db), isWritten: false };
+  const result = await accompanied(record, work);
+  if (!record.isWritten) await insert.execute(db);
+  return result;
+}
+
 /** For an operation whose address names none of what it changes: a record for each of them, so that every organization sees its own. */
 export async function recordEach(tx: Tx, places: readonly Pick<Deed, 'kind' | 'target' | 'scope'>[]): Promise<void> {
   const under = companion();

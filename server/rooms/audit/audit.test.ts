@@ -1,5 +1,9 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
+import { makeDiscount } from '../../../cli/discount.ts';
+import { notePrepayment } from '../../../cli/prepayment.ts';
+import { setPriceList } from '../../../cli/prices.ts';
+import { changeQuota } from '../../../cli/quota.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
 import { acceptInvitation } from '../invitations/work.ts';
@@ -164,4 +168,30 @@ test('what is older than 400 days is forgotten', async () => {
   const left = (await recordsFor(ada)).map(({ id }: { id: string }) => id);
   expect(left).not.toContain(one.id);
   expect(left.length).toBeGreaterThan(3);
+});
+
+test('what the operator does at the machine is recorded for the organizations that it concerns, and what fails is not', async () => {
+  const { db } = home.platform;
+  const { name } = (await ada.send('GET', `/organizations/${organization}`)).json;
+  const operator = { id: '00000000-0000-0000-0000-000000000000', display_name: 'The operator at the machine' };
+  await setPriceList(db, 'currency: EUR\nfrom: 2099-01-01\n');
+  expect(await newest()).toMatchObject({
+    operation: 'prices set',
+    user: operator,
+    summary: 'Set prices in EUR, effective from 2099-01-01',
+  });
+  await notePrepayment(db, [name, '20']);
+  expect(await newest()).toMatchObject({ operation: 'prepayment', summary: 'Note a prepayment of €20.00', address: '' });
+  await makeDiscount(db, [name, 'startup', '5'], Date.now());
+  await changeQuota(db, ['organization', name, 'projects=3']);
+  const before = await recordsFor(ada, `&filter[user_id]=${operator.id}`);
+  expect(before.map(({ operation }: { operation: string }) => operation)).toEqual([
+    'quota set',
+    'discount create',
+    'prepayment',
+    'prices set',
+  ]);
+  await expect(notePrepayment(db, [name, 'much'])).rejects.toThrow('is no amount');
+  await expect(makeDiscount(db, ['nobody', 'startup', '5'], Date.now())).rejects.toThrow('There is no organization');
+  expect(await recordsFor(ada, `&filter[user_id]=${operator.id}`)).toHaveLength(before.length);
 });

@@ -22,10 +22,13 @@ export interface AuditRecord {
 /** Kinds of what people change of their own accounts that concern whoever answers for the organization: how they sign in. */
 const accountKinds = ['user', 'profile', 'API token', 'SSH key', 'sign-in', 'second factor', 'connection'];
 
+/** Whoever has the machine, and needs no account. */
+export const operatorAtMachine = { id: '00000000-0000-0000-0000-000000000000', display_name: 'The operator at the machine' };
+
 /** A person as they are called now; somebody who is gone is known by their id. */
 const person = (alias: 'actor' | 'concerned', id: 'user_id' | 'subject_id') => sql`case when audit.${sql.ref(id)} is null then null else
   json_build_object('id', audit.${sql.ref(id)}, 'display_name',
-    coalesce(nullif(trim(${sql.ref(`${alias}.first_name`)} || ' ' || ${sql.ref(`${alias}.last_name`)}), ''), ${sql.ref(`${alias}.username`)}, audit.${sql.ref(id)}::text)) end`;
+    coalesce(case audit.${sql.ref(id)} when ${operatorAtMachine.id} then ${operatorAtMachine.display_name}::text end, nullif(trim(${sql.ref(`${alias}.first_name`)} || ' ' || ${sql.ref(`${alias}.last_name`)}), ''), ${sql.ref(`${alias}.username`)}, audit.${sql.ref(id)}::text)) end`;
 
 /**
  * What was done in an organization, and by its members to how they sign in, since they came of their own will: anybody can be added by others, unasked, and is not
