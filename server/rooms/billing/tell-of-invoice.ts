@@ -11,7 +11,8 @@ import { paymentDriver } from './payment/drivers.ts';
 
 export type Teller = Pick<Platform, 'config' | 'secrets'>;
 
-export type InvoiceNews = 'issued' | 'past due';
+/** `unpaid`: a payment was tried, and failed. */
+export type InvoiceNews = 'issued' | 'past due' | 'paid' | 'unpaid';
 
 const linkDays = 60;
 
@@ -32,6 +33,8 @@ function letter({ config, secrets }: Teller, invoice: Invoice, news: InvoiceNews
   const month = `${monthName(document.month)} ${document.month.slice(0, 4)}`;
   const subject = {
     issued: type === 'invoice' ? `Invoice ${invoice_number} for ${month}: ${total}` : `Credit memo ${invoice_number}: ${total}`,
+    paid: type === 'invoice' ? `Invoice ${invoice_number} is paid: ${total}` : `Credit memo ${invoice_number} is paid back: ${total}`,
+    unpaid: `The payment of invoice ${invoice_number} failed: ${formatted(BigInt(invoice.outstanding), currency)}`,
     'past due': `Invoice ${invoice_number} is past due: ${formatted(BigInt(invoice.outstanding), currency)}`,
   }[news];
   return {
@@ -52,6 +55,9 @@ function opening({
   document: { number, seller, payer },
   month,
 }: Pick<Invoice, 'type' | 'document'> & { news: InvoiceNews; month: string }) {
+  if (news === 'paid') return `The payment of ${number} of ${seller.name} for ${payer.label}, ${month}, has arrived. Thank you.`;
+  if (news === 'unpaid')
+    return `The invoice ${number} of ${seller.name} for ${payer.label}, ${month}, could not be paid in the way that was tried. Please see to it that it can, or pay it otherwise.`;
   if (news === 'past due') return `The invoice ${number} of ${seller.name} for ${payer.label}, ${month}, has not been paid in time.`;
   return `${seller.name} has issued the ${type === 'invoice' ? 'invoice' : 'credit memo'} ${number} for ${payer.label}, ${month}.`;
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { sampleProject } from '../../testing/samples.ts';
@@ -39,6 +40,25 @@ test('whoever pays is told once a day when a project has used more than its aler
   expect(await home.mail(owner.user.email)).toMatchObject([{ subject: 'Sample has used 150 requests this month' }]);
   const { json } = await owner.send('GET', `/alerts/subscriptions/${path.split('/').at(-1)}/usage`);
   expect(json.current).toMatchObject([{ alerts_sent: 1, last_alert_at: expect.any(String) }]);
+});
+
+test('an alert is told of behind however many others that are not reached', async () => {
+  const { db } = home.platform;
+  // Copies of the project that used nothing, by ids that come before and after its own.
+  await sql`insert into projects overriding system value
+    select (jsonb_populate_record(null::projects, to_jsonb(projects) || jsonb_build_object('id', prefix || lpad(number::text, 12, '0'), 'subscription_id', 100000 + row_number() over ()))).*
+    from projects, generate_series(1, 600) as number, (values ('0'), ('zz')) as prefixes (prefix) where projects.id = ${project_id}`.execute(
+    db,
+  );
+  await sql`insert into usage_alerts (project_id, id, threshold)
+    select id, 'ingress_requests', 100 from projects where id <> ${project_id}`.execute(db);
+  const lastProject = 'zz000000000600';
+  await sql`update metered set project_id = ${lastProject} where project_id = ${project_id}`.execute(db);
+  await look();
+  const { rows } =
+    await sql`select project_id, alerts_sent from usage_alerts where alerts_sent > 0 and project_id <> ${project_id}`.execute(db);
+  expect(rows).toEqual([{ project_id: lastProject, alerts_sent: 1 }]);
+  expect(await home.mail(owner.user.email)).toHaveLength(2);
 });
 
 test('the published options of a contract are kept and shown, each by itself', async () => {

@@ -66,7 +66,10 @@ export const tellOfUse: Reconciler = {
   name: 'tell of use',
   everySeconds: 1800,
   run: async (platform, signal) => {
-    for (const due of await dueAlerts(platform.db)) if (!signal.aborted) await tell(platform, due);
+    for await (const due of dueAlerts(platform.db)) {
+      if (signal.aborted) break;
+      await tell(platform, due);
+    }
   },
 };
 
@@ -82,13 +85,18 @@ const startOfMonth = sql`date_trunc('month', now(), 'UTC')`;
 const isDue = sql<boolean>`active and (last_alert_at is null or last_alert_at < now() - interval '1 day')
   and (last_alert_at is null or last_alert_at < ${startOfMonth} or alerts_sent < ${alertsInMonthMax})`;
 
-async function dueAlerts(db: Db): Promise<DueAlert[]> {
-  const { rows } = await sql<DueAlert>`
-    select usage_alerts.project_id, projects.organization_id, projects.title, usage_alerts.id, threshold::text
-    from usage_alerts join projects on projects.id = usage_alerts.project_id where ${isDue} and projects.status = 'active' limit ${atOnceMax}`.execute(
-    db,
-  );
-  return rows;
+/** All of them, also those behind many that are set and not reached. */
+async function* dueAlerts(db: Db): AsyncGenerator<DueAlert> {
+  for (let last: DueAlert | undefined, isMore = true; isMore;) {
+    const { rows } = await sql<DueAlert>`
+      select usage_alerts.project_id, projects.organization_id, projects.title, usage_alerts.id, threshold::text
+      from usage_alerts join projects on projects.id = usage_alerts.project_id where ${isDue} and projects.status = 'active'
+        and (usage_alerts.project_id, usage_alerts.id) > (${last?.project_id ?? ''}, ${last?.id ?? ''})
+      order by usage_alerts.project_id, usage_alerts.id limit ${atOnceMax}`.execute(db);
+    yield* rows;
+    last = rows.at(-1);
+    isMore = rows.length === atOnceMax;
+  }
 }
 
 async function tell(platform: Platform, due: DueAlert): Promise<void> {

@@ -16,7 +16,8 @@ import type { Platform } from '../../../platform.ts';
 import { amountText } from '../../prices/public.ts';
 import { countAttempts, networkOf } from '../../sign-in/public.ts';
 import { organizationAt } from '../../organizations/public.ts';
-import { lockInvoice, type Invoice } from '../invoices.ts';
+import { invoiceById, lockInvoice, type Invoice } from '../invoices.ts';
+import { tellOfInvoice, type InvoiceNews, type Teller } from '../tell-of-invoice.ts';
 import { askForAuthorization, settleFailed, settlePaid } from './settle.ts';
 import { addSource, removeSource } from './sources.ts';
 
@@ -37,7 +38,8 @@ type PaymentEvent = Static<typeof PaymentEvent>;
 const SourceEvent = Type.Object({ id, event: oneOf('source_added', 'source_removed'), organization_id: Type.String({ maxLength: 26 }) });
 type SourceEvent = Static<typeof SourceEvent>;
 
-export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'config'>, { headers, body, address }: Arrival): Promise<void> {
+export async function receivePayment(platform: Teller & Pick<Platform, 'db'>, { headers, body, address }: Arrival): Promise<void> {
+  const { db, config } = platform;
   const key = config.payment.webhook?.shared_key;
   if (key === undefined || key === null) throw new Problem('conflict', 'This installation has no payment provider.');
   if (!isSignedWith(key, body, headers['x-jws-signature'])) {
@@ -47,7 +49,7 @@ export async function receivePayment({ db, config }: Pick<Platform, 'db' | 'conf
   const event = parseJson(body);
   if (Value.Check(SourceEvent, event)) return db.transaction().execute((tx) => hearOfSource(tx, event));
   if (!Value.Check(PaymentEvent, event)) throw new Problem('invalid-request', `The event cannot be read: ${flawOf(PaymentEvent, event)}.`);
-  await db.transaction().execute((tx) => hear(tx, event));
+  await db.transaction().execute((tx) => hear(tx, platform, event));
 }
 
 /** A detached JSON Web Signature (RFC 7797) over the body as it came, by whatever header the provider protects with it. */
@@ -81,25 +83,30 @@ async function isNews(tx: Tx, event: { id: string; event: string }, invoiceId: s
   return rows.length > 0;
 }
 
-async function hear(tx: Tx, event: PaymentEvent): Promise<void> {
+async function hear(tx: Tx, platform: Teller, event: PaymentEvent): Promise<void> {
   const invoice = await lockInvoice(tx, event.invoice_number);
   if (!invoice) throw new Problem('invalid-request', `There is no invoice ${event.invoice_number}.`);
   const isHeard = await isNews(tx, event, invoice.id);
   // That a credit memo could not be paid back says nothing of the order.
   const isForOrder = invoice.type === 'invoice' || event.event === 'paid';
-  if (isHeard && isForOrder) await follow[event.event](tx, invoice, event);
+  if (!isHeard || !isForOrder) return;
+  const news = await follow[event.event](tx, invoice, event);
+  const changed = news && (await invoiceById(tx, invoice.id));
+  if (changed) await tellOfInvoice(tx, platform, changed, news);
 }
 
-const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: PaymentEvent) => Promise<unknown>> = {
-  paid: (tx, invoice, event) => {
+/** Each answers with what those who pay are to be told. */
+const follow: Record<PaymentEvent['event'], (tx: Tx, invoice: Invoice, event: PaymentEvent) => Promise<InvoiceNews | undefined>> = {
+  paid: async (tx, invoice, event) => {
     refuseOtherAmount(invoice, event);
-    return settlePaid(tx, invoice);
+    return (await settlePaid(tx, invoice)) ? 'paid' : undefined;
   },
-  failed: (tx, invoice) => settleFailed(tx, invoice, false),
-  declined: (tx, invoice) => settleFailed(tx, invoice, true),
-  authorization_required: (tx, invoice, { url }) => {
+  failed: async (tx, invoice) => ((await settleFailed(tx, invoice, false)) ? 'unpaid' : undefined),
+  declined: async (tx, invoice) => ((await settleFailed(tx, invoice, true)) ? 'unpaid' : undefined),
+  authorization_required: async (tx, invoice, { url }) => {
     if (url === undefined) throw new Problem('invalid-request', 'url must say where the payment is confirmed.');
-    return askForAuthorization(tx, invoice, url);
+    await askForAuthorization(tx, invoice, url);
+    return undefined;
   },
 };
 

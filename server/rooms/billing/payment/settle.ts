@@ -17,23 +17,32 @@ export const markPaid = (db: Db, invoiceNumber: string): Promise<Invoice> =>
     return invoice;
   });
 
-export async function settlePaid(tx: Tx, { id, type, status, order_id, invoice_number }: Invoice): Promise<void> {
+/** Answers whether it was not paid before. */
+export async function settlePaid(tx: Tx, { id, type, status, order_id, invoice_number }: Invoice): Promise<boolean> {
   if (status === 'canceled')
     throw new Problem(
       'conflict',
       `${invoice_number} is canceled, so nothing has to be paid; what was paid all the same has to be given back.`,
     );
-  if (status === 'paid' || status === 'refunded') return;
+  if (status === 'paid' || status === 'refunded') return false;
   await sql`update invoices set status = ${type === 'invoice' ? 'paid' : 'refunded'}, updated_at = now() where id = ${id}::bigint`.execute(
     tx,
   );
   if (type === 'invoice')
     await sql`update orders set status = 'completed', paid_on = now(), authorization_url = '' where id = ${order_id}::bigint`.execute(tx);
+  return true;
 }
 
-export const settleFailed = (tx: Tx, { order_id }: Invoice, isForGood: boolean) =>
-  sql`update orders set status = ${isForGood ? 'payment_failed_hard_decline' : 'payment_failed_soft_decline'}, authorization_url = ''
-    where id = ${order_id}::bigint and status not in ('completed', 'canceled')`.execute(tx);
+/** Answers whether that was not known before. What is past due stays so until it is paid, unless it cannot be. */
+export async function settleFailed(tx: Tx, { order_id }: Invoice, isForGood: boolean): Promise<boolean> {
+  const status = isForGood ? 'payment_failed_hard_decline' : 'payment_failed_soft_decline';
+  const final = isForGood ? ['completed', 'canceled', status] : ['completed', 'canceled', 'past_due', status];
+  const { rows } = await sql`
+    update orders set status = ${status}, authorization_url = '' where id = ${order_id}::bigint and not (status = any(${final}::text[])) returning id`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}
 
 export const askForAuthorization = (tx: Tx, { order_id }: Invoice, url: string) =>
   sql`update orders set authorization_url = ${url} where id = ${order_id}::bigint and status not in ('completed', 'canceled')`.execute(tx);
