@@ -25,13 +25,12 @@ const standard: Typeface = {
   shows: /[ -~\u00a0-\u00ff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ\n]/,
 };
 
-const punctuation = String.raw`\n\p{Sc}\p{P}\p{Z}\p{N}\p{M}\p{sc=Common}`;
-const european = String.raw`\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}`;
+const european = String.raw`\n\u0020-\u036f\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\u2000-\u206f\p{Sc}`;
 
 const dejavu: Typeface = {
   regular: { source: '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf' },
   bold: { source: '/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf' },
-  shows: new RegExp(String.raw`[${european}\p{sc=Armenian}\p{sc=Georgian}\p{Sc}\n\u0020-\u206f\p{M}]`, 'u'),
+  shows: new RegExp(String.raw`[${european}\p{sc=Armenian}\p{sc=Georgian}]`, 'u'),
 };
 
 /** Has one weight only. */
@@ -39,7 +38,10 @@ const microHei: Font = { source: '/usr/share/fonts/truetype/wqy/wqy-microhei.ttc
 const eastern: Typeface = {
   regular: microHei,
   bold: microHei,
-  shows: new RegExp(`[${european}${punctuation}\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Bopomofo}]`, 'u'),
+  shows: new RegExp(
+    String.raw`[${european}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Bopomofo}\u3000-\u33ff\uff00-\uffef]`,
+    'u',
+  ),
 };
 
 const isThere = ({ regular, bold }: Typeface) => [regular, bold].every(({ source }) => !source.startsWith('/') || existsSync(source));

@@ -103,22 +103,22 @@ test('orders charge the levels that an organization chooses', async () => {
 
 test('orders that are closed, refreshed and given vouchers all at once wait for each other, and no voucher is used twice', async () => {
   const [one, other] = [await established(), await established()];
-  const codes = ['ONE', 'OTHER', 'THIRD'];
+  const codes = ['FIRST', 'SECOND', 'THIRD'];
   for (const code of codes) await makeVoucher(db, ['15', 'EUR', code]);
   const apply = ({ owner, path }: typeof one, code: string) => owner.send('POST', `${path}/vouchers/apply`, { code });
   // Each has one, and both reach for the third and for that of the other, in both orders.
-  expect([(await apply(one, 'ONE')).status, (await apply(other, 'OTHER')).status]).toEqual([204, 204]);
+  expect([(await apply(one, 'FIRST')).status, (await apply(other, 'SECOND')).status]).toEqual([204, 204]);
   const now = Date.now();
   const done = await Promise.allSettled([
     closeMonths(home.platform, now),
     apply(one, 'THIRD'),
-    apply(other, 'ONE'),
+    apply(other, 'FIRST'),
     closeMonths(home.platform, now),
     apply(other, 'THIRD'),
-    apply(one, 'OTHER'),
+    apply(one, 'SECOND'),
     refreshOrders(home.platform, now),
-    apply(one, 'ONE'),
-    apply(other, 'OTHER'),
+    apply(one, 'FIRST'),
+    apply(other, 'SECOND'),
   ]);
   expect(done.filter(({ status }) => status === 'rejected')).toEqual([]);
   const statuses = done.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value.status] : []));

@@ -26,7 +26,8 @@ export const acceptInvitation = (
     const invitation = await openInvitation(tx, fingerprint(token));
     if (!invitation) throw invitationGone();
     const { organization_id, project_id, permissions } = invitation;
-    await lockOrganization(tx, organization_id);
+    const organization = await lockOrganization(tx, organization_id);
+    if (organization.status === 'suspended') throw isSuspended(organization.label);
     const isThere = project_id === null || (await holdProject(tx, project_id));
     if (!isThere || !(await finishInvitation(tx, invitation.id, 'accept'))) throw invitationGone();
     if (!(await mayStillInvite(tx, invitation))) throw mayNoLongerInvite();
@@ -43,6 +44,13 @@ export const acceptInvitation = (
     });
     return invitation;
   });
+
+/** The invitation stays as it is. */
+const isSuspended = (label: string) =>
+  new Problem(
+    'conflict',
+    `The organization ${label} is suspended, so nobody can join it now; open this invitation again once it is resumed.`,
+  );
 
 const mayNoLongerInvite = () =>
   new Problem('forbidden', 'The person who sent this invitation may no longer invite you; ask somebody else there for a new one.');

@@ -6,7 +6,9 @@ import { fingerprint } from '../../kernel/secrets.ts';
 import { openBrowser as openBrowserOf, password, password_hash } from '../../testing/browser.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../testing/platform.ts';
 import { setUsersMax } from '../organizations/public.ts';
+import { resumeOrganization, suspendOrganization } from '../organizations/work.ts';
 import { insertProject } from '../projects/public.ts';
+import { acceptInvitation } from './accept.ts';
 
 let home: TestPlatform;
 let ada: Person;
@@ -709,4 +711,18 @@ test('whoever is removed cannot walk back in by an invitation that still waits f
 
 test('nothing of this was a bug', () => {
   expect(home.logLines.filter((line) => line.includes('"bug"'))).toEqual([]);
+});
+
+test('an invitation to an organization that was suspended since stays open, and is accepted once it is resumed', async () => {
+  const { db } = home.platform;
+  const { email, link } = await invited();
+  const token = new URLSearchParams(link.split('?')[1]).get('token') ?? '';
+  const guest = await home.person({ email });
+  const accept = () => acceptInvitation(db, token, () => Promise.resolve(guest.user.id));
+  await db.transaction().execute((tx) => suspendOrganization(tx, home.platform, organizationId, ''));
+  await expect(accept()).rejects.toThrow('is suspended, so nobody can join it now; open this invitation again once it is resumed.');
+  expect((await invite(freshEmail())).status).toBe(402);
+  await db.transaction().execute((tx) => resumeOrganization(tx, home.platform, organizationId));
+  await accept();
+  expect((await memberWith(email)).user_id).toBe(guest.user.id);
 });

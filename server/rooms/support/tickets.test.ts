@@ -209,7 +209,7 @@ test('a ticket whose commit is never answered keeps its files, since nobody know
     if ((await attached()) > before) throw new Error('Connection terminated unexpectedly');
   });
   try {
-    expect((await ask(owner, { subject: 'Unanswered', attachments: [{ filename: 'core', data: btoa('kept') }] })).status).toBe(500);
+    expect((await ask(owner, { subject: 'Unanswered', attachments: [{ filename: 'core', data: btoa('kept') }] })).status).toBe(503);
   } finally {
     spy.mockRestore();
   }

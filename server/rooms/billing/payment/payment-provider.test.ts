@@ -45,8 +45,8 @@ beforeAll(async () => {
   provider = createServer((request, reply) => void receive(request).then((status) => reply.writeHead(status).end()));
   platform = createServer((request, reply) => {
     void bodyOf(request).then(async (payload) => {
-      const { method = 'GET', url = '/', headers } = request;
-      const answer = await billing.home.send({ method: method as 'POST', url, headers: headers as Record<string, string>, payload });
+      const { url = '/', headers } = request;
+      const answer = await billing.home.send({ method: 'POST', url, headers, payload });
       reply.writeHead(answer.status).end(answer.text);
     });
   });
