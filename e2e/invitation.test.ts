@@ -3,17 +3,21 @@ import { expect, test } from 'vitest';
 import { accessToken, send } from './api.ts';
 import { focused, signIn, tabTo, typeInto } from './at-the-keyboard.ts';
 import { openBrowser } from './browser.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { letterTo, lettersTo, linkIn } from './mail.ts';
 import { openNativeClient } from './native-client.ts';
+import { sharedInstallation, type SharedInstallation } from './shared-installation.ts';
 
 const grace = 'grace@example.org';
-const mallory = 'mallory@example.org';
+const [ada, mallory] = ['ada@example.org', 'mallory@example.org'];
+const linus = 'linus@example.org';
 const password = 'a-password-of-her-own';
 
+const shared = sharedInstallation();
+
 test('an invited person without an account makes one with the keyboard alone, and is a member', async () => {
-  await using installation = await createInstallation();
-  const organization = await createOrganization(installation);
+  const { installation } = shared;
+  const organization = await createOrganization(shared);
   await using browser = await openBrowser(installation.url);
   const { page, mistakes } = browser;
 
@@ -63,44 +67,44 @@ test('an invited person without an account makes one with the keyboard alone, an
 });
 
 test('an invited person with an account is asked to sign in; somebody else does not get in with the link', async () => {
-  await using installation = await createInstallation();
-  const organization = await createOrganization(installation);
-  for (const email of [grace, mallory]) {
+  const { installation } = shared;
+  const organization = await createOrganization(shared);
+  for (const email of [ada, mallory]) {
     await installation.run(['user', 'create', email, '--password-stdin'], { input: `${password}\n` });
   }
   await using browser = await openBrowser(installation.url);
   const { page, mistakes } = browser;
   const accept = page.getByRole('button', { name: 'Accept' });
 
-  const link = linkIn(await organization.invite(grace, []));
+  const link = linkIn(await organization.invite(ada, []));
   await page.goto(link);
-  await page.getByText(`Sign in as ${grace} to accept.`).waitFor();
+  await page.getByText(`Sign in as ${ada} to accept.`).waitFor();
   expect([await accept.count(), await page.getByLabel('Password').count()]).toEqual([0, 0]);
 
   await tabTo(page, 'Sign in');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  expect(await page.getByLabel('E-mail or username').inputValue()).toBe(grace);
+  expect(await page.getByLabel('E-mail or username').inputValue()).toBe(ada);
   expect(await focused(page)).toBe('Password');
   await signIn(page, mallory, password);
-  await page.getByText(`You are signed in as ${mallory}. Sign in as ${grace} to accept.`).waitFor();
+  await page.getByText(`You are signed in as ${mallory}. Sign in as ${ada} to accept.`).waitFor();
   expect(page.url()).toBe(link);
   expect(await accept.count()).toBe(0);
   const forced = await page.request.post(link, { form: { answer: 'accept', username: 'mallory2', password } });
   expect(await forced.text()).not.toContain('Welcome');
-  expect(await organization.stateOf(grace)).toBe('pending');
+  expect(await organization.stateOf(ada)).toBe('pending');
   expect(await organization.memberEmails()).not.toContain(mallory);
 
   const signInButton = page.getByRole('button', { name: 'Sign in' });
   await page.goto(link);
   await signInButton.click();
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByText(`Sign in as ${grace} to accept.`).waitFor();
+  await page.getByText(`Sign in as ${ada} to accept.`).waitFor();
   await signInButton.click();
-  await signIn(page, grace, password);
+  await signIn(page, ada, password);
   await accept.click();
   await page.getByRole('heading', { name: 'Welcome' }).waitFor();
-  expect(await organization.memberEmails()).toContain(grace);
+  expect(await organization.memberEmails()).toContain(ada);
   expect(await organization.memberEmails()).not.toContain(mallory);
 
   await expectUsed(page, link);
@@ -108,28 +112,26 @@ test('an invited person with an account is asked to sign in; somebody else does 
 });
 
 test('a cancelled invitation does not work; nor does a link that nobody sent', async () => {
-  await using installation = await createInstallation();
-  const organization = await createOrganization(installation);
+  const { installation } = shared;
+  const organization = await createOrganization(shared);
   await using browser = await openBrowser(installation.url);
   const { page, mistakes } = browser;
-  const link = linkIn(await organization.invite(grace, []));
+  const link = linkIn(await organization.invite(linus, []));
   await page.goto(link);
   await typeInto(page, 'Password', password);
-  await organization.cancel(grace);
+  await organization.cancel(linus);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'This invitation does not work' }).waitFor();
   for (const address of [link, `${installation.url}/accept-invitation?token=a-guess`, `${installation.url}/accept-invitation`]) {
     await expectUsed(page, address);
   }
-  expect(await lettersTo(installation.data, grace)).toHaveLength(1);
-  expect(await organization.memberEmails()).not.toContain(grace);
+  expect(await lettersTo(installation.data, linus)).toHaveLength(1);
+  expect(await organization.memberEmails()).not.toContain(linus);
   expect(mistakes).toEqual([]);
 });
 
-async function createOrganization(installation: Installation) {
-  const { url, data } = installation;
-  const { apiToken } = await (await installation.start()).credentials();
-  const token = await accessToken(url, apiToken);
+async function createOrganization({ installation: { url, data }, credentials }: SharedInstallation) {
+  const token = await accessToken(url, credentials.apiToken);
   const { status, json } = await send(url, token, 'POST', '/organizations', { label: 'Analytical Engines' });
   expect(status).toBe(201);
   const path = `/organizations/${json.id}`;

@@ -4,31 +4,32 @@ import { accessToken, send } from './api.ts';
 import { focused, signIn, tabTo, typeInto } from './at-the-keyboard.ts';
 import { passcode } from './authenticator.ts';
 import { openBrowser } from './browser.ts';
-import { createInstallation } from './installation.ts';
 import { letterTo, lettersTo, linkIn } from './mail.ts';
 import { openNativeClient } from './native-client.ts';
+import { sharedInstallation } from './shared-installation.ts';
 
-const grace = 'grace@example.org';
+const [ada, grace] = ['ada@example.org', 'grace@example.org'];
 const [first, second] = ['the-first-password', 'the-second-password'];
 
+const shared = sharedInstallation();
+
 test('a person who forgot the password sets a new one through a mailed link, and signs in with it', async () => {
-  await using installation = await createInstallation();
-  await installation.start();
-  await installation.run(['user', 'create', grace, '--password-stdin'], { input: `${first}\n` });
+  const { installation } = shared;
+  await installation.run(['user', 'create', ada, '--password-stdin'], { input: `${first}\n` });
   await using browser = await openBrowser(installation.url);
   await using client = await openNativeClient(installation.url);
   const { page, mistakes } = browser;
 
   await askForNewPassword(page, client.address, 'nobody@example.org');
-  await askForNewPassword(page, client.address, grace);
-  const letter = await letterTo(installation.data, grace, /^Set a new password$/);
+  await askForNewPassword(page, client.address, ada);
+  const letter = await letterTo(installation.data, ada, /^Set a new password$/);
   const link = linkIn(letter);
   expect(letter.written).toContain(link);
   expect(await lettersTo(installation.data, 'nobody@example.org')).toEqual([]);
 
   await page.goto(link);
   expect(await page.title()).toBe('Set a new password · Offshoot');
-  expect(await page.getByRole('main').innerText()).toContain(`For ${grace}.`);
+  expect(await page.getByRole('main').innerText()).toContain(`For ${ada}.`);
   expect(await focused(page)).toBe('New password');
   await page.keyboard.type('short');
   await page.keyboard.press('Enter');
@@ -37,15 +38,15 @@ test('a person who forgot the password sets a new one through a mailed link, and
   await tabTo(page, 'Set the password');
   await page.keyboard.press('Space');
   await page.getByRole('heading', { name: 'Password changed' }).waitFor();
-  await letterTo(installation.data, grace, /^Your password was changed$/);
+  await letterTo(installation.data, ada, /^Your password was changed$/);
 
   await page.goto(client.address);
-  await signIn(page, grace, first);
+  await signIn(page, ada, first);
   await page.getByRole('alert').waitFor();
-  await signIn(page, grace, second);
+  await signIn(page, ada, second);
   await page.getByRole('button', { name: 'Allow' }).click();
   const { json } = await client.redeem((await client.untilReturned()).get('code') ?? '');
-  expect(await send(installation.url, json.access_token, 'GET', '/users/me')).toMatchObject({ status: 200, json: { email: grace } });
+  expect(await send(installation.url, json.access_token, 'GET', '/users/me')).toMatchObject({ status: 200, json: { email: ada } });
 
   await page.goto(link);
   await page.getByRole('heading', { name: 'This link does not work' }).waitFor();
@@ -55,9 +56,7 @@ test('a person who forgot the password sets a new one through a mailed link, and
 });
 
 test('with two-factor authentication a sign-in takes a passcode or a recovery code, and each works once', async () => {
-  await using installation = await createInstallation();
-  await installation.start();
-  const { url, data, run } = installation;
+  const { url, data, run } = shared.installation;
   await run(['user', 'create', grace, '--password-stdin'], { input: `${first}\n` });
   const token = await accessToken(url, (await run(['token', 'create', grace])).stdout.trim());
   const { id } = (await send(url, token, 'GET', '/users/me')).json;

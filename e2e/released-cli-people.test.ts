@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest';
 import { accessToken, send } from './api.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { letterTo } from './mail.ts';
 import { openReleasedCli } from './released-cli.ts';
+import { sharedInstallation } from './shared-installation.ts';
 
 /** Each command starts the client anew, on some machines in an emulator. */
 const flowMilliseconds = 600_000;
 
+const shared = sharedInstallation();
+
 test('the released CLI creates an organization, shows it, lists its users and invites one', async () => {
-  await using installation = await createInstallation();
-  const { apiToken, email } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { apiToken, email } = credentials;
   const { url, data } = installation;
   const token = await accessToken(url, apiToken);
   await using cli = await openReleasedCli(url);
@@ -61,18 +64,18 @@ test('the released CLI creates an organization, shows it, lists its users and in
 });
 
 test('the released CLI creates a team, adds a member of the organization, lists it and deletes it', async () => {
-  await using installation = await createInstallation();
-  const { apiToken } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { apiToken } = credentials;
   const { url } = installation;
   const token = await accessToken(url, apiToken);
   await using cli = await openReleasedCli(url);
   const run = (...args: string[]) => cli.run(args, apiToken);
-  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines' })).json;
-  const grace = await createUser(installation, 'grace@example.org');
-  expect((await send(url, token, 'POST', `/organizations/${organization.id}/members`, { user_id: grace })).status).toBe(201);
+  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Looms', name: 'looms' })).json;
+  const ada = await createUser(installation, 'ada@example.org');
+  expect((await send(url, token, 'POST', `/organizations/${organization.id}/members`, { user_id: ada })).status).toBe(201);
 
   const roles = ['--role', 'viewer,staging:contributor'];
-  const created = await run('team:create', '--org', 'engines', '--label', 'Designers', ...roles, '--output-id', '--yes');
+  const created = await run('team:create', '--org', 'looms', '--label', 'Designers', ...roles, '--output-id', '--yes');
   expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining('Created team Designers (') });
   const id = created.stdout.trim();
   const team = () => send(url, token, 'GET', `/teams/${id}`);
@@ -81,33 +84,33 @@ test('the released CLI creates a team, adds a member of the organization, lists 
     json: { organization_id: organization.id, label: 'Designers', project_permissions: ['viewer', 'staging:contributor'] },
   });
 
-  const stranger = await run('team:user:add', '--team', id, 'linus@example.org', '--yes');
-  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('was not found in the organization Engines (engines)') });
-  const added = await run('team:user:add', '--team', id, 'grace@example.org', '--yes');
+  const stranger = await run('team:user:add', '--team', id, 'nobody@example.org', '--yes');
+  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining('was not found in the organization Looms (looms)') });
+  const added = await run('team:user:add', '--team', id, 'ada@example.org', '--yes');
   expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('The user was successfully added to the team Designers') });
-  expect((await send(url, token, 'GET', `/teams/${id}/members`)).json.items).toMatchObject([{ team_id: id, user_id: grace }]);
+  expect((await send(url, token, 'GET', `/teams/${id}/members`)).json.items).toMatchObject([{ team_id: id, user_id: ada }]);
 
-  const listed = await run('team:list', '--org', 'engines', '--columns', 'id,label,member_count,project_count');
-  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('Teams in the organization Engines (engines):') });
+  const listed = await run('team:list', '--org', 'looms', '--columns', 'id,label,member_count,project_count');
+  expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('Teams in the organization Looms (looms):') });
   expect(cellsOf(listed.stdout)).toEqual([
     ['ID', 'Label', '# Users', '# Projects'],
     [id, 'Designers', '1', '0'],
   ]);
 
-  const removed = await run('team:user:delete', '--team', id, 'grace@example.org', '--yes');
+  const removed = await run('team:user:delete', '--team', id, 'ada@example.org', '--yes');
   expect(removed).toMatchObject({ code: 0, stderr: expect.stringContaining('removed from the team') });
   expect((await send(url, token, 'GET', `/teams/${id}/members`)).json.items).toEqual([]);
   expect(await run('team:delete', '--team', id, '--yes')).toMatchObject({ code: 0, stderr: expect.stringContaining('was deleted.') });
   expect((await team()).status).toBe(404);
-  expect((await send(url, token, 'GET', `/organizations/${organization.id}/members/${grace}`)).status).toBe(200);
+  expect((await send(url, token, 'GET', `/organizations/${organization.id}/members/${ada}`)).status).toBe(200);
 });
 
 test(
   'the released CLI shows and changes who pays, and says of a suspended organization what is the matter',
   { timeout: flowMilliseconds },
   async () => {
-    await using installation = await createInstallation();
-    const { apiToken, email } = await (await installation.start()).credentials();
+    const { installation, credentials } = shared;
+    const { apiToken, email } = credentials;
     const { url, data } = installation;
     const token = await accessToken(url, apiToken);
     await using cli = await openReleasedCli(url);
@@ -117,9 +120,9 @@ test(
       expect({ args, ...ended }).toMatchObject({ code: 0 });
       return ended;
     };
-    const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines', country: 'GB' })).json;
+    const organization = (await send(url, token, 'POST', '/organizations', { label: 'Mills', name: 'mills', country: 'GB' })).json;
 
-    const address = ['organization:billing:address', '--org', 'engines'];
+    const address = ['organization:billing:address', '--org', 'mills'];
     await well(...address, 'locality', 'London');
     expect((await well(...address, 'locality')).stdout).toBe('London\n');
     expect(cellsOf((await well(...address)).stdout)).toEqual(
@@ -128,11 +131,11 @@ test(
         ['country', 'GB'],
       ]),
     );
-    const profile = ['organization:billing:profile', '--org', 'engines'];
-    await well(...profile, 'company_name', 'Analytical Engines Ltd');
+    const profile = ['organization:billing:profile', '--org', 'mills'];
+    await well(...profile, 'company_name', 'Water Mills Ltd');
     expect(cellsOf((await well(...profile)).stdout)).toEqual(
       expect.arrayContaining([
-        ['company_name', 'Analytical Engines Ltd'],
+        ['company_name', 'Water Mills Ltd'],
         ['email', email],
       ]),
     );
@@ -144,12 +147,12 @@ test(
       .toBe('provisioned');
     expect((await well('subscription:info', '-p', project, 'status')).stdout).toBe('active\n');
     expect((await well('project:info', '-p', project, 'title')).stdout).toBe('Shop\n');
-    const list = ['organization:subscription:list', '--org', 'engines', '--format', 'plain', '--no-header', '--columns', 'id,project_id'];
+    const list = ['organization:subscription:list', '--org', 'mills', '--format', 'plain', '--no-header', '--columns', 'id,project_id'];
     expect((await well(...list)).stdout).toContain(`${subscription_id}\t${project}`);
 
-    expect(await installation.run(['organization', 'suspend', 'engines', 'October is not paid'])).toMatchObject({ code: 0 });
-    expect((await letterTo(data, email, /^The organization Engines is suspended$/)).text).toContain('(October is not paid)');
-    expect((await well('organization:info', '--org', 'engines', 'status')).stdout).toBe('suspended\n');
+    expect(await installation.run(['organization', 'suspend', 'mills', 'October is not paid'])).toMatchObject({ code: 0 });
+    expect((await letterTo(data, email, /^The organization Mills is suspended$/)).text).toContain('(October is not paid)');
+    expect((await well('organization:info', '--org', 'mills', 'status')).stdout).toBe('suspended\n');
     expect((await well('subscription:info', '-p', project, 'status')).stdout).toBe('suspended\n');
     expect((await well(...list)).stdout).toContain(project);
     expect((await well('project:list', '--format', 'plain', '--no-header', '--columns', 'id')).stdout).toBe(`${project}\n`);
@@ -158,26 +161,26 @@ test(
       const { code, stderr } = await run(...args);
       return { isRefused: code !== 0, said: stderr.replaceAll(/\s+/g, '') };
     };
-    const why = { isRefused: true, said: expect.stringContaining('TheorganizationEnginesissuspended(Octoberisnotpaid)') };
-    expect(await refusal('project:create', '--org', 'engines', '--title', 'Other', '--region', 'offshoot', '--yes')).toEqual(why);
+    const why = { isRefused: true, said: expect.stringContaining('TheorganizationMillsissuspended(Octoberisnotpaid)') };
+    expect(await refusal('project:create', '--org', 'mills', '--title', 'Other', '--region', 'offshoot', '--yes')).toEqual(why);
     const variable = ['variable:create', '-p', project, '--level', 'project', '--name', 'color', '--value', 'blue', '--no-interaction'];
     expect(await refusal(...variable)).toEqual(why);
-    await well(...profile, 'company_name', 'Engines Ltd');
-    expect(await installation.run(['organization', 'resume', 'engines'])).toMatchObject({ code: 0 });
-    expect((await well('organization:info', '--org', 'engines', 'status')).stdout).toBe('active\n');
+    await well(...profile, 'company_name', 'Mills Ltd');
+    expect(await installation.run(['organization', 'resume', 'mills'])).toMatchObject({ code: 0 });
+    expect((await well('organization:info', '--org', 'mills', 'status')).stdout).toBe('active\n');
   },
 );
 
 test('the released CLI lists the subscriptions of an organization, and deletes it', async () => {
-  await using installation = await createInstallation();
-  const { apiToken } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { apiToken } = credentials;
   const { url } = installation;
   const token = await accessToken(url, apiToken);
   await using cli = await openReleasedCli(url);
-  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Engines', name: 'engines' })).json;
-  const listed = await cli.run(['organization:subscription:list', '--org', 'engines'], apiToken);
+  const organization = (await send(url, token, 'POST', '/organizations', { label: 'Ships', name: 'ships' })).json;
+  const listed = await cli.run(['organization:subscription:list', '--org', 'ships'], apiToken);
   expect(listed).toMatchObject({ code: 0, stderr: expect.stringContaining('No subscriptions were found') });
-  expect(await cli.run(['organization:delete', '--org', 'engines', '--yes'], apiToken)).toMatchObject({ code: 0 });
+  expect(await cli.run(['organization:delete', '--org', 'ships', '--yes'], apiToken)).toMatchObject({ code: 0 });
   expect((await send(url, token, 'GET', `/organizations/${organization.id}`)).status).toBe(404);
 });
 

@@ -1,15 +1,18 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openBrowser } from './browser.ts';
-import { createInstallation, plainEnvironment } from './installation.ts';
+import { plainEnvironment } from './installation.ts';
 import { runProgram } from './program.ts';
 import { openReleasedCli } from './released-cli.ts';
+import { sharedInstallation } from './shared-installation.ts';
 
 const keygenSecondsMax = 60;
 
+const shared = sharedInstallation();
+
 test('the released CLI signs in with an API token and manages SSH keys', async () => {
-  await using installation = await createInstallation();
-  const { apiToken, email } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { apiToken, email } = credentials;
   await using cli = await openReleasedCli(installation.url);
 
   const info = await cli.run(['auth:info', '--format', 'plain'], apiToken);
@@ -35,17 +38,15 @@ test('the released CLI signs in with an API token and manages SSH keys', async (
 });
 
 test('the released CLI says that a wrong API token is wrong', async () => {
-  await using installation = await createInstallation();
-  await installation.start();
-  await using cli = await openReleasedCli(installation.url, undefined, 'whole');
+  await using cli = await openReleasedCli(shared.installation.url, undefined, 'whole');
   const { code, stderr } = await cli.run(['auth:info'], 'an-api-token-that-nobody-has');
   expect(code).not.toBe(0);
   expect(stderr).toContain('Invalid API token');
 });
 
 test('the released CLI signs in through the browser, and out again', async () => {
-  await using installation = await createInstallation();
-  const { email, password } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { email, password } = credentials;
   await using cli = await openReleasedCli(installation.url);
   await using browser = await openBrowser(installation.url);
   const { page, mistakes } = browser;

@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import { send } from './api.ts';
 import { focused, signIn, tabTo } from './at-the-keyboard.ts';
 import { openBrowser } from './browser.ts';
-import { createInstallation } from './installation.ts';
 import { openNativeClient } from './native-client.ts';
+import { sharedInstallation } from './shared-installation.ts';
+
+const shared = sharedInstallation();
 
 test('a person signs in with the keyboard alone, and is told when the password is wrong', async () => {
-  await using installation = await createInstallation();
-  const { email, password } = await (await installation.start()).credentials();
+  const { installation, credentials } = shared;
+  const { email, password } = credentials;
   await using browser = await openBrowser(installation.url);
   await using client = await openNativeClient(installation.url);
   const { page, mistakes } = browser;
@@ -42,8 +44,7 @@ test('a person signs in with the keyboard alone, and is told when the password i
 });
 
 test('a new user signs in without JavaScript; a new password signs them out of browser and programs', async () => {
-  await using installation = await createInstallation();
-  await installation.start();
+  const { installation } = shared;
   const [email, first, second] = ['grace@example.org', 'the-first-password', 'the-second-password'];
   await installation.run(['user', 'create', email, '--password-stdin'], { input: `${first}\n` });
   await using browser = await openBrowser(installation.url);
@@ -71,8 +72,9 @@ test('a new user signs in without JavaScript; a new password signs them out of b
 });
 
 test('a person who does not allow it comes back without a code', async () => {
-  await using installation = await createInstallation();
-  const { email, password } = await (await installation.start()).credentials();
+  const { installation } = shared;
+  const [email, password] = ['ada@example.org', 'a-password-of-her-own'];
+  await installation.run(['user', 'create', email, '--password-stdin'], { input: `${password}\n` });
   await using browser = await openBrowser(installation.url);
   const { page, mistakes } = browser;
   for (const answer of ['Cancel', 'Deny']) {
