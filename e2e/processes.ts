@@ -36,16 +36,15 @@ const looksMax = 50;
 export function postgresIn(data: string): number[] {
   const cluster = statSync(join(data, 'postgres', 'cluster'), { throwIfNoEntry: false });
   if (!cluster) return [];
-  return processes()
-    .map(({ pid }) => pid)
-    .filter((pid) => {
-      try {
-        const stands = statSync(`/proc/${pid}/cwd`);
-        return stands.dev === cluster.dev && stands.ino === cluster.ino;
-      } catch {
-        return false;
-      }
-    });
+  return numbersInProc().filter((pid) => {
+    try {
+      // One that has ended, and waits for its parent to notice, stands nowhere.
+      const stands = statSync(`/proc/${pid}/cwd`);
+      return stands.dev === cluster.dev && stands.ino === cluster.ino;
+    } catch {
+      return false;
+    }
+  });
 }
 
 export const isAlive = (pid: number) => describe(pid) !== undefined;
@@ -77,10 +76,14 @@ export function signal(pid: number, name: NodeJS.Signals) {
 }
 
 const processes = (): Process[] =>
+  numbersInProc()
+    .map(describe)
+    .filter((found) => found !== undefined);
+
+const numbersInProc = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => describe(Number(name)))
-    .filter((found) => found !== undefined);
+    .map(Number);
 
 function describe(pid: number): Process | undefined {
   try {
