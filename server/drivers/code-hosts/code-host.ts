@@ -38,8 +38,7 @@ export interface CodeHost {
 
   branches(): Promise<Ref[]>;
   tags(): Promise<Ref[]>;
-  /** The open ones. */
-  pullRequests(): Promise<PullRequest[]>;
+  pullRequests(): Promise<OpenPullRequests>;
   /** Undefined where there is none of that number. */
   pullRequest(number: number): Promise<PullRequest | undefined>;
 
@@ -74,6 +73,12 @@ export interface Repository {
 export interface Ref {
   name: string;
   commit: string;
+}
+
+export interface OpenPullRequests {
+  open: PullRequest[];
+  /** Whether these are all of them. Otherwise the list was cut short, and says nothing of those that are not on it. */
+  isWhole: boolean;
 }
 
 export interface PullRequest {

@@ -178,7 +178,12 @@ describe('what one host has alone', () => {
         commit: 'c'.repeat(40),
       });
     const credential = { kind: 'consumer', ...testConsumer } as const;
-    expect(await openBitbucket({ repository: 'acme/shop', credential, send, pullRequestPagesMax: 2 }).pullRequests()).toHaveLength(6);
+    const listed = async (pullRequestPagesMax: number) => {
+      const { open, isWhole } = await openBitbucket({ repository: 'acme/shop', credential, send, pullRequestPagesMax }).pullRequests();
+      return { open: open.length, isWhole };
+    };
+    expect(await listed(2)).toEqual({ open: 6, isWhole: false });
+    expect(await listed(Math.ceil(state.pullRequests.size / state.itemsMax))).toEqual({ open: state.pullRequests.size, isWhole: true });
     close();
   });
 });

@@ -112,7 +112,7 @@ export function codeHostConformance(
       const branches = await host.branches();
       expect(new Map(branches.map(({ name, commit }) => [name, commit]))).toEqual(state.branches);
       expect((await host.tags()).map(({ name }) => name).toSorted()).toEqual([...state.tags.keys()].toSorted());
-      expect((await host.pullRequests()).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect((await host.pullRequests()).open.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     });
 
     test('a pull request says where it comes from and leads to, and whether it is a draft or from a fork', async () => {
@@ -244,7 +244,7 @@ export function codeHostConformance(
       for (const request of [{}, { isDraft: true }, { isFromFork: true }]) {
         put(request);
         const [event] = host.readDelivery(served.deliver({ kind: 'pull-request', number: 7, as: 'changed' }, secret), secret);
-        expect(event).toEqual({ kind: 'pull-request', pullRequest: (await host.pullRequests())[0] });
+        expect(event).toEqual({ kind: 'pull-request', pullRequest: (await host.pullRequests()).open[0] });
       }
       for (const is of ['merged', 'closed'] as const) {
         put({ state: is });

@@ -1,37 +1,45 @@
 /** Lists come in pages. Of where the next one is, only the query is heeded: the address stays the one that was asked first. */
 import { Type, type Static, type TSchema } from 'typebox';
+import type { OpenPullRequests, PullRequest } from './code-host.ts';
 import type { HostConnection, HostReply, HostRequest } from './host-connection.ts';
 import { CodeHostFailure } from './code-host-failure.ts';
 
 /** A list that goes on longer goes on forever. */
 const pagesMax = 1000;
 
-export interface PageBounds {
-  pagesMax?: number | undefined;
+export interface Listed<T> {
+  items: T[];
+  /** Whether there are no more. */
+  isWhole: boolean;
 }
 
 type Query = Readonly<Record<string, string>>;
 type ReadPage<T> = (reply: HostReply) => { items: T[]; next: Query | undefined };
 
-async function everyPage<T>(connection: HostConnection, request: HostRequest, read: ReadPage<T>, bounds: PageBounds): Promise<T[]> {
+async function everyPage<T>(connection: HostConnection, request: HostRequest, read: ReadPage<T>): Promise<T[]> {
+  const { items, isWhole } = await firstPages(connection, request, read, pagesMax);
+  if (!isWhole) throw new CodeHostFailure('refused', `The host has a list of more than ${pagesMax} pages, which are too many.`);
+  return items;
+}
+
+async function firstPages<T>(connection: HostConnection, request: HostRequest, read: ReadPage<T>, max: number): Promise<Listed<T>> {
   const all: T[] = [];
   let query: Query | undefined = request.query ?? {};
-  for (let page = 0; query; page += 1) {
-    if (page >= (bounds.pagesMax ?? pagesMax)) {
-      if (bounds.pagesMax !== undefined) return all;
-      throw new CodeHostFailure('refused', `The host has a list of more than ${pagesMax} pages, which are too many.`);
-    }
+  for (let page = 0; query && page < max; page += 1) {
     const { items, next } = read(await connection.ask({ ...request, query }));
     all.push(...items);
     query = next;
   }
-  return all;
+  return { items: all, isWhole: query === undefined };
 }
+
+/** Where hosts give out all of them, page by page. */
+export const allOpen = (open: PullRequest[]): OpenPullRequests => ({ open, isWhole: true });
 
 /** GitHub, GitLab and Gitea: arrays, with `Link: <…>; rel="next"`. */
 export const pagesByLink = <T extends TSchema>(connection: HostConnection, request: HostRequest, item: T): Promise<Static<T>[]> => {
   const Page = Type.Array(item);
-  return everyPage(connection, request, (reply) => ({ items: reply.read(Page), next: queryOf(nextLink(reply)) }), {});
+  return everyPage(connection, request, (reply) => ({ items: reply.read(Page), next: queryOf(nextLink(reply)) }));
 };
 
 function nextLink({ headers }: HostReply): string | undefined {
@@ -40,18 +48,23 @@ function nextLink({ headers }: HostReply): string | undefined {
 }
 
 /** Bitbucket Cloud: `{values, next}`, where `next` is an address. */
-export const pagesByAddress = <T extends TSchema>(
+export const pagesByAddress = <T extends TSchema>(connection: HostConnection, request: HostRequest, item: T): Promise<Static<T>[]> =>
+  everyPage(connection, request, pageByAddress(item));
+
+/** The same, and no more pages than that. */
+export const firstPagesByAddress = <T extends TSchema>(
   connection: HostConnection,
   request: HostRequest,
   item: T,
-  bounds: PageBounds = {},
-): Promise<Static<T>[]> => {
+  max: number,
+): Promise<Listed<Static<T>>> => firstPages(connection, request, pageByAddress(item), max);
+
+const pageByAddress = <T extends TSchema>(item: T): ReadPage<Static<T>> => {
   const Page = Type.Object({ values: Type.Array(item), next: Type.Optional(Type.String()) });
-  const read: ReadPage<Static<T>> = (reply) => {
+  return (reply) => {
     const { values, next } = reply.read(Page) as { values: Static<T>[]; next?: string };
     return { items: values, next: queryOf(next) };
   };
-  return everyPage(connection, request, read, bounds);
 };
 
 /** Bitbucket Server: `{values, isLastPage, nextPageStart}`, where that is a number. */
@@ -70,7 +83,7 @@ export const pagesByStart = <T extends TSchema>(connection: HostConnection, requ
     const next = isLastPage || typeof nextPageStart !== 'number' ? undefined : { ...request.query, start: String(nextPageStart) };
     return { items: values, next };
   };
-  return everyPage(connection, request, read, {});
+  return everyPage(connection, request, read);
 };
 
 const queryOf = (address: string | undefined): Query | undefined => {

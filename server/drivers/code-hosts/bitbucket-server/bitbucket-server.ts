@@ -4,7 +4,7 @@ import type { CodeHost, CommitStatus, Send, StatusState } from '../code-host.ts'
 import { fixedCredential, openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
-import { pagesByStart } from '../pages.ts';
+import { allOpen, pagesByStart } from '../pages.ts';
 import { trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { pullRequestKeys, readBitbucketServerDelivery } from './bitbucket-server-delivery.ts';
@@ -77,7 +77,7 @@ export function openBitbucketServer(options: BitbucketServerOptions): CodeHost {
     tags: () => refsAt('/tags'),
     pullRequests: async () => {
       const request = { path: `${at}/pull-requests`, query: { ...perPage, state: 'OPEN' } };
-      return (await pagesByStart(connection, request, PullRequestShape)).map((each) => pullRequestOf(each, web));
+      return allOpen((await pagesByStart(connection, request, PullRequestShape)).map((each) => pullRequestOf(each, web)));
     },
     pullRequest: async (number) => {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pull-requests/${number}` }));

@@ -6,7 +6,7 @@ import type { CodeHost, CommitStatus, Repository, Send, StatusState } from '../c
 import { openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
-import { pagesByAddress } from '../pages.ts';
+import { allOpen, firstPagesByAddress, pagesByAddress } from '../pages.ts';
 import { parseRepositoryName } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { openBitbucketCredential, type BitbucketCredential } from './bitbucket-credential.ts';
@@ -53,7 +53,10 @@ export function openBitbucket(options: BitbucketOptions): CodeHost {
     tags: () => refsAt('/refs/tags'),
     pullRequests: async () => {
       const request = { path: `${at}/pullrequests`, query: { ...pullRequestsPerPage, state: 'OPEN' } };
-      return (await pagesByAddress(connection, request, PullRequestShape, { pagesMax: pullRequestPagesMax })).map(pullRequestOf);
+      if (pullRequestPagesMax === undefined)
+        return allOpen((await pagesByAddress(connection, request, PullRequestShape)).map(pullRequestOf));
+      const { items, isWhole } = await firstPagesByAddress(connection, request, PullRequestShape, pullRequestPagesMax);
+      return { open: items.map(pullRequestOf), isWhole };
     },
     pullRequest: async (number) => {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pullrequests/${number}` }));

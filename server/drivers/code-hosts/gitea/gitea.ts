@@ -5,7 +5,7 @@ import type { CodeHost, CommitStatus, Repository, Send } from '../code-host.ts';
 import { fixedCredential, openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
-import { pagesByLink } from '../pages.ts';
+import { allOpen, pagesByLink } from '../pages.ts';
 import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { readGiteaDelivery } from './gitea-delivery.ts';
@@ -43,7 +43,8 @@ export function openGitea({ repository, repositoryId, token, baseUrl, send, cloc
     branches: async () =>
       (await pagesByLink(connection, list('/branches'), BranchShape)).map((branch) => ({ name: branch.name, commit: branch.commit.id })),
     tags: async () => (await pagesByLink(connection, list('/tags'), TagShape)).map((tag) => ({ name: tag.name, commit: tag.commit.sha })),
-    pullRequests: async () => (await pagesByLink(connection, list('/pulls', { state: 'open' }), PullRequestShape)).map(pullRequestOf),
+    pullRequests: async () =>
+      allOpen((await pagesByLink(connection, list('/pulls', { state: 'open' }), PullRequestShape)).map(pullRequestOf)),
     pullRequest: async (number) => {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pulls/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape));

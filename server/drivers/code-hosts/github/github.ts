@@ -5,7 +5,7 @@ import type { CodeHost, CommitStatus, Send } from '../code-host.ts';
 import { openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
-import { pagesByLink } from '../pages.ts';
+import { allOpen, pagesByLink } from '../pages.ts';
 import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { openGithubCredential, type GithubCredential } from './github-credential.ts';
@@ -54,7 +54,8 @@ export function openGithub(options: GithubOptions): CodeHost {
     readDelivery: (delivery, secret) => readGithubDelivery(delivery, secret, options),
     branches: async () => (await pagesByLink(connection, list('/branches'), NamedRef)).map(refOf),
     tags: async () => (await pagesByLink(connection, list('/tags'), NamedRef)).map(refOf),
-    pullRequests: async () => (await pagesByLink(connection, list('/pulls', { state: 'open' }), PullRequestShape)).map(pullRequestOf),
+    pullRequests: async () =>
+      allOpen((await pagesByLink(connection, list('/pulls', { state: 'open' }), PullRequestShape)).map(pullRequestOf)),
     pullRequest: async (number) => {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/pulls/${number}` }));
       return reply && pullRequestOf(reply.read(PullRequestShape));

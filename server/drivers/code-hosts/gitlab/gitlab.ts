@@ -5,7 +5,7 @@ import type { CodeHost, CommitStatus, Repository, Send, StatusState } from '../c
 import { fixedCredential, openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
-import { pagesByLink } from '../pages.ts';
+import { allOpen, pagesByLink } from '../pages.ts';
 import { trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { readGitlabDelivery } from './gitlab-delivery.ts';
@@ -60,7 +60,7 @@ export function openGitlab({ project, repositoryId, token, baseUrl = 'https://gi
     tags: () => refsAt('/repository/tags'),
     pullRequests: async () => {
       const requests = await pagesByLink(connection, list('/merge_requests', { state: 'opened' }), MergeRequestShape);
-      return requests.map((request) => pullRequestOf(request, request.sha ?? '', request.web_url));
+      return allOpen(requests.map((request) => pullRequestOf(request, request.sha ?? '', request.web_url)));
     },
     pullRequest: async (number) => {
       const reply = await unlessMissing(connection.ask({ path: at + pathOf`/merge_requests/${number}` }));

@@ -79,3 +79,32 @@ test('of a fork the merge of the approved commit is built, and no other that the
   await happens(requested(5, 'changed'));
   expect((await environments())['pr-5']).toMatchObject({ head_commit: merged });
 });
+
+test('a list of pull requests that was cut short closes none of those that are not on it', async () => {
+  const { host, integrationId, happens, environments, fetches } = await connectMirrored(home, owner, 'bitbucket', {
+    pull_requests_max_pages: 1,
+  });
+  const numbers = Array.from({ length: host.state.itemsMax + 2 }, (_, index) => index + 1);
+  for (const number of numbers) {
+    host.pullRequest(number, { 'topic.txt': String(number) }, { source: `topic-${number}` });
+    await happens(requested(number, 'opened'));
+  }
+  const all = numbers.map((number) => `pr-${number}`);
+  const lookNow = async () => {
+    await sql`update code_mirrors set sync_at = now() where integration_id = ${integrationId}`.execute(home.platform.db);
+    await look(home);
+    await workThrough(home.platform);
+    return Object.values(await environments())
+      .flatMap(({ id, is_pr }) => (is_pr ? [id] : []))
+      .sort();
+  };
+  host.commit('main', { 'README.md': 'a whole look\n' });
+  expect(await lookNow()).toEqual(all);
+  const before = (await fetches()).length;
+  expect(await lookNow()).toEqual(all);
+  expect((await fetches()).length).toBe(before);
+  const last = numbers.at(-1) ?? 0;
+  host.close(last);
+  await happens(requested(last, 'closed'));
+  expect(await lookNow()).toEqual(all.slice(0, -1));
+});

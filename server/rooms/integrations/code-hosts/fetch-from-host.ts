@@ -109,10 +109,10 @@ async function learn(
   const isWhole = row.repository_id === null || news.length === 0 || news.some(isAboutEverything);
   if (isWhole) {
     const { repository } = await host.verify();
-    const open = buildPullRequests ? await host.pullRequests() : [];
+    const listed = buildPullRequests ? await host.pullRequests() : { open: [], isWhole: true };
     await db.transaction().execute(async (tx) => {
       await rememberRepository(tx, id, repository);
-      await rememberPullRequests(tx, id, open);
+      await rememberPullRequests(tx, id, listed);
     });
     return;
   }

@@ -2,7 +2,7 @@
 import { sql, type Selectable } from 'kysely';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { CodeHost, PullRequest, Repository } from '../../../drivers/code-hosts/code-host.ts';
+import type { CodeHost, OpenPullRequests, PullRequest, Repository } from '../../../drivers/code-hosts/code-host.ts';
 import type { Approvals } from '../../../drivers/code-hosts/plan-mirror.ts';
 import type { Database } from '../../../database.ts';
 import { oneOf } from '../../../kernel/stored-json.ts';
@@ -87,10 +87,11 @@ export async function rememberPullRequest(tx: Tx, integrationId: string, pullReq
 export const forgetPullRequest = (tx: Tx, integrationId: string, number: number) =>
   tx.deleteFrom('pull_requests').where('integration_id', '=', integrationId).where('number', '=', number).execute();
 
-/** What is not among them is not open any more. */
-export async function rememberPullRequests(tx: Tx, integrationId: string, open: readonly PullRequest[]): Promise<void> {
+/** What is not among them is not open any more, unless the list was cut short: then it is open until the host tells otherwise. */
+export async function rememberPullRequests(tx: Tx, integrationId: string, { open, isWhole }: OpenPullRequests): Promise<void> {
   const numbers = open.map(({ number }) => number);
-  await sql`delete from pull_requests where integration_id = ${integrationId} and not number = any(${numbers}::integer[])`.execute(tx);
+  if (isWhole)
+    await sql`delete from pull_requests where integration_id = ${integrationId} and not number = any(${numbers}::integer[])`.execute(tx);
   for (const each of open) await rememberPullRequest(tx, integrationId, each);
 }
 

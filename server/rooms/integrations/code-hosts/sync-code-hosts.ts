@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { isFailure } from '../../../drivers/code-hosts/code-host-failure.ts';
-import type { CodeHost, GitAccess, PullRequest } from '../../../drivers/code-hosts/code-host.ts';
+import type { CodeHost, GitAccess, OpenPullRequests, PullRequest } from '../../../drivers/code-hosts/code-host.ts';
 import { limit } from '../../../kernel/limits.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
@@ -137,5 +137,7 @@ const isSame = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, str
 const toldOf = ({ number, isDraft, isFromFork, targetBranch, commit }: PullRequest) =>
   JSON.stringify([number, isDraft, isFromFork, targetBranch, commit]);
 
-const areSame = (open: readonly PullRequest[], stored: readonly { details: PullRequest }[]) =>
-  isSame(new Map(open.map((each) => [toldOf(each), ''])), new Map(stored.map(({ details }) => [toldOf(details), ''])));
+function areSame({ open, isWhole }: OpenPullRequests, stored: readonly { details: PullRequest }[]): boolean {
+  const [listed, known] = [new Set(open.map(toldOf)), new Set(stored.map(({ details }) => toldOf(details)))];
+  return [...listed].every((each) => known.has(each)) && (!isWhole || listed.size === known.size);
+}
