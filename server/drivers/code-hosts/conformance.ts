@@ -189,6 +189,7 @@ export function codeHostConformance(
       Object.assign(state, { formerName: 'store' });
       const renamed = open({ ...served, state: { ...state, name: 'store' } }, clock).host;
       expect((await renamed.verify()).repository.name).toBe('acme/shop');
+      expect((await renamed.gitAccess()).url).toMatch(/acme\/shop\.git$/);
       expect(await renamed.branches()).toHaveLength(1);
     });
 

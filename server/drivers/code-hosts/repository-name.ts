@@ -22,3 +22,6 @@ export const isSameName = (one: string, other: string) => one.toLowerCase() === 
 
 /** Without slashes at its end. */
 export const trimmedAddress = (url: string) => url.replace(/\/+$/, '');
+
+/** Where Git finds the repository of that name, below the address of the host. Git is led nowhere else, so it is given the name that the repository has now. */
+export const gitPathOf = (name: string): string => `/${name.split('/').map(encodeURIComponent).join('/')}.git`;

@@ -5,7 +5,7 @@ import { fixedCredential, openConnection, pathOf, type Clock, type HostConnectio
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, pagesByStart } from '../pages.ts';
-import { trimmedAddress } from '../repository-name.ts';
+import { gitPathOf, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { pullRequestKeys, readBitbucketServerDelivery } from './bitbucket-server-delivery.ts';
 import {
@@ -84,8 +84,8 @@ export function openBitbucketServer(options: BitbucketServerOptions): CodeHost {
       return reply && pullRequestOf(reply.read(PullRequestShape), web);
     },
     gitAccess: async () => {
-      await found();
-      return { url: `${base}/scm${pathOf`/${project}/${slug}`}.git`, username, password: token };
+      const { slug: name, project: owner } = await found();
+      return { url: `${base}/scm${gitPathOf(`${owner.key}/${name}`)}`, username, password: token };
     },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),

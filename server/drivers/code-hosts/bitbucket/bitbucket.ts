@@ -7,7 +7,7 @@ import { openConnection, pathOf, type Clock, type HostConnection } from '../host
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, firstPagesByAddress, pagesByAddress } from '../pages.ts';
-import { parseRepositoryName } from '../repository-name.ts';
+import { gitPathOf, parseRepositoryName } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { openBitbucketCredential, type BitbucketCredential } from './bitbucket-credential.ts';
 import { pullRequestKeys, readBitbucketDelivery } from './bitbucket-delivery.ts';
@@ -63,8 +63,8 @@ export function openBitbucket(options: BitbucketOptions): CodeHost {
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
     gitAccess: async () => {
-      await found();
-      return { url: `${webAddress}${pathOf`/${owner}/${name}`}.git`, username: 'x-token-auth', password: await credential.token() };
+      const { name: now } = await found();
+      return { url: webAddress + gitPathOf(now), username: 'x-token-auth', password: await credential.token() };
     },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),

@@ -6,7 +6,7 @@ import { fixedCredential, openConnection, pathOf, type Clock, type HostConnectio
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, pagesByLink } from '../pages.ts';
-import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
+import { gitPathOf, parseRepositoryName, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { readGiteaDelivery } from './gitea-delivery.ts';
 import { BranchShape, CommentShape, HookShape, PullRequestShape, pullRequestOf, RepositoryShape, TagShape } from './gitea-shapes.ts';
@@ -50,8 +50,8 @@ export function openGitea({ repository, repositoryId, token, baseUrl, send, cloc
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
     gitAccess: async () => {
-      await found();
-      return { url: `${web}${pathOf`/${owner}/${name}`}.git`, username: 'oauth2', password: token };
+      const { name: now } = await found();
+      return { url: web + gitPathOf(now), username: 'oauth2', password: token };
     },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),

@@ -6,7 +6,7 @@ import { openConnection, pathOf, type Clock, type HostConnection } from '../host
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, pagesByLink } from '../pages.ts';
-import { parseRepositoryName, trimmedAddress } from '../repository-name.ts';
+import { gitPathOf, parseRepositoryName, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { openGithubCredential, type GithubCredential } from './github-credential.ts';
 import { readGithubDelivery } from './github-delivery.ts';
@@ -61,8 +61,8 @@ export function openGithub(options: GithubOptions): CodeHost {
       return reply && pullRequestOf(reply.read(PullRequestShape));
     },
     gitAccess: async () => {
-      await verify();
-      return { url: `${web}${pathOf`/${owner}/${name}`}.git`, username: 'x-access-token', password: await credential.token() };
+      const { repository } = await verify();
+      return { url: web + gitPathOf(repository.name), username: 'x-access-token', password: await credential.token() };
     },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),

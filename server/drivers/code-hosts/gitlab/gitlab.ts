@@ -6,7 +6,7 @@ import { fixedCredential, openConnection, pathOf, type Clock, type HostConnectio
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, pagesByLink } from '../pages.ts';
-import { trimmedAddress } from '../repository-name.ts';
+import { gitPathOf, trimmedAddress } from '../repository-name.ts';
 import { refuseReplaced } from '../same-repository.ts';
 import { readGitlabDelivery } from './gitlab-delivery.ts';
 import {
@@ -68,8 +68,8 @@ export function openGitlab({ project, repositoryId, token, baseUrl = 'https://gi
       return request && pullRequestOf(request, request.sha ?? '', request.web_url);
     },
     gitAccess: async () => {
-      await found();
-      return { url: `${web}/${project.split('/').map(encodeURIComponent).join('/')}.git`, username: 'oauth2', password: token };
+      const { name } = await found();
+      return { url: web + gitPathOf(name), username: 'oauth2', password: token };
     },
     reportStatus: (status) => reportStatus(connection, at, status),
     keepComment: (comment) => keepOneComment(comments, comment),

@@ -5,7 +5,7 @@ import { workThrough } from '../../../testing/activities.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';
 import { deliver } from './test-code-hosts.ts';
 import { openMirroredHost, type TestedHost } from './test-mirrored-host.ts';
-import { connectMirrored, look, pushed } from './test-mirrored-project.ts';
+import { connectMirrored, look, pushed, requested } from './test-mirrored-project.ts';
 
 let home: TestPlatform;
 let owner: Person;
@@ -68,3 +68,17 @@ test('an integration that is given another repository fetches from that one at o
     other.closeHost();
   }
 });
+
+test.for(['github', 'gitlab', 'gitea', 'bitbucket', 'bitbucket_server'] as const)(
+  'a repository of %s that was renamed is fetched under its new name',
+  async (type) => {
+    const { host, integrationId, environments, happens } = await connect(type);
+    host.rename('store');
+    const head = host.commit('main', { 'README.md': 'renamed\n' });
+    await lookNow(integrationId);
+    expect((await environments())['main']).toMatchObject({ head_commit: head });
+    const wanted = host.pullRequest(6, { 'topic.txt': '1' });
+    await happens(requested(6, 'opened'));
+    expect((await environments())['pr-6']).toMatchObject({ head_commit: wanted });
+  },
+);

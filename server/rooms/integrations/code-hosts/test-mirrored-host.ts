@@ -70,10 +70,17 @@ export async function openMirroredHost(type: TestedHost) {
   const [api, repositories] = [await serveTestHost(wire), await serveRepositories(folder)];
   const { state } = api;
   let isAway = false;
+  let renamed: string | undefined;
   const front = createServer((request, reply) => {
     if (isAway) return void reply.writeHead(503).end();
     const isGit = /\.git\//.test(request.url ?? '');
     if (isGit && !isKnown(request)) return void reply.writeHead(401, { 'www-authenticate': 'Basic realm="host"' }).end();
+    if (isGit && renamed !== undefined) {
+      // Hosts lead Git from the former name to the new one.
+      if (request.url?.includes('/shop.git/'))
+        return void reply.writeHead(301, { location: request.url.replace('/shop.git/', `/${renamed}.git/`) }).end();
+      request.url = request.url?.replace(`/${renamed}.git/`, '/shop.git/');
+    }
     void passOn(request, reply, isGit ? repositories.urlOf('').slice(0, -1) : state.origin);
   });
   await new Promise<void>((resolve) => void front.listen(0, '127.0.0.1', resolve));
@@ -141,6 +148,11 @@ export async function openMirroredHost(type: TestedHost) {
     send: api.send,
     deliver: (happening: Happening, secret: string) => api.deliver(happening, secret),
     goAway: (away: boolean) => (isAway = away),
+    /** Its API answers under the former name, too, and tells the new one. */
+    rename(to: string) {
+      renamed = to;
+      state.name = to;
+    },
     closeHost: () => {
       front.closeAllConnections();
       front.close();
