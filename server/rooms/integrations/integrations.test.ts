@@ -187,7 +187,7 @@ test('hosts of code have an address that they call without a token, so often a m
   );
   expect(rows).toEqual([{ is_noted: true }]);
   expect((await call(`${project}/integrations/absent/hook`)).status).toBe(404);
-  await sql`update attempts set count = 300 where key like 'call of hook %'`.execute(home.platform.db);
+  await sql`update attempts set count = 300 where key like 'unproven call of hook %'`.execute(home.platform.db);
   expect((await call(_links['#hook'].href)).status).toBe(429);
   expect((await add(bodyFor('webhook')))._links).not.toHaveProperty('#hook');
 });

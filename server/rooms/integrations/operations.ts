@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { array, created, deleted, one, operation, plain, updated } from '../../kernel/operation.ts';
 import { Problem } from '../../kernel/problem.ts';
-import { countAttempts } from '../sign-in/public.ts';
 import { ProjectEntity } from '../projects/public.ts';
 import { addIntegration, changeIntegration, removeIntegration } from './change-integration.ts';
 import { receiveDelivery } from './code-hosts/receive-delivery.ts';
@@ -111,7 +110,6 @@ export const hookProjectsIntegrations = operation({
     const { db } = platform;
     const [found] = [projectId, integrationId].every(isShortId) ? await integrationsOf(db, projectId, integrationId) : [];
     if (!found || !arrival) throw new Problem('not-found', 'No such integration.');
-    await countAttempts(db, [{ limit: 'call of hook', of: found.id }]);
     await receiveDelivery(platform, found, arrival);
     return accepted;
   },

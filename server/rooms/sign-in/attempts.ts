@@ -34,6 +34,7 @@ const limits = {
   'wrong token from address': { attemptsMax: 30, seconds: 60 },
   'wrong signature from address': { attemptsMax: 30, seconds: 60 },
   'call of hook': { attemptsMax: 300, seconds: 60 },
+  'unproven call of hook': { attemptsMax: 300, seconds: 60 },
   'voucher of account': { attemptsMax: 30, seconds: 3600 },
   'mail from user': { attemptsMax: 300, seconds: 3600 },
 } as const;

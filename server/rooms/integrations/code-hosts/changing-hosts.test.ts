@@ -82,3 +82,14 @@ test.for(['github', 'gitlab', 'gitea', 'bitbucket', 'bitbucket_server'] as const
     expect((await environments())['pr-6']).toMatchObject({ head_commit: wanted });
   },
 );
+
+test('calls that prove nothing are refused when they are too many, and shut out no delivery of the host', async () => {
+  const { host, integration, happens, post } = await connect('github');
+  const stranger = () => home.send({ method: 'POST', url: `${integration}/hook`, payload: {} });
+  expect((await stranger()).status).toBe(200);
+  expect((await post(pushed(host, 'main'), 'another secret')).status).toBe(401);
+  await sql`update attempts set count = 300 where key like '% of hook %'`.execute(home.platform.db);
+  expect((await stranger()).status).toBe(429);
+  expect((await post(pushed(host, 'main'), 'another secret')).status).toBe(429);
+  expect(await happens(pushed(host, 'main'))).toBe(200);
+});

@@ -10,6 +10,7 @@ import { CodeHostFailure } from '../../../drivers/code-hosts/code-host-failure.t
 import type { Arrival } from '../../../kernel/operation.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Platform } from '../../../platform.ts';
+import { countAttempts } from '../../sign-in/public.ts';
 import { opened } from '../integration.ts';
 import { noteHook } from '../queries.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
@@ -26,6 +27,8 @@ export async function receiveDelivery(platform: Platform, row: StoredIntegration
   const { db } = platform;
   const isOfHost = isCodeHost(row.type) && isDelivery(arrival);
   const events = isOfHost ? await provenEvents(platform, row, arrival) : [];
+  // Whoever knows the address can call, and must not be able to shut out the host: what the host has proven counts for itself.
+  await countAttempts(db, [{ limit: isOfHost ? 'call of hook' : 'unproven call of hook', of: row.id }]);
   await noteHook(db, row.id);
   if (!isOfHost) await lookSoon(db, row.id);
   if (events.length === 0) return;
@@ -42,6 +45,7 @@ async function provenEvents(platform: Platform, row: StoredIntegration, { header
     return host.readDelivery({ headers, body: Buffer.from(body) }, webhookSecretOf(integration));
   } catch (failure) {
     if (!(failure instanceof CodeHostFailure)) throw failure;
+    if (failure.kind === 'unauthenticated') await countAttempts(platform.db, [{ limit: 'unproven call of hook', of: row.id }]);
     throw new Problem(failure.kind === 'unauthenticated' ? 'unauthenticated' : 'invalid-request', failure.message, { cause: failure });
   }
 }
