@@ -330,6 +330,7 @@ export interface Database {
     default_branch: string | null;
     sync_at: Generated<Time>;
     is_replaced: Generated<boolean>;
+    quiet_until: Time | null;
   };
   connections: {
     user_id: string;

@@ -478,6 +478,7 @@ create table code_mirrors (
   default_branch text,
   sync_at timestamp with time zone not null default clock_timestamp(),
   is_replaced boolean not null default false,
+  quiet_until timestamp with time zone,
   constraint code_mirrors_pkey PRIMARY KEY (integration_id),
   constraint code_mirrors_integration_id_fkey FOREIGN KEY (integration_id) REFERENCES integrations(id) ON DELETE CASCADE
 );

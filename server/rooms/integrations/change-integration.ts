@@ -8,7 +8,7 @@ import type { Outside } from '../../kernel/operation.ts';
 import type { Tx } from '../../kernel/sql.ts';
 import type { Caller, Platform } from '../../platform.ts';
 import { hastenIntegration } from '../deliveries/public.ts';
-import { forgetRepository } from './code-hosts/mirror.ts';
+import { askAgain, forgetRepository } from './code-hosts/mirror.ts';
 import { recordRegistration, recordRemoval } from './code-hosts/register-webhook.ts';
 import { fetchAtOnce } from './code-hosts/sync-code-hosts.ts';
 import { asksOtherwise, isElsewhere, learnFromHost } from './code-hosts/validate.ts';
@@ -67,6 +67,7 @@ export async function changeIntegration(
     // What waits for a receiver that was away may be taken now.
     await hastenIntegration(tx, id);
     const changed = await current({ tx, secrets }, project_id, id);
+    if (asksOtherwise(type, stored.values, values)) await askAgain(tx, id);
     if (isElsewhere(type, stored.values, values)) {
       await forgetRepository(tx, id);
       await fetchAtOnce(tx, changed);

@@ -83,6 +83,29 @@ test.for(['github', 'gitlab', 'gitea', 'bitbucket', 'bitbucket_server'] as const
   },
 );
 
+test('a host that wants to be left alone is, whoever has news meanwhile, and then all of it is fetched', async () => {
+  const { host, integration, integrationId, post, environments, fetches } = await connect('github');
+  const settle = () => workThrough(home.platform);
+  const wanted = host.pullRequest(9, { 'topic.txt': '1' });
+  host.state.instead = Array.from({ length: 2 }, () => ({ status: 429, headers: { 'retry-after': '120' }, body: {} }));
+  await post(requested(9, 'opened'));
+  await settle();
+  host.state.instead = [];
+  const [asked, before] = [host.state.requests.length, (await fetches()).length];
+  const head = host.commit('main', { 'README.md': 'news\n' });
+  expect((await post(pushed(host, 'main'))).status).toBe(200);
+  expect((await home.send({ method: 'POST', url: `${integration}/hook`, payload: {} })).status).toBe(200);
+  await settle();
+  await look(home);
+  await settle();
+  expect({ asked: host.state.requests.length, fetches: (await fetches()).length }).toEqual({ asked, fetches: before });
+  expect(await environments()).not.toHaveProperty('pr-9');
+
+  await sql`update code_mirrors set quiet_until = now() where integration_id = ${integrationId}`.execute(home.platform.db);
+  await lookNow(integrationId);
+  expect(await environments()).toMatchObject({ main: { head_commit: head }, 'pr-9': { head_commit: wanted } });
+});
+
 test('calls that prove nothing are refused when they are too many, and shut out no delivery of the host', async () => {
   const { host, integration, happens, post } = await connect('github');
   const stranger = () => home.send({ method: 'POST', url: `${integration}/hook`, payload: {} });

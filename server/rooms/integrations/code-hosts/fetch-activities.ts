@@ -9,6 +9,7 @@ import { sentence, strong } from '../../activities/public.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
 import { fetchFromHost } from './fetch-from-host.ts';
 import { isCodeHost } from './code-host-of.ts';
+import { isLeftAlone } from './mirror.ts';
 
 const Input = Type.Object({ integration: Type.String() });
 const keptDays = 30;
@@ -24,9 +25,12 @@ export const fetchActivities: Record<CodeHostSettings['type'], ActivityDefinitio
   gitlab: fetchActivity('gitlab'),
 };
 
-/** One that waits will see the news of this transaction; one that has begun, and may wait for another attempt, may not. */
+/**
+ * One that waits will see the news of this transaction; one that has begun, and may wait for another attempt, may not. Where the host limits requests, news waits until it
+ * takes them again (sync-code-hosts.ts).
+ */
 export async function startFetch(tx: Tx, { id, project_id, type }: Pick<StoredIntegration, 'id' | 'project_id' | 'type'>): Promise<void> {
-  if (!isCodeHost(type)) return;
+  if (!isCodeHost(type) || (await isLeftAlone(tx, id))) return;
   const definition = fetchActivities[type];
   const { rows } = await sql`select from activities
     where project_id = ${project_id} and integration = ${id} and type = ${definition.type} and ${activitiesThat('wait')} and started_at is null

@@ -16,6 +16,7 @@ import { codeHostOf } from './code-host-of.ts';
 import { followDefaultBranch } from './follow-default-branch.ts';
 import {
   forgetPullRequest,
+  leaveAloneUntil,
   lookAgainIn,
   markReplaced,
   mirrorRow,
@@ -38,6 +39,9 @@ export async function fetchFromHost(work: Work<{ integration: string }>, platfor
   if (!mirror)
     return log('Nothing is fetched: the integration is gone, the project is not active, or its code comes from another integration');
   const { integration, project } = mirror;
+  const { quiet_until } = mirror.row;
+  if (quiet_until !== null && Date.parse(quiet_until) > Date.now())
+    return log(`Nothing is fetched now: the host takes no requests until ${quiet_until}; what is new there is fetched then`);
   const { fetchBranches, pruneBranches } = rulesOf(integration, project.default_branch);
   const news = await step('read news', () => newsOf(db, input.integration));
   log(`Fetching from ${mirror.row.repository_url ?? 'the code host'}`);
@@ -142,8 +146,8 @@ async function asking<T>(
     const isPassing = isFailure(failure, 'unavailable') || (failure instanceof Problem && failure.kind === 'unavailable');
     if (isPassing && attempts + 1 < attemptsMax) throw new Error((failure as Error).message, { cause: failure });
     const retryAt = isFailure(failure, 'rate-limited') ? failure.retryAt : undefined;
-    const seconds = retryAt ? Math.max((retryAt.getTime() - Date.now()) / 1000, 0) : restSeconds;
-    await lookAgainIn(db, integration.id, seconds);
+    if (retryAt) await leaveAloneUntil(db, integration.id, retryAt);
+    else await lookAgainIn(db, integration.id, restSeconds);
     if (isFailure(failure, 'replaced')) await markReplaced(db, integration.id);
     if (isFailure(failure, 'credential', 'permission', 'missing', 'replaced', 'rate-limited', 'unavailable', 'refused'))
       throw new Problem('unavailable', failure.message, { cause: failure });

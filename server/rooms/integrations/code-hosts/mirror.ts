@@ -104,6 +104,23 @@ export const lookAgainIn = (tx: Db | Tx, integrationId: string, seconds: number)
     tx,
   );
 
+/** Nobody asks the host before; what it has told until then is looked at then. */
+export const leaveAloneUntil = (db: Db, integrationId: string, until: Date) =>
+  sql`update code_mirrors set quiet_until = ${until.toISOString()}, sync_at = ${until.toISOString()} where integration_id = ${integrationId}`.execute(
+    db,
+  );
+
+/** Whether the host is to be left alone now. If so, it is looked at as soon as that is over. */
+export async function isLeftAlone(tx: Tx, integrationId: string): Promise<boolean> {
+  const { rows } = await sql`update code_mirrors set sync_at = quiet_until
+    where integration_id = ${integrationId} and quiet_until > clock_timestamp() returning integration_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Another credential, or another host, has limits of its own. */
+export const askAgain = (tx: Tx, integrationId: string) =>
+  tx.updateTable('code_mirrors').set({ quiet_until: null }).where('integration_id', '=', integrationId).execute();
+
 /** Between two looks at a host, unless it calls. */
 export const lookPeriodSeconds = 300;
 const looksApartSeconds = 60;

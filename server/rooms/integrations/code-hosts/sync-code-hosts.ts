@@ -16,7 +16,7 @@ import { opened, type Integration } from '../integration.ts';
 import type { StoredIntegration } from '../stored-integration.ts';
 import { codeHostOf, isCodeHost } from './code-host-of.ts';
 import { startFetch } from './fetch-activities.ts';
-import { lookAgainIn, lookPeriodSeconds, mirrorRow, pullRequestsOf, type MirrorRow } from './mirror.ts';
+import { leaveAloneUntil, lookAgainIn, lookPeriodSeconds, mirrorRow, pullRequestsOf, type MirrorRow } from './mirror.ts';
 import { fetchedBranches, knownBranches, planFor, rulesOf } from './mirror-plan.ts';
 import { everything, newsOf, noteNews } from './news.ts';
 
@@ -51,7 +51,9 @@ async function dueIntegrations(db: Db): Promise<StoredIntegration[]> {
     select integrations.*, projects.organization_id
     from code_mirrors join integrations on integrations.id = code_mirrors.integration_id
     join projects on projects.id = integrations.project_id and projects.status = 'active'
-    where code_mirrors.sync_at <= clock_timestamp() order by code_mirrors.sync_at limit ${dueMax}`.execute(db);
+    where code_mirrors.sync_at <= clock_timestamp() and coalesce(code_mirrors.quiet_until <= clock_timestamp(), true) order by code_mirrors.sync_at limit ${dueMax}`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -64,7 +66,7 @@ async function syncOrLater(platform: Platform, row: StoredIntegration, signal: A
   } catch (failure) {
     if (signal.aborted) return;
     const retryAt = isFailure(failure, 'rate-limited') ? failure.retryAt : undefined;
-    if (retryAt) await lookAgainIn(platform.db, row.id, Math.max((retryAt.getTime() - Date.now()) / 1000, lookPeriodSeconds));
+    if (retryAt) await leaveAloneUntil(platform.db, row.id, retryAt);
     else if (!(failure instanceof Problem) && !isFailure(failure, 'credential', 'permission', 'missing', 'unavailable', 'refused'))
       throw failure;
     platform.log.info({ integration: row.id, failure: (failure as Error).message }, 'a code host could not be looked at');
