@@ -1,4 +1,5 @@
 /** Puts the platform together from the parts that main.ts opened. */
+import { openHostTokens } from './drivers/code-hosts/host-tokens.ts';
 import { openDomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import { openLogFollowers } from './drivers/logs/follow-logs.ts';
 import { openOutbound } from './drivers/outbound/outbound.ts';
@@ -10,7 +11,10 @@ import { openOwnAuthority } from './rooms/certificates/public.ts';
 import { createCallerOf, openKeys } from './rooms/sign-in/public.ts';
 
 type Optional = 'inside' | 'edge' | 'domainProofs' | 'outbound';
-type Parts = Omit<Platform, 'keys' | 'authority' | 'spending' | 'callerOf' | 'callerBy' | 'logs' | 'changes' | 'logFollowers' | Optional> &
+type Parts = Omit<
+  Platform,
+  'keys' | 'authority' | 'spending' | 'callerOf' | 'callerBy' | 'logs' | 'changes' | 'logFollowers' | 'hostTokens' | Optional
+> &
   Partial<Pick<Platform, Optional>>;
 
 export async function openPlatform(parts: Parts): Promise<Platform> {
@@ -21,6 +25,7 @@ export async function openPlatform(parts: Parts): Promise<Platform> {
   const edge = async () => (await parts.machine()).edge;
   const domainProofs = openDomainProofs(parts.config);
   return {
+    hostTokens: openHostTokens(),
     inside,
     edge,
     domainProofs,

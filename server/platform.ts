@@ -4,6 +4,7 @@
 import type { Config } from './config.ts';
 import type { Blobs } from './drivers/blobs/blobs.ts';
 import type { OwnAuthority } from './drivers/certificates/authority/authority.ts';
+import type { HostTokens } from './drivers/code-hosts/host-tokens.ts';
 import type { DomainProofs } from './drivers/domain-proofs/domain-proofs.ts';
 import type { Edge } from './drivers/edge/edge.ts';
 import type { Git } from './drivers/git/git.ts';
@@ -39,6 +40,8 @@ export interface Platform {
   git: Git;
   /** The way to addresses that users chose. */
   outbound: Outbound;
+  /** Access tokens that code hosts gave out, while they are good. */
+  hostTokens: HostTokens;
   /** What owners of domains put up to show that they have them. */
   domainProofs: DomainProofs;
   /** Signs certificates for the installation's own names. */

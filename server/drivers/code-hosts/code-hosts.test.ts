@@ -11,6 +11,7 @@ import { openGithub } from './github/github.ts';
 import { githubWire, testApp } from './github/test-github.ts';
 import { openGitlab } from './gitlab/gitlab.ts';
 import { gitlabWire } from './gitlab/test-gitlab.ts';
+import { openHostTokens } from './host-tokens.ts';
 import { openCodeHost, type CodeHostSettings } from './open-code-host.ts';
 import { waitAfter } from './rate-limits.ts';
 import { withoutSecrets } from '../outbound/secrets-in-text.ts';
@@ -229,10 +230,10 @@ test('each type of integration opens its host, by the settings that are publishe
   ];
   for (const [wire, settings] of every) {
     const { state, send, close } = await serveTestHost(wire);
-    expect((await openCodeHost(settings(state.origin), send).verify()).repository.name).toBe('acme/shop');
+    expect((await openCodeHost(settings(state.origin), { send, tokens: openHostTokens() }).verify()).repository.name).toBe('acme/shop');
     close();
   }
-  const nowhere = () => Promise.reject(new Error('unused'));
+  const nowhere = { send: () => Promise.reject(new Error('unused')), tokens: openHostTokens() };
   expect(() => openCodeHost({ type: 'bitbucket', repository: 'acme/shop' }, nowhere)).toThrow(/app_credentials/);
   expect(() => openCodeHost({ ...github, repository: 'shop' }, nowhere)).toThrow(/owner\/name/);
 });

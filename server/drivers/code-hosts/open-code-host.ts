@@ -8,6 +8,7 @@ import { openGitea } from './gitea/gitea.ts';
 import { openGithub } from './github/github.ts';
 import type { GithubCredential } from './github/github-credential.ts';
 import { openGitlab } from './gitlab/gitlab.ts';
+import type { HostTokens } from './host-tokens.ts';
 
 interface GithubSettings {
   type: 'github';
@@ -51,8 +52,14 @@ interface GiteaSettings {
 
 export type CodeHostSettings = GithubSettings | GitlabSettings | BitbucketSettings | BitbucketServerSettings | GiteaSettings;
 
+export interface HostHands {
+  send: Send;
+  /** Where access tokens are kept for the next one who opens a host with the same credential. */
+  tokens: HostTokens;
+}
+
 /** `repositoryId` is what the host called the repository when it was verified. */
-export function openCodeHost(settings: CodeHostSettings, send: Send, repositoryId?: string): CodeHost {
+export function openCodeHost(settings: CodeHostSettings, { send, tokens }: HostHands, repositoryId?: string): CodeHost {
   switch (settings.type) {
     case 'github':
       return openGithub({
@@ -61,12 +68,13 @@ export function openCodeHost(settings: CodeHostSettings, send: Send, repositoryI
         baseUrl: settings.base_url ?? undefined,
         repositoryId,
         send,
+        tokens,
       });
     case 'gitlab':
       return openGitlab({ ...settings, baseUrl: settings.base_url ?? undefined, repositoryId, send });
     case 'bitbucket': {
       const pullRequestPagesMax = settings.pull_requests_max_pages ?? undefined;
-      return openBitbucket({ ...settings, credential: bitbucketCredential(settings), pullRequestPagesMax, repositoryId, send });
+      return openBitbucket({ ...settings, credential: bitbucketCredential(settings), pullRequestPagesMax, repositoryId, send, tokens });
     }
     case 'bitbucket_server':
       return openBitbucketServer({ ...settings, repositoryId, send });

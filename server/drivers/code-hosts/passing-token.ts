@@ -19,7 +19,9 @@ const spareMilliseconds = 5 * 60_000;
 /** A token that is refused so soon was not revoked; the host accepts none at all. */
 const freshMilliseconds = 10_000;
 
-export function openPassingToken(clock: Clock, get: () => Promise<Had>): PassingToken {
+export type GetToken = () => Promise<Had>;
+
+export function openPassingToken(clock: Clock, get: GetToken): PassingToken {
   let had: Had | undefined;
   let hadAt = 0;
   let getting: Promise<Had> | undefined;

@@ -18,7 +18,7 @@ import { deleteIntegration, insertIntegration, integrationsOf, takeIntegrations,
 import { valueColumns } from './stored-integration.ts';
 import type { Given } from './types/types.ts';
 
-type Hands = Pick<Platform, 'db' | 'secrets' | 'config' | 'outbound'>;
+type Hands = Pick<Platform, 'db' | 'secrets' | 'config' | 'outbound' | 'hostTokens'>;
 
 /** Lists carry all of them. */
 const integrationsMax = 100;

@@ -9,7 +9,7 @@ import { Value } from 'typebox/value';
 import type { Send } from '../code-host.ts';
 import { CodeHostFailure } from '../code-host-failure.ts';
 import { systemClock, type Clock, type Credential } from '../host-connection.ts';
-import { openPassingToken } from '../passing-token.ts';
+import { openHostTokens, type HostTokens } from '../host-tokens.ts';
 import { failureOf, jsonIn, unreachable } from '../reply-failures.ts';
 
 export type BitbucketCredential =
@@ -30,9 +30,10 @@ export function openBitbucketCredential(
   repository: string,
   send: Send,
   clock: Clock = systemClock,
+  tokens: HostTokens = openHostTokens(),
 ): BitbucketAccess {
   const secret = given.kind === 'consumer' ? given.secret : given.sharedSecret;
-  const passing = openPassingToken(clock, async () => {
+  const passing = tokens.of(['Bitbucket', JSON.stringify(given)], clock, async () => {
     const { grant, authorization } = await proofOf(given, clock.now());
     const about = { host: 'Bitbucket', repository, credential: { secrets: () => [secret, authorization.split(' ')[1] ?? ''] } };
     const headers = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded', authorization };

@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { unlessMissing } from '../code-host-failure.ts';
 import type { CodeHost, CommitStatus, Repository, Send, StatusState } from '../code-host.ts';
 import { openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
+import type { HostTokens } from '../host-tokens.ts';
 import { inLinkDefinition, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, firstPagesByAddress, pagesByAddress } from '../pages.ts';
@@ -22,6 +23,7 @@ export interface BitbucketOptions {
   /** Of the list of pull requests; those beyond are not seen. */
   pullRequestPagesMax?: number | undefined;
   send: Send;
+  tokens?: HostTokens | undefined;
   clock?: Clock;
 }
 
@@ -35,7 +37,7 @@ export function openBitbucket(options: BitbucketOptions): CodeHost {
   const { repository, repositoryId, pullRequestPagesMax, send, clock } = options;
   const { owner, name } = parseRepositoryName(repository);
   const at = pathOf`/repositories/${owner}/${name}`;
-  const credential = openBitbucketCredential(options.credential, repository, send, clock);
+  const credential = openBitbucketCredential(options.credential, repository, send, clock, options.tokens);
   const connection = openConnection({ host: 'Bitbucket', baseUrl, repository, credential, send, ...(clock && { clock }) });
   const [comments, webhooks] = [commentsOf(connection, at), webhooksOf(connection, at)];
   const found = async () => refuseReplaced(await repositoryAt(connection, at), { host: 'Bitbucket', repository, repositoryId });

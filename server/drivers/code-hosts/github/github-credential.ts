@@ -7,7 +7,7 @@ import { SignJWT } from 'jose';
 import { Type } from 'typebox';
 import { Problem } from '../../../kernel/problem.ts';
 import { fixedCredential, openConnection, pathOf, systemClock, type ConnectionOptions, type Credential } from '../host-connection.ts';
-import { openPassingToken } from '../passing-token.ts';
+import { openHostTokens, type HostTokens } from '../host-tokens.ts';
 
 export type GithubCredential =
   | { kind: 'token'; token: string }
@@ -25,8 +25,9 @@ export function openGithubCredential(
   given: GithubCredential,
   shared: Omit<ConnectionOptions, 'credential'>,
   at: string,
+  tokens: HostTokens = openHostTokens(),
 ): CredentialWithToken {
-  if (given.kind === 'app') return openAppCredential(given, shared, at);
+  if (given.kind === 'app') return openAppCredential(given, shared, at, tokens);
   const { token } = given;
   return { ...fixedCredential(bearer(token), [token]), token: async () => token };
 }
@@ -37,6 +38,7 @@ function openAppCredential(
   { appId, privateKey, installationId }: Extract<GithubCredential, { kind: 'app' }>,
   shared: Omit<ConnectionOptions, 'credential'>,
   at: string,
+  tokens: HostTokens,
 ): CredentialWithToken {
   const clock = shared.clock ?? systemClock;
   const key = privateKeyOf(privateKey);
@@ -50,7 +52,8 @@ function openAppCredential(
   });
   const installation = async () =>
     installationId ?? String((await asApp.ask({ path: `${at}/installation` })).read(Type.Object({ id: Type.Integer() })).id);
-  const passing = openPassingToken(clock, async () => {
+  // Which installation it is, the repository tells where nobody else does.
+  const passing = tokens.of(['GitHub', shared.baseUrl, appId, privateKey, installationId ?? at], clock, async () => {
     const reply = await asApp.ask({ method: 'POST', path: pathOf`/app/installations/${await installation()}/access_tokens` });
     const { token, expires_at: expiresAt } = reply.read(InstallationToken);
     return { token, expiresAt: Date.parse(expiresAt) };

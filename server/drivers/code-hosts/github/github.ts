@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { unlessMissing } from '../code-host-failure.ts';
 import type { CodeHost, CommitStatus, Send } from '../code-host.ts';
 import { openConnection, pathOf, type Clock, type HostConnection } from '../host-connection.ts';
+import type { HostTokens } from '../host-tokens.ts';
 import { inHtmlComment, keepOneComment, type Comments } from '../kept-comment.ts';
 import { ensureOneWebhook, removeEveryWebhook, type Webhooks } from '../kept-webhooks.ts';
 import { allOpen, pagesByLink } from '../pages.ts';
@@ -21,6 +22,7 @@ export interface GithubOptions {
   /** Of an Enterprise Server: `https://github.example.org`. */
   baseUrl?: string | undefined;
   send: Send;
+  tokens?: HostTokens | undefined;
   clock?: Clock;
 }
 
@@ -37,7 +39,7 @@ export function openGithub(options: GithubOptions): CodeHost {
   const baseUrl = web === publicWeb ? publicApi : `${web}/api/v3`;
   const { send, clock } = options;
   const shared = { host: 'GitHub', baseUrl, repository: options.repository, send, ...(clock && { clock }), headers: versionHeaders };
-  const credential = openGithubCredential(options.credential, shared, at);
+  const credential = openGithubCredential(options.credential, shared, at, options.tokens);
   const connection = openConnection({ ...shared, credential });
   const comments = commentsOf(connection, at);
   const webhooks = webhooksOf(connection, at);

@@ -33,7 +33,7 @@ export const githubWire: HostWire = {
     ['GET', at('/installation'), () => ({ body: { id: 99, app_id: 12345 } })],
     [
       'POST',
-      /^\/app\/installations\/99\/access_tokens$/,
+      /^(?:\/api\/v3)?\/app\/installations\/99\/access_tokens$/,
       ({ token }) => ({
         status: 201,
         body: { token, expires_at: new Date(Date.now() + 3_600_000).toISOString(), permissions: { contents: 'read' } },
@@ -131,7 +131,7 @@ export const githubWire: HostWire = {
   deliver,
 };
 
-const isOfApp = ({ path }: WireRequest) => path.startsWith('/app/') || path.endsWith('/installation');
+const isOfApp = ({ path }: WireRequest) => /^(\/api\/v3)?\/app\//.test(path) || path.endsWith('/installation');
 
 function isSignedByApp(jwt: string): boolean {
   const [header = '', payload = '', signature = ''] = jwt.split('.');

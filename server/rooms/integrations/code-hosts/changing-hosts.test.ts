@@ -1,6 +1,7 @@
 /** Hosts that do not stay as they were: a name that others took over, a repository that was renamed, a host that wants to be left alone, and strangers who call in its name. */
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
+import { testApp } from '../../../drivers/code-hosts/github/test-github.ts';
 import { workThrough } from '../../../testing/activities.ts';
 import { openTestPlatform, type Person, type TestPlatform } from '../../../testing/platform.ts';
 import { deliver } from './test-code-hosts.ts';
@@ -115,4 +116,15 @@ test('calls that prove nothing are refused when they are too many, and shut out 
   expect((await stranger()).status).toBe(429);
   expect((await post(pushed(host, 'main'), 'another secret')).status).toBe(429);
   expect(await happens(pushed(host, 'main'))).toBe(200);
+});
+
+test('an App is given a token once, and not again for each delivery and each fetch', async () => {
+  const app = { app_id: testApp.appId, private_key: testApp.privateKey };
+  const { host, integrationId, happens, environments } = await connect('github', { token: undefined, app });
+  const head = host.commit('main', { 'README.md': 'news\n' });
+  await happens(pushed(host, 'main'));
+  await lookNow(integrationId);
+  await deliver(home);
+  expect((await environments())['main']).toMatchObject({ head_commit: head });
+  expect(host.state.requests.filter(({ path }) => path.endsWith('/access_tokens'))).toHaveLength(1);
 });

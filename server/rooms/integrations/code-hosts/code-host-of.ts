@@ -14,12 +14,15 @@ export const codeHostTypes: Record<CodeHostSettings['type'], true> = {
 
 export const isCodeHost = (type: string): type is CodeHostSettings['type'] => Object.hasOwn(codeHostTypes, type);
 
+/** What it takes to ask hosts. */
+export type AsksHosts = Pick<Platform, 'outbound' | 'hostTokens'>;
+
 type Asking = Pick<Integration, 'type' | 'values'>;
 
 /** `repositoryId` is what the host called the repository when it was verified, so that one that took over its name is refused, and no delivery about it believed. */
-export function codeHostOf({ outbound }: Pick<Platform, 'outbound'>, { type, values }: Asking, repositoryId?: string): CodeHost {
+export function codeHostOf({ outbound, hostTokens }: AsksHosts, { type, values }: Asking, repositoryId?: string): CodeHost {
   if (!isCodeHost(type)) throw new Error(`No code is hosted by ${type}`);
-  return openCodeHost({ ...values, type } as CodeHostSettings, outbound.request, repositoryId);
+  return openCodeHost({ ...values, type } as CodeHostSettings, { send: outbound.request, tokens: hostTokens }, repositoryId);
 }
 
 /** What the host proves its deliveries with. Who registers the webhook gives it to the host; it is never shown. */

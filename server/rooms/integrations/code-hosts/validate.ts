@@ -10,7 +10,7 @@ import { invalidField, Problem } from '../../../kernel/problem.ts';
 import type { Platform } from '../../../platform.ts';
 import { hookAddress, type Integration } from '../integration.ts';
 import type { Values } from '../types/field.ts';
-import { codeHostOf, isCodeHost, webhookSecretOf } from './code-host-of.ts';
+import { codeHostOf, isCodeHost, webhookSecretOf, type AsksHosts } from './code-host-of.ts';
 import { repositoryIdOf } from './mirror.ts';
 import { isPassing } from './report-outcome.ts';
 
@@ -54,7 +54,7 @@ export const isElsewhere = (type: string, one: Values, other: Values): boolean =
 };
 
 /** What the host told of the integration; nothing where it cannot be asked now. Throws a Problem where the host refuses. */
-export async function learnFromHost(platform: Pick<Platform, 'outbound'>, asking: Asking): Promise<Values> {
+export async function learnFromHost(platform: AsksHosts, asking: Asking): Promise<Values> {
   if (!isCodeHost(asking.type)) return {};
   try {
     return learnedFrom(asking, await inTime(codeHostOf(platform, asking).verify()));
@@ -69,7 +69,7 @@ export const learnedFrom = ({ type }: Asking, { credentialExpiresAt }: Verified)
   type === 'gitlab' ? { token_expires_at: credentialExpiresAt ?? null } : {};
 
 /** Throws a Problem unless the host answers, lets the repository be read, and takes our webhook, which is registered anew. */
-export async function refuseUnfitAtHost(platform: Pick<Platform, 'db' | 'outbound' | 'config'>, integration: Integration): Promise<void> {
+export async function refuseUnfitAtHost(platform: AsksHosts & Pick<Platform, 'db' | 'config'>, integration: Integration): Promise<void> {
   if (!isCodeHost(integration.type)) return;
   try {
     const host = codeHostOf(platform, integration, await repositoryIdOf(platform.db, integration.id));
