@@ -95,7 +95,7 @@ test('a list of pull requests that was cut short closes none of those that are n
     await look(home);
     await workThrough(home.platform);
     return Object.values(await environments())
-      .flatMap(({ id, is_pr }) => (is_pr ? [id] : []))
+      .flatMap(({ id, is_pr }): string[] => (is_pr ? [id] : []))
       .sort();
   };
   host.commit('main', { 'README.md': 'a whole look\n' });
@@ -107,4 +107,14 @@ test('a list of pull requests that was cut short closes none of those that are n
   host.close(last);
   await happens(requested(last, 'closed'));
   expect(await lookNow()).toEqual(all.slice(0, -1));
+});
+
+test('environments begin with the resources that environment_init_resources says, those of branches and of pull requests', async () => {
+  const { host, projectId, happens } = await connectMirrored(home, owner, 'gitea', { environment_init_resources: 'minimum' });
+  host.commit('feature', { 'feature.txt': '1' }, 'main');
+  await happens(pushed(host, 'feature'));
+  host.pullRequest(4, { 'topic.txt': '1' });
+  await happens(requested(4, 'opened'));
+  for (const environment of ['feature', 'pr-4'])
+    expect(await pushesTo(projectId, environment)).toMatchObject([{ deploying: { init: 'minimum' } }]);
 });
