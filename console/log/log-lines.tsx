@@ -91,8 +91,8 @@ const Row = memo(RowDrawn);
 
 function RowDrawn({ row, address, standingOfLast, search, onToggle }: RowProps) {
   if ('line' in row) return <Line line={row.line} address={address} search={search} />;
-  const { step, isOpen, isLast } = row;
-  const standing = isLast ? standingOfLast : 'done';
+  const { step, isOpen, isLast, hasFailed } = row;
+  const standing = hasFailed ? 'failed' : isLast ? standingOfLast : 'done';
   return (
     <button type="button" className="step" aria-expanded={isOpen} onClick={() => onToggle(step, !isOpen)}>
       <Icon name="chevron" className="chevron" />

@@ -31,4 +31,6 @@ test('the line that says why it failed is the one that is marked as the error', 
     text,
   }));
   expect(failingLine([...lines, ...failed])).toBe(lines.length + 2);
+  const marked = rowsOf(stepsOf([...lines, ...failed]), () => false).filter((row) => 'step' in row && row.hasFailed);
+  expect(marked.map((row) => lineOf(row).text)).toEqual(['Done']);
 });

@@ -1,9 +1,10 @@
 /** The rows of a log as it is shown: each step, and the lines of those that are open. */
+import { failureMark } from './failing-line.ts';
 import type { LogLine, Step } from './steps.ts';
 
-export type LogRow = { step: Step; isOpen: boolean; isLast: boolean } | { line: LogLine };
+export type LogRow = { step: Step; isOpen: boolean; isLast: boolean; hasFailed: boolean } | { line: LogLine };
 
-/** A step without lines of its own is a line. */
+/** A step without lines of its own is a line. One that an error follows has failed, and is as much of interest as the last. */
 export function rowsOf(steps: readonly Step[], isOpen: (step: Step, isLast: boolean) => boolean): LogRow[] {
   const rows: LogRow[] = [];
   for (const [n, step] of steps.entries()) {
@@ -12,8 +13,9 @@ export function rowsOf(steps: readonly Step[], isOpen: (step: Step, isLast: bool
       continue;
     }
     const isLast = n === steps.length - 1;
-    const open = isOpen(step, isLast);
-    rows.push({ step, isOpen: open, isLast });
+    const hasFailed = steps[n + 1]?.head.text.startsWith(failureMark) ?? false;
+    const open = isOpen(step, isLast || hasFailed);
+    rows.push({ step, isOpen: open, isLast, hasFailed });
     if (open) for (const line of step.lines) rows.push({ line });
   }
   return rows;
