@@ -4,7 +4,6 @@ import { makeDiscount } from '../../../cli/discount.ts';
 import { makeVoucher } from '../../../cli/voucher.ts';
 import { startOf } from '../../kernel/days.ts';
 import { tellOfCost } from './billing-alerts.ts';
-import { closeMonths } from './close-orders.ts';
 import { endOfMonth, monthAt } from './month.ts';
 import { nobody } from './payer.ts';
 import { refreshOrders } from './refresh-orders.ts';
@@ -99,39 +98,6 @@ test('orders charge the levels that an organization chooses', async () => {
       db,
     );
   expect(rows).toEqual([{ support_level: 'premium', user_management: 'advanced' }]);
-});
-
-test('orders that are closed, refreshed and given vouchers all at once wait for each other, and no voucher is used twice', async () => {
-  const [one, other] = [await established(), await established()];
-  const codes = ['FIRST', 'SECOND', 'THIRD'];
-  for (const code of codes) await makeVoucher(db, ['15', 'EUR', code]);
-  const apply = ({ owner, path }: typeof one, code: string) => owner.send('POST', `${path}/vouchers/apply`, { code });
-  // Each has one, and both reach for the third and for that of the other, in both orders.
-  expect([(await apply(one, 'FIRST')).status, (await apply(other, 'SECOND')).status]).toEqual([204, 204]);
-  const now = Date.now();
-  const done = await Promise.allSettled([
-    closeMonths(home.platform, now),
-    apply(one, 'THIRD'),
-    apply(other, 'FIRST'),
-    closeMonths(home.platform, now),
-    apply(other, 'THIRD'),
-    apply(one, 'SECOND'),
-    refreshOrders(home.platform, now),
-    apply(one, 'FIRST'),
-    apply(other, 'SECOND'),
-  ]);
-  expect(done.filter(({ status }) => status === 'rejected')).toEqual([]);
-  const statuses = done.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value.status] : []));
-  expect(statuses.toSorted((first, second) => first - second)).toEqual([204, 204, 204, 400, 400, 400]);
-  await sql`update orders set refreshed_at = null where closed_at is null`.execute(db);
-  await refreshOrders(home.platform, now);
-  const { rows: used } = await sql<{ code: string; used: string }>`
-    select code, sum(amount)::text as used from voucher_uses where code = any(${codes}) group by code order by code`.execute(db);
-  for (const { used: amount } of used) expect(Number(amount)).toBeLessThanOrEqual(1500);
-  const { rows: unequal } = await sql`
-    select id from orders where organization_id in (${one.id}, ${other.id})
-      and voucher <> coalesce((select sum(amount) from voucher_uses where order_id = orders.id), 0)`.execute(db);
-  expect(unequal).toEqual([]);
 });
 
 test('whoever pays is told once a day when the month costs more than the alert says', async () => {
