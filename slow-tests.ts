@@ -5,23 +5,25 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node';
 
-/** In seconds, on two busy processors, of those that take most of a minute or more: only the order counts. */
+/** In seconds, on two processors, of those that take most of a minute or more: only the order counts. */
 export const secondsOf: Readonly<Record<string, number>> = {
-  'server/drivers/blobs/blobs.test.ts': 235,
+  'e2e/kill.test.ts': 255,
+  'server/rooms/deployments/deploy/deploy.test.ts': 220,
+  // Both where their images have to be built first.
   'server/catalogue/runtimes.test.ts': 212,
-  'e2e/kill.test.ts': 211,
   'server/catalogue/services.test.ts': 191,
-  'e2e/platform-backup.test.ts': 179,
-  'server/rooms/backups/backups.test.ts': 172,
-  'server/rooms/deployments/deploy/deploy.test.ts': 165,
-  'e2e/console.test.ts': 140,
-  'e2e/environments.test.ts': 137,
-  'e2e/stacks.test.ts': 134,
-  'e2e/operator-commands.test.ts': 133,
-  'e2e/first-start.test.ts': 128,
-  'server/rooms/backups/restore.test.ts': 126,
-  'e2e/integrations.test.ts': 124,
-  'server/rooms/ssh/inside.test.ts': 116,
+  'e2e/console.test.ts': 157,
+  'e2e/first-start.test.ts': 146,
+  'e2e/environments.test.ts': 143,
+  'e2e/stacks.test.ts': 140,
+  'e2e/operator-commands.test.ts': 137,
+  'e2e/platform-backup.test.ts': 115,
+  'e2e/released-cli-people.test.ts': 115,
+  'server/drivers/blobs/blobs.test.ts': 113,
+  'server/rooms/backups/backups.test.ts': 112,
+  'server/rooms/backups/restore.test.ts': 111,
+  'e2e/integrations.test.ts': 110,
+  'server/rooms/ssh/inside.test.ts': 108,
   'server/rooms/backups/restore-targets.test.ts': 105,
   'e2e/released-cli-backups.test.ts': 105,
   'e2e/console-story.test.ts': 100,
