@@ -14,7 +14,7 @@ import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
 import { onePerVolume } from './one-per-volume.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
-import { forkOf } from './queries.ts';
+import { forkOf } from './which-cache.ts';
 import { cacheNameOf, slugOf, useSlug, type Slug } from './slugs.ts';
 
 export interface BuildRequest {

@@ -2,8 +2,6 @@ import { sql, type Insertable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
-import { lineOf } from '../variables/public.ts';
-import { cacheNameOf } from './slugs.ts';
 
 /** How many builds the project's organization may have at once, by its own quota or by the default; undefined: as many as there are places for. */
 export const buildsMaxOf = async (db: Db, projectId: string): Promise<number | undefined> => {
@@ -88,25 +86,6 @@ export const forgetOldSlugs = async (db: Db, { replacedMax, unusedDaysMax, unuse
         or unneeded.last_used_at < now() - make_interval(days => ${unusedDaysMax}::integer))
     returning slugs.volume`.execute(db);
   return rows.map(({ volume }) => volume);
-};
-
-/** The names of the build caches that projects use now: one for each, and one for each of its environments of forks. */
-export const currentCaches = async (db: Db, projectIds: readonly string[]): Promise<Set<string>> => {
-  const { rows } = await sql<{ id: string; build_cache_generation: number; fork: string | null }>`
-    select projects.id, build_cache_generation, forks.fork
-    from projects cross join lateral (
-      select null as fork union all select environments.id from environments where project_id = projects.id and is_from_fork) as forks
-    where projects.id = any(${projectIds}) and projects.status <> 'deleted'`.execute(db);
-  return new Set(rows.map(({ id, build_cache_generation, fork }) => cacheNameOf(id, build_cache_generation, fork ?? undefined)));
-};
-
-/** The environment of a fork whose code this one has: itself, or one that it was branched from. Undefined for all others. */
-export const forkOf = async (db: Db, projectId: string, environmentId: string): Promise<string | undefined> => {
-  const { rows } = await sql<{ id: string }>`
-    with ${lineOf(projectId, environmentId)}
-    select line.id from line join environments on environments.project_id = ${projectId} and environments.id = line.id
-    where environments.is_from_fork order by line.distance limit 1`.execute(db);
-  return rows[0]?.id;
 };
 
 /** What a person who still has an account was granted in a project, by themselves and by their teams. */

@@ -4,8 +4,9 @@ import type { Db } from '../../kernel/sql.ts';
 import type { Reconciler } from '../../kernel/reconciler.ts';
 import { tidyCache } from './cache.ts';
 import { onePerVolume } from './one-per-volume.ts';
-import { currentCaches, forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
+import { forgetOldSlugs, hasSlugIn, hasSlugs, slugVolumes, unneededSlugVolumesBeside } from './queries.ts';
 import { isSlugName, projectOfCache, slugVolumeOfBuild } from './slugs.ts';
+import { currentCaches } from './which-cache.ts';
 
 /** How many deployments beside the current one can be rolled back to. */
 const replacedMax = 5;

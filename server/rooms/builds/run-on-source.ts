@@ -26,7 +26,7 @@ import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { useCache } from './cache.ts';
 import type { App } from './config/model.ts';
-import { forkOf } from './queries.ts';
+import { forkOf } from './which-cache.ts';
 import { cacheNameOf } from './slugs.ts';
 import { openSourceTree } from './source-tree.ts';
 
