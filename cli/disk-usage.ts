@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import type { Config } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
-import { catalogue } from '../server/catalogue/catalogue.ts';
+import { imageTypes } from '../server/catalogue/catalogue.ts';
 import { openRuncInside } from '../server/drivers/runtime/runc/runc.ts';
 import { run } from '../server/drivers/command.ts';
 import { lookAtVolumes, type VolumesLook } from '../server/drivers/volumes/look-at-volumes.ts';
@@ -63,7 +63,7 @@ const takenLine = ({ what, bytes, freeableBytes = 0, note = '' }: Taken) => {
 
 function imagesTaken({ images, caCertificates }: Config): Taken {
   if (!existsSync(join(images, 'layers'))) return { what: 'images', bytes: 0 };
-  const { taken, collectable } = openImages(images, catalogue, { authorities: trustedAuthorities(caCertificates) }).bytes(imageLimits);
+  const { taken, collectable } = openImages(images, imageTypes, { authorities: trustedAuthorities(caCertificates) }).bytes(imageLimits);
   return { what: 'images', bytes: taken, freeableBytes: collectable, note: './offshoot image collect' };
 }
 

@@ -3,7 +3,7 @@ import { readConfig } from '../server/config.ts';
 import { trustedAuthorities } from '../server/drivers/authorities.ts';
 import { openImages } from '../server/drivers/images/cached-images.ts';
 import { openOutbound } from '../server/drivers/outbound/outbound.ts';
-import { builtTypesOf, catalogue, entryOf, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
+import { builtTypesOf, catalogue, entryOf, imageTypes, statusesOf, typesOf } from '../server/catalogue/catalogue.ts';
 import type { Progress } from '../server/drivers/images/images.ts';
 import { Problem } from '../server/kernel/problem.ts';
 import { offerDescribedTypes } from './service-type.ts';
@@ -20,7 +20,7 @@ async function openAll() {
 function open() {
   const config = readConfig(process.env);
   const { images, caCertificates, plainRegistries } = config;
-  return openImages(images, catalogue, {
+  return openImages(images, imageTypes, {
     authorities: trustedAuthorities(caCertificates),
     outbound: openOutbound(config),
     plainRegistries,

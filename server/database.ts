@@ -1012,6 +1012,7 @@ export interface Database {
     bytes: string;
     created_at: Generated<Time>;
     last_used_at: Generated<Time>;
+    image: unknown;
   };
   ssh_keys: {
     key_id: GeneratedAlways<number>;

@@ -10,7 +10,7 @@ import type { ListenAddress } from '../edge/process/settings.ts';
 import { withFileLock } from './drivers/file-lock.ts';
 import { authorityVariables, trustedAuthorities } from './drivers/authorities.ts';
 import { openImages } from './drivers/images/cached-images.ts';
-import { catalogue } from './catalogue/catalogue.ts';
+import { imageTypes } from './catalogue/catalogue.ts';
 import type { Images } from './drivers/images/images.ts';
 import { openOutbound } from './drivers/outbound/outbound.ts';
 import { ensureLogsFolder } from './drivers/logs/log-folders.ts';
@@ -167,7 +167,7 @@ async function openMachine(config: Config, log: Log, edgeAlone: () => Promise<Ed
       }),
     );
     const outbound = openOutbound(config);
-    const images = openImages(config.images, catalogue, { authorities, outbound, plainRegistries: config.plainRegistries });
+    const images = openImages(config.images, imageTypes, { authorities, outbound, plainRegistries: config.plainRegistries });
     const edge = await edgeAlone();
     await edge.showVolumes();
     return { volumes, runtime, images, logs: logsFolder(config), edge, tls: config.tls };

@@ -1517,6 +1517,7 @@ create table slugs (
   bytes bigint not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   last_used_at timestamp with time zone not null default clock_timestamp(),
+  image jsonb,
   constraint slugs_volume_key UNIQUE (volume),
   constraint slugs_pkey PRIMARY KEY (id)
 );

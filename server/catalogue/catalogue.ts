@@ -1,12 +1,14 @@
 /** Everything that an app or a service can be. Recipes that are the same are built once and shared, so what several types need is in layers of its own. */
-import { nameOfType, versionOfType } from '../drivers/images/image-types.ts';
+import { type ImageTypes, nameOfType, versionOfType } from '../drivers/images/image-types.ts';
 import { shippedServices } from './described-services.ts';
 import type { ContainerProfile, Entry, ServiceEntry, VersionStatus } from './entry.ts';
 import type { Runtime } from './runtime.ts';
 import { runtimes } from './runtimes.ts';
 import type { Service } from './service.ts';
+import { ownImages } from './own-images.ts';
 import { services } from './services.ts';
 
+export { fromDockerfile, fromRegistry, hasOwnImage, toolsIn, typeBelow } from './own-images.ts';
 export { builtTypesOf, entryOf, nameOfType, nearestVersion, recipesOf, typesOf, versionOfType } from '../drivers/images/image-types.ts';
 
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>;
@@ -22,6 +24,7 @@ const builtIn: Catalogue = { ...runtimes, ...services };
 /** What is described and built in under the same name is what is built in. */
 const shipped: Catalogue = { ...builtIn, ...shippedServices(Object.keys(builtIn)) };
 const offered: Record<string, CatalogueEntry> = { ...shipped };
+const buildable: Record<string, ImageTypes[string]> = { ...shipped, ...ownImages };
 
 /** Grows and shrinks with what operators describe; so what follows from it is found anew whenever it is needed. */
 export const catalogue: Catalogue = offered;
@@ -33,7 +36,12 @@ export const isBuiltIn = (name: string): boolean => Object.hasOwn(builtIn, name)
 export function offerDescribed(described: Readonly<Record<string, ServiceEntry>>): void {
   for (const name of Object.keys(offered)) delete offered[name];
   Object.assign(offered, shipped, described);
+  for (const name of Object.keys(buildable)) delete buildable[name];
+  Object.assign(buildable, offered, ownImages);
 }
+
+/** All that the driver of images can build: the catalogue, and what images that people bring themselves are run and built with. */
+export const imageTypes: ImageTypes = buildable;
 
 /** The versions of a type that is in the catalogue with what becomes of each, the newest first. */
 export const statusesOf = ({ versions, retired = [] }: Pick<Entry, 'versions' | 'retired'>): [version: string, status: VersionStatus][] => [

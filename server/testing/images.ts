@@ -5,7 +5,8 @@ import { isAbsolute, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { authorityVariables, trustedAuthorities } from '../drivers/authorities.ts';
 import { type ImagesOptions, openImages } from '../drivers/images/cached-images.ts';
-import { catalogue } from '../catalogue/catalogue.ts';
+import { imageTypes } from '../catalogue/catalogue.ts';
+import { openOutbound } from '../drivers/outbound/outbound.ts';
 import { appUser } from '../catalogue/service.ts';
 import { openRuncRuntime } from '../drivers/runtime/runc/runc.ts';
 import type { Command, Container } from '../drivers/runtime/runtime.ts';
@@ -32,8 +33,17 @@ export const whyNoContainers = canRunContainers ? '' : ' (left out: needs root)'
 const limits = { cpu: 2, memoryBytes: 2 ** 29, pids: 500, diskBytes: 2 ** 30 };
 
 const authorities = trustedAuthorities(undefined);
+/** Registries on the loopback address that tests have started, as `host:port`. */
+export const testRegistries: string[] = [];
+
 /** The images of the catalogue, from the cache that all tests share. */
-export const openTestImages = (options: ImagesOptions = {}) => openImages(testImagesFolder, catalogue, { authorities, ...options });
+export const openTestImages = (options: ImagesOptions = {}) =>
+  openImages(testImagesFolder, imageTypes, {
+    authorities,
+    outbound: openOutbound({ allowPrivateAddresses: ['127.0.0.0/8'] }),
+    plainRegistries: testRegistries,
+    ...options,
+  });
 /** Variables of containers by which builds reach registries wherever the machine itself does. */
 export const testEnvironment = authorityVariables(authorities);
 

@@ -77,6 +77,7 @@ function openMemoryImages(): Images {
   const image = async (type: string) => ({ type, hash: type, layers: [`/layers/${type}`], bytes: 0 });
   return {
     bring: notNeeded,
+    fetchLayout: notNeeded,
     ensure: image,
     built: image,
     collect: async () => [],

@@ -28,6 +28,7 @@ import {
   useLayer,
 } from './layer-cache.ts';
 import { bringAgain, bringImage, broughtImage, type Bringing, isBroughtType } from './oci/bring-image.ts';
+import { fetchLayout } from './oci/image-layout.ts';
 import { type Files, hashOf, type Layer, layersOf, type Recipe } from './recipe.ts';
 import { withRegistryTypes } from './registry-types.ts';
 import type { LayerReport } from './shared-progress.ts';
@@ -88,6 +89,8 @@ export function openImages(folder: string, catalogue: ImageTypes, options: Image
   const images: Images = {
     bring: (reference, access = {}, onProgress = () => {}, signal = new AbortController().signal) =>
       bringImage(bringing(), reference, access, onProgress, signal),
+
+    fetchLayout: async (reference, access, into, signal) => fetchLayout(bringing().way, reference, access, into, signal),
 
     async ensure(type, onProgress = () => {}, signal = new AbortController().signal) {
       if (isBroughtType(type)) return (await broughtImage(folder, type)) ?? bringAgain(bringing(), type, onProgress, signal);

@@ -4,6 +4,7 @@
  * A layer is complete or absent, never half; two builds of one layer, also in two processes, become one. The cache can be shared between
  * installations (`OFFSHOOT_IMAGES`).
  */
+import type { ImageLayout } from './oci/image-layout.ts';
 import type { OciImage, RegistryAccess } from './oci/oci-image.ts';
 
 export type { OciConfig, OciImage, RegistryAccess } from './oci/oci-image.ts';
@@ -14,6 +15,8 @@ export interface Images {
    * its digest; `built` and `ensure` know it from then on. Throws a Problem in words.
    */
   bring(reference: string, access?: RegistryAccess, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<OciImage>;
+  /** Fetches an image of a registry as it is, for programs that build on it, into a folder that nobody else writes to; what is there stays. */
+  fetchLayout(reference: string, access: RegistryAccess, folder: string, signal: AbortSignal): Promise<ImageLayout>;
   /** Builds what is missing of an image of the catalogue, such as `nodejs:22`; throws a Problem that names what exists when there is no such one. */
   ensure(type: string, onProgress?: (progress: Progress) => void, signal?: AbortSignal): Promise<Image>;
   /** What is built already; undefined where a layer is missing. */

@@ -20,7 +20,12 @@ const catalogue = {
 function openRegistry() {
   const registry = { digest: 'sha256:one', isAway: false, asked: 0 };
   const brought = new Set<string>();
-  const imageOf = (type: string): Image => ({ type, hash: type, layers: [`/${type}`], bytes: 10 });
+  const imageOf = (type: string): Image => ({
+    type,
+    hash: type,
+    layers: [...(type === 'oci:image' ? ['/debian'] : []), `/${type}`],
+    bytes: 10,
+  });
   const images = {
     ensure: async (type: string) => imageOf(type),
     built: async (type: string) => (type.startsWith('oci-image:') && !brought.has(type) ? undefined : imageOf(type)),

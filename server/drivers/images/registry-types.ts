@@ -12,7 +12,7 @@ import { type ImageTypes, entryOf, typesOf } from './image-types.ts';
 import type { Image, Images, Update } from './images.ts';
 import { hashOf } from './recipe.ts';
 
-/** Programs that images of others may lack, and that the platform runs in containers. It lies below them, so that theirs hide ours. */
+/** Programs that images of others may lack, and that the platform runs in containers. They lie below, so that those of the image hide ours; the Debian below them does not. */
 const toolsType = 'oci:image';
 
 interface Pin {
@@ -43,7 +43,7 @@ export function withRegistryTypes(images: Images, folder: string, catalogue: Ima
   const onTools = (type: string, tools: Image | undefined, image: Image): Image => ({
     type,
     hash: hashOf([tools?.hash, image.hash]),
-    layers: [...(tools?.layers ?? []), ...image.layers],
+    layers: [...(tools?.layers.slice(1) ?? []), ...image.layers],
     bytes: (tools?.bytes ?? 0) + image.bytes,
   });
 

@@ -74,6 +74,11 @@ export interface Container {
   peer?: { group: string; name: string; at: string };
   /** A log file of the machine to which the container's output is added, besides what `logs` gives; it stays when the container goes. Its folder must exist. */
   output?: string;
+  /**
+   * Whether it makes namespaces, mounts and users of its own, as programs do that build images. It is root of its own range of users then, and of nothing else:
+   * what it makes ends with it. More of the kernel is open to it than to others, so only builds have it.
+   */
+  nested?: boolean;
   probe?: Probe;
   restart: 'never' | 'on-failure' | 'always';
   stop: { signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT'; secondsMax: number };

@@ -4,7 +4,7 @@ import type { Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { attemptBytes, buildBytesMax } from './build-app.ts';
 import { onePerVolume } from './one-per-volume.ts';
-import { insertSlug } from './queries.ts';
+import { insertSlug, storedImage } from './queries.ts';
 import { buildNameOf, useSlug, type Slug } from './slugs.ts';
 
 export interface Adopted {
@@ -32,8 +32,17 @@ export const adoptSlug = (
         await volumes.snapshot(name, slug.volume);
         await volumes.settle();
         const { bytes } = await volumes.usage(slug.volume);
-        const { slug_id, tree_id, config_id, volume } = slug;
-        await insertSlug(db, { id: slug_id, project_id: projectId, app, tree_id, config_id, volume, bytes: String(bytes) });
+        const { slug_id, tree_id, config_id, volume, image } = slug;
+        await insertSlug(db, {
+          id: slug_id,
+          project_id: projectId,
+          app,
+          tree_id,
+          config_id,
+          volume,
+          bytes: String(bytes),
+          image: storedImage(image),
+        });
       } finally {
         await volumes.remove(name);
       }

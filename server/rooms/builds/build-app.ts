@@ -21,14 +21,17 @@ import { Problem } from '../../kernel/problem.ts';
 import type { Db } from '../../kernel/sql.ts';
 import type { Machine } from '../../machine.ts';
 import { buildSubject, endAllocated, noteAllocated } from '../metering/public.ts';
+import type { EffectiveVariable } from '../variables/public.ts';
 import { kindOf, titleOf, type Buildable } from './buildable.ts';
 import { appFolder, buildCommands, cacheFolder, type BuildCommand } from './build-commands.ts';
+import { buildDockerfile } from './build-dockerfile.ts';
+import { buildFromImage } from './build-image.ts';
 import { inBuildContainer, type RunCommand } from './build-container.ts';
 import type { BuildOutput } from './build-output.ts';
 import { useCache } from './cache.ts';
 import { makeMountPoints } from './mount-points.ts';
-import { insertSlug } from './queries.ts';
-import { buildNameOf, slugVolumeOfBuild, type Slug } from './slugs.ts';
+import { insertSlug, storedImage } from './queries.ts';
+import { buildNameOf, slugVolumeOfBuild, type Slug, type SlugImage } from './slugs.ts';
 
 export interface BuildParts extends Pick<Machine, 'runtime' | 'images' | 'volumes'> {
   git: Git;
@@ -46,6 +49,8 @@ export interface AppBuild {
   cache: string;
   env: Readonly<Record<string, string>>;
   limits: { cpu: number; memoryBytes: number };
+  /** All variables of the environment: credentials for registries are among them. */
+  variables: readonly EffectiveVariable[];
 }
 
 export const buildBytesMax = 8 * 1024 ** 3;
@@ -60,32 +65,64 @@ export async function buildApp(
   output: BuildOutput,
   ended: Ended,
   cancelled: AbortSignal,
-): Promise<void> {
-  const { volumes, git, db } = parts;
+): Promise<SlugImage | undefined> {
+  const { volumes, db } = parts;
   const { projectId, app, slug } = build;
   const late = AbortSignal.timeout(buildMinutesMax * 60 * 1000);
   const signal = AbortSignal.any([cancelled, late]);
   await removeAttempts(parts, slug);
   const name = buildNameOf(slug, randomBytes(attemptBytes).toString('hex'));
   try {
-    const image = await ensureImage(parts, app, output, signal);
-    const { path } = await volumes.create(name, buildBytesMax);
-    await git.checkout(build.repository, slug.tree_id, path, signal);
-    await giveToApp(path, signal);
-    await runCommands(parts, build, { name, path, image }, output, ended, signal);
-    for (const warning of await makeMountPoints(app, path)) output.warn(warning);
+    const image = await fillVolume(parts, build, name, output, ended, signal);
     signal.throwIfAborted();
     await volumes.remove(slug.volume);
     await volumes.snapshot(name, slug.volume);
     await volumes.settle();
     const { bytes } = await volumes.usage(slug.volume);
-    await insertSlug(db, { id: slug.slug_id, project_id: projectId, app: app.name, ...slugColumns(slug), bytes: String(bytes) });
+    await insertSlug(db, {
+      id: slug.slug_id,
+      project_id: projectId,
+      app: app.name,
+      ...slugColumns(slug),
+      bytes: String(bytes),
+      image: storedImage(image),
+    });
     output.step(`Storing the ${kindOf(app)} (${megabytes(bytes)} MB).`);
+    return image;
   } catch (error) {
     throw late.aborted && !cancelled.aborted ? tookTooLong(app) : error;
   } finally {
     await volumes.remove(name);
   }
+}
+
+/** Makes what is to become the slug, in a volume of this name. Returns which image it belongs to, where that is not one of the catalogue. */
+async function fillVolume(
+  parts: BuildParts,
+  build: AppBuild,
+  name: string,
+  output: BuildOutput,
+  ended: Ended,
+  signal: AbortSignal,
+): Promise<SlugImage | undefined> {
+  const { app, slug } = build;
+  if ('image' in app && app.image) {
+    await parts.volumes.create(name, buildBytesMax);
+    return buildFromImage({ images: parts.images, app, variables: build.variables }, app.image, output, signal);
+  }
+  const image = await ensureImage(parts, app, output, signal);
+  const { path } = await parts.volumes.create(name, buildBytesMax);
+  if ('dockerfile' in app && app.dockerfile) {
+    const { dockerfile } = app;
+    const inCache = (cache: string) =>
+      buildDockerfile({ parts, build, dockerfile, name, path, cache, layers: image.layers }, output, ended, signal);
+    return useCache(parts.volumes, build, signal, (cache) => metered(parts.db, build, name, () => inCache(cache)));
+  }
+  await parts.git.checkout(build.repository, slug.tree_id, path, signal);
+  await giveToApp(path, signal);
+  await runCommands(parts, build, { name, path, image }, output, ended, signal);
+  for (const warning of await makeMountPoints(app, path)) output.warn(warning);
+  return undefined;
 }
 
 const slugColumns = ({ tree_id, config_id, volume }: Slug) => ({ tree_id, config_id, volume });

@@ -12,6 +12,8 @@ import { withinBuildLimit } from './build-limit.ts';
 import { buildVariables } from './build-variables.ts';
 import { buildIdentity } from './config/identity.ts';
 import type { ProjectModel } from './config/model.ts';
+import { fetchAgain } from './build-image.ts';
+import { imageOfSlug } from './queries.ts';
 import { onePerVolume } from './one-per-volume.ts';
 import { openSourceTree, type CommitTree } from './source-tree.ts';
 import { forkOf } from './which-cache.ts';
@@ -78,10 +80,14 @@ async function slugFor(
   log(`Building ${titleOf(app)} (runtime type: ${app.type}, tree: ${treeId.slice(0, shortTreeCharacters)})`);
   const reuse = async () => {
     const isThere = await useSlug(db, volumes, slug);
-    if (isThere) output.step('Reusing existing build for this tree ID');
-    return isThere;
+    if (!isThere) return undefined;
+    output.step('Reusing existing build for this tree ID');
+    const image = await imageOfSlug(db, slug.slug_id);
+    if (image) await fetchAgain({ images: parts.images, app, variables: request.variables }, image, output, signal);
+    return { ...slug, ...(image && { image }) };
   };
-  if (await reuse()) return slug;
+  const existing = await reuse();
+  if (existing) return existing;
   const limits = { cpu: build_resources.cpu, memoryBytes: build_resources.memory * 1024 ** 2 };
   const build = {
     projectId: project.id,
@@ -91,15 +97,19 @@ async function slugFor(
     cache: cacheNameOf(project.id, project.build_cache_generation, fork),
     env,
     limits,
+    variables: request.variables,
   };
   const ended = (command: { type: 'build'; exit_code: number }) => work.command({ app: app.name, ...command });
   const withinLimit = () =>
     withinBuildLimit(db, project.id, work, { signal, onWait: () => output.step('Waiting for other builds to end.') }, () =>
       buildApp(parts, build, output, ended, signal),
     );
+  const built = async (): Promise<Slug> => {
+    const image = await withinLimit();
+    return { ...slug, ...(image && { image }) };
+  };
   const onWait = () => output.step('Waiting for another build of this tree.');
-  await onePerVolume(volumes).run(slug.volume, async () => (await reuse()) || withinLimit(), { signal, onWait });
-  return slug;
+  return onePerVolume(volumes).run(slug.volume, async () => (await reuse()) ?? built(), { signal, onWait });
 }
 
 const shortTreeCharacters = 7;

@@ -21,6 +21,8 @@ export interface BuildRoom {
   /** The folder in which commands start, if not the app's own. */
   workingFolder?: string;
   limits: Pick<Limits, 'cpu' | 'memoryBytes'>;
+  /** Builds an image in it, as the root of its own range of users. */
+  nested?: boolean;
 }
 
 export type RunCommand = (command: BuildCommand, output: BuildOutput) => Promise<number>;
@@ -40,7 +42,7 @@ export async function inBuildContainer<T>(
     await runtime.ensure({
       ...room,
       argv: ['sleep', 'infinity'],
-      user: appUser,
+      user: room.nested ? { uid: 0, gid: 0 } : appUser,
       workingFolder,
       writable: ['/tmp', ...writable],
       limits: { ...room.limits, pids: processesMax, diskBytes: scratchBytesMax },

@@ -4,7 +4,7 @@ import { titleOf, type Buildable } from './buildable.ts';
 import { appFolder, cacheFolder, cacheVariables, toolVariables, wordBytesMax } from './build-commands.ts';
 import { buildView } from './config/identity.ts';
 import type { Json } from './config/model.ts';
-import type { EffectiveVariable } from '../variables/public.ts';
+import { isForRegistries, type EffectiveVariable } from '../variables/public.ts';
 
 export interface Told {
   project: { id: string; entropy: string };
@@ -25,7 +25,8 @@ export interface BuildVariables {
 
 export function buildVariables({ project, app, treeId, vendor, variables }: Told): BuildVariables {
   const visible = variables.filter(
-    ({ visible_build, application_scope }) => visible_build && (application_scope.length === 0 || application_scope.includes(app.name)),
+    ({ name, visible_build, application_scope }) =>
+      visible_build && !isForRegistries(name) && (application_scope.length === 0 || application_scope.includes(app.name)),
   );
   const given = { ...ofApp(app), ...Object.fromEntries(visible.map((variable) => [variable.name, valueOf(variable)])) };
   const [own, others] = partition(given);

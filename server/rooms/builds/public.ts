@@ -5,7 +5,7 @@ export { intervalMinutes, parseCron, type CronTimes } from './config/language/cr
 export { areSlugsKept } from './kept-slugs.ts';
 export { resolveRoutes, type Hosts, type SharedByRoutes } from './config/resolve-routes.ts';
 export { workersOf } from './config/identity.ts';
-export { buildVolumeKind, slugIn, type Slug } from './slugs.ts';
+export { buildVolumeKind, layerFolder, slugIn, SlugImageSchema, type Slug, type SlugImage } from './slugs.ts';
 /** What a container of a slug needs beside what it is told, so that it finds the tools that its build installed. */
 export { toolVariables } from './build-commands.ts';
 /** Keeps values that are secret out of a log. */

@@ -2,6 +2,7 @@ import { sql, type Insertable } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { deploymentLife } from '../deployments/life-cycle.ts';
+import type { SlugImage } from './slugs.ts';
 
 /** How many builds the project's organization may have at once, by its own quota or by the default; undefined: as many as there are places for. */
 export const buildsMaxOf = async (db: Db, projectId: string): Promise<number | undefined> => {
@@ -18,12 +19,22 @@ export const useSlugRow = async (db: Db, id: string): Promise<boolean> => {
   return rows.length > 0;
 };
 
+/** As it is stored with its slug. */
+export const storedImage = (image: SlugImage | undefined) => (image ? JSON.stringify(image) : null);
+
+export const imageOfSlug = async (db: Db, id: string): Promise<SlugImage | undefined> => {
+  const { rows } = await sql<{ image: SlugImage | null }>`select image from slugs where id = ${id}`.execute(db);
+  return rows[0]?.image ?? undefined;
+};
+
 export const insertSlug = async (db: Db, slug: Insertable<Database['slugs']>): Promise<void> => {
   await db
     .insertInto('slugs')
     .values(slug)
     .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet({ volume: slug.volume, bytes: slug.bytes, last_used_at: sql<string>`clock_timestamp()` }),
+      conflict
+        .column('id')
+        .doUpdateSet({ volume: slug.volume, bytes: slug.bytes, image: slug.image ?? null, last_used_at: sql<string>`clock_timestamp()` }),
     )
     .execute();
 };

@@ -3,6 +3,7 @@
  * when both are: the row in the database, and the sealed volume that the row names. The row comes last and goes first, so nothing half-built is one.
  */
 import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
 import type { Volumes } from '../../drivers/volumes/volumes.ts';
 import type { Db } from '../../kernel/sql.ts';
 import { useSlugRow } from './queries.ts';
@@ -13,7 +14,40 @@ export interface Slug {
   tree_id: string;
   config_id: string;
   volume: string;
+  /** Where the app has an image of its own: what the build found out about it. */
+  image?: SlugImage;
 }
+
+/** An image as a deployment runs it, whatever its tag means by then. Layers of the slug's own volume lie on top of it. */
+export interface SlugImage {
+  /** As the driver of images calls it, by its digest; null where it begins with nothing. */
+  type: string | null;
+  /** As it was asked for, and what that was then, for people. */
+  reference: string;
+  digest: string;
+  /** How many layers the volume of the slug has, in folders that are numbered from 0. */
+  layers: number;
+  entrypoint: string[];
+  cmd: string[];
+  env: Record<string, string>;
+  workingFolder: string;
+  ports: number[];
+}
+
+export const SlugImageSchema = Type.Object({
+  type: Type.Union([Type.String(), Type.Null()]),
+  reference: Type.String(),
+  digest: Type.String(),
+  layers: Type.Integer({ minimum: 0, maximum: 127 }),
+  entrypoint: Type.Array(Type.String()),
+  cmd: Type.Array(Type.String()),
+  env: Type.Record(Type.String(), Type.String()),
+  workingFolder: Type.String({ pattern: '^/' }),
+  ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 })),
+});
+
+/** The folder of a slug's volume that has one of its layers. */
+export const layerFolder = (index: number) => `layers/${index}/root`;
 
 const digestCharacters = 32;
 const forkCharacters = 16;
@@ -27,8 +61,8 @@ export function slugOf(projectId: string, app: string, treeId: string, identity:
 }
 
 /** The slug of the same build in a project that may be another. The given slug may come from elsewhere, so the result names only slugs of the project. */
-export function slugIn(projectId: string, from: string, { slug_id, tree_id, config_id }: Slug): Slug {
-  return { ...slugOf(projectId, '', tree_id, slug_id.slice(`${from}-`.length)), config_id };
+export function slugIn(projectId: string, from: string, { slug_id, tree_id, config_id, image }: Slug): Slug {
+  return { ...slugOf(projectId, '', tree_id, slug_id.slice(`${from}-`.length)), config_id, ...(image && { image }) };
 }
 
 const slugPrefix = 'slug-';

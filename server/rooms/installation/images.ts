@@ -1,6 +1,6 @@
 /** The images that containers start from: which are built, what they take, and when Debian was last asked for newer packages. */
 import { Type, type Static } from 'typebox';
-import { catalogue, entryOf, typesOf } from '../../catalogue/catalogue.ts';
+import { catalogue, entryOf, imageTypes, typesOf } from '../../catalogue/catalogue.ts';
 import { trustedAuthorities } from '../../drivers/authorities.ts';
 import { openImages } from '../../drivers/images/cached-images.ts';
 import { inMilliseconds, nullable, Time } from '../../kernel/schema.ts';
@@ -32,7 +32,7 @@ export const ImagesTold = Type.Object({
 
 /** The folder of images is looked at directly, so that a process that does not have the machine can tell, too. */
 const imagesOf = stateOf<Platform, ReturnType<typeof openImages>>(({ config }) =>
-  openImages(config.images, catalogue, { authorities: trustedAuthorities(config.caCertificates) }),
+  openImages(config.images, imageTypes, { authorities: trustedAuthorities(config.caCertificates) }),
 );
 
 export async function imagesNow(platform: Platform, update_asked_at: string | null): Promise<Static<typeof ImagesTold>> {

@@ -14,22 +14,22 @@ import { Problem } from '../../../kernel/problem.ts';
 import type { Progress } from '../images.ts';
 import { ensureLayer, type LayerRecord, rootOf, useLayer } from '../layer-cache.ts';
 import { hashOf } from '../recipe.ts';
-import { configIn, manifestForThisMachine, manifestIn, platformName } from './image-documents.ts';
+import { configIn, manifestIn } from './image-documents.ts';
 import type { OciConfig, OciImage, RegistryAccess } from './oci-image.ts';
 import { requireReference, textOf, type Reference } from './reference.ts';
 import { openRepository, type Repository, type RegistryWay } from './registry.ts';
-import { requireSignature } from './signature.ts';
+import { downloadBytesMax, layersMax, resolveImage } from './resolve-image.ts';
 import { unpackLayer } from './unpack-layer.ts';
 
 /** Raised when the same layer would now be unpacked differently. */
 const format = 1;
-const layersMax = 127;
-/** Of all layers together, as they are sent. */
-const downloadBytesMax = 8 * 1024 ** 3;
 
 const prefix = 'oci-image:';
 /** Whether a type names an image that was brought, as opposed to one of the catalogue. */
 export const isBroughtType = (type: string) => type.startsWith(prefix);
+
+/** What such a type was brought as: its registry, its name, and its digest. */
+export const pinnedReference = (type: string): string => type.slice(prefix.length).split('#', 1)[0] ?? '';
 
 interface KeptImage {
   reference: string;
@@ -71,7 +71,7 @@ export async function bringImage(
   const reference = requireReference(text);
   const repository = openRepository(reference, way, access.credentials);
   const name = textOf(reference);
-  const { digest, manifest } = await resolve(repository, reference, signal, access.publicKey);
+  const { digest, manifest } = await resolveImage(repository, reference, signal, access.publicKey);
   const type = typeOf(reference, digest, accessKey(reference, access));
   const kept = keptImage(folder, type) ?? (await describe(repository, name, digest, manifest, accessKey(reference, access), signal));
   await fetchLayers(folder, repository, kept, onProgress, signal);
@@ -114,27 +114,12 @@ export async function bringAgain(
 ): Promise<OciImage> {
   const there = await broughtImage(bringing.folder, type);
   if (there) return there;
-  const [reference = '', access] = type.slice(prefix.length).split('#');
-  if (access === undefined) return bringImage(bringing, reference, {}, onProgress, signal);
+  const reference = pinnedReference(type);
+  if (!type.includes('#')) return bringImage(bringing, reference, {}, onProgress, signal);
   throw new Problem(
     'unavailable',
     `The image ${reference} is not on this machine any more, and it takes credentials to have it; redeploy what uses it.`,
   );
-}
-
-/** The manifest for this machine's platform, found by the tag or digest; signed, where a key is given, under either of its digests. */
-async function resolve(repository: Repository, reference: Reference, signal: AbortSignal, publicKey: string | undefined) {
-  const name = textOf(reference);
-  const first = await repository.manifest(reference.digest ?? reference.tag, signal);
-  if (!first)
-    throw new Problem('invalid-request', `There is no image ${name}: ${reference.host} does not have it; check its name and its tag.`);
-  if (publicKey !== undefined) await requireSignature(repository, name, first.digest, publicKey, signal);
-  const own = manifestForThisMachine(first.body, name);
-  if (own === undefined) return { digest: first.digest, manifest: first.body };
-  const found = await repository.manifest(own, signal);
-  if (!found)
-    throw new Problem('unavailable', `${reference.host} lists ${name} for ${platformName()} and does not have it; try again later.`);
-  return { digest: found.digest, manifest: found.body };
 }
 
 async function describe(

@@ -25,8 +25,8 @@ test('the names of images are read as other tools read them', () => {
   expect(full('localhost:5000/web')).toBe('localhost:5000/web:latest');
   const digest = `sha256:${'0'.repeat(64)}`;
   expect(full(`ghcr.io/team/web:1@${digest}`)).toBe(`ghcr.io/team/web@${digest}`);
-  for (const wrong of ['', 'Web', 'web:', 'a@b', 'web@sha256:12', 'ex ample.com/web', '../etc/passwd', 'example.com/../web', 'web?x=1'])
-    expect(full(wrong), wrong).toBeUndefined();
+  const wrong = ['', 'Web', 'web:', 'a@b', 'web@sha256:12', 'ex ample.com/web', '../etc/passwd', 'example.com/../web', 'web?x=1'];
+  expect(wrong.filter((text) => full(text) !== undefined)).toEqual([]);
 });
 
 describe.runIf(canRunContainers)(`images of a registry${whyNoContainers}`, () => {
@@ -78,7 +78,13 @@ describe.runIf(canRunContainers)(`images of a registry${whyNoContainers}`, () =>
     await registry.push('team/web', '1', { layers: [base, first], config });
     const image = await images.bring(`${registry.host}/team/web:1`);
     expect(image.config).toEqual({
-      ...{ entrypoint: ['/run-me'], cmd: ['now'], env: { A: 'b=c' }, workingFolder: '/etc', user: '12', ports: [8080], volumes: [] },
+      entrypoint: ['/run-me'],
+      cmd: ['now'],
+      env: { A: 'b=c' },
+      workingFolder: '/etc',
+      user: '12',
+      ports: [8080],
+      volumes: [],
     });
     const [lower = '', upper = ''] = image.layers;
     const [whiteout, program] = [lstatSync(join(upper, 'etc/gone')), lstatSync(join(upper, 'run-me'))];

@@ -94,7 +94,9 @@ export async function openTestRegistry({ isPrivate = false } = {}) {
     /** Returns the image's manifest as an index would name it. */
     async push(name: string, tag: string, { layers: archives, config = {}, platform = platformName() }: PushedImage) {
       const [os, architecture] = platform.split('/');
-      const described = { os, architecture, config, rootfs: { type: 'layers', diff_ids: archives.map(digestOf) } };
+      const created = '2026-11-17T00:00:00Z';
+      const history = archives.map(() => ({ created, created_by: 'a test' }));
+      const described = { created, os, architecture, config, history, rootfs: { type: 'layers', diff_ids: archives.map(digestOf) } };
       const pushed = [];
       for (const archive of archives) {
         const packed = gzipSync(archive);

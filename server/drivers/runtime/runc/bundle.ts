@@ -7,7 +7,7 @@
 import type { Command, Limits } from '../runtime.ts';
 import type { Description } from './description.ts';
 import { type RuntimeFolders, cgroupOf, rootOf, usersOf } from './runtime-folders.ts';
-import { seccompProfile } from './seccomp.ts';
+import { nestedProfile, seccompProfile } from './seccomp.ts';
 
 export const initPath = '/.offshoot/init';
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -64,7 +64,7 @@ export function bundleConfig(folders: RuntimeFolders, description: Description, 
         { type: 'network', path: netns },
       ],
       resources: { devices: [{ allow: false, access: 'rwm' }], ...resourcesOf(limits) },
-      seccomp: seccompProfile,
+      seccomp: description.nested ? nestedProfile : seccompProfile,
       rootfsPropagation: 'rprivate',
       maskedPaths,
       readonlyPaths,
@@ -94,6 +94,7 @@ export const commandProcess = (description: Description, command: Command): obje
       env: { ...description.env, ...(command.terminal && { TERM: 'xterm-256color' }), ...command.env },
       user: command.user ?? description.user,
       workingFolder: command.workingFolder ?? description.workingFolder,
+      nested: description.nested,
     },
     command.argv,
   ),
@@ -101,16 +102,34 @@ export const commandProcess = (description: Description, command: Command): obje
   ...(command.terminal && { consoleSize: { width: command.terminal.columns, height: command.terminal.rows } }),
 });
 
-function processOf({ env, user, workingFolder }: Pick<Description, 'env' | 'user' | 'workingFolder'>, args: readonly string[]) {
-  const none: string[] = [];
+/** What the root of a user namespace can do within it, and what building images takes. */
+const nestedCapabilities = [
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'NET_BIND_SERVICE',
+  'SETGID',
+  'SETUID',
+  'SETPCAP',
+  'SETFCAP',
+  'SYS_ADMIN',
+  'SYS_CHROOT',
+].map((name) => `CAP_${name}`);
+
+type Started = Pick<Description, 'env' | 'user' | 'workingFolder'> & { nested?: boolean | undefined };
+
+function processOf({ env, user, workingFolder, nested }: Started, args: readonly string[]) {
+  const held: readonly string[] = nested ? nestedCapabilities : [];
   return {
     terminal: false,
     user,
     args,
     env: Object.entries({ PATH: defaultPath, ...env }).map(([name, value]) => `${name}=${value}`),
     cwd: workingFolder,
-    // Also for user 0: ports below 1024 are open to all inside, and folders that can be written to belong to the container's user from the start.
-    capabilities: { bounding: none, effective: none, inheritable: none, permitted: none, ambient: none },
+    // None also for user 0: ports below 1024 are open to all inside, and folders that can be written to belong to the container's user from the start.
+    capabilities: { bounding: held, effective: held, inheritable: [], permitted: held, ambient: [] },
     noNewPrivileges: true,
   };
 }

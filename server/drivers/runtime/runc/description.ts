@@ -30,7 +30,7 @@ const limits = Type.Object({ cpu: Type.Number({ minimum: 0 }), memoryBytes: coun
 
 const schema = Type.Object({
   name,
-  layers: Type.Array(path, { minItems: 1, maxItems: 30 }),
+  layers: Type.Array(path, { minItems: 1, maxItems: 300 }),
   argv,
   env: Type.Record(Type.String({ pattern: '^[^=\\x00]+$' }), text),
   user: Type.Object({ uid: id, gid: id }),
@@ -46,6 +46,7 @@ const schema = Type.Object({
   files: Type.Optional(Type.Record(path, text)),
   peer: Type.Optional(Type.Object({ group: hostName, name: hostName, at: path })),
   output: Type.Optional(path),
+  nested: Type.Optional(Type.Boolean()),
   probe: Type.Optional(
     Type.Union([
       Type.Object({ kind: Type.Literal('port'), port, secondsMax: seconds }),

@@ -67,3 +67,17 @@ export const seccompProfile = {
     ...personalities.map((value) => ({ action: allow, names: ['personality'], args: [{ index: 0, value, op: 'SCMP_CMP_EQ' }] })),
   ],
 };
+
+const makingNamespaces = `
+  chroot clone clone3 fsconfig fsmount fsopen fspick keyctl mount mount_setattr move_mount name_to_handle_at open_tree setdomainname sethostname
+  setns umount2 unshare
+`;
+
+/**
+ * For containers that build images: mounts and namespaces of their own, within their own range of users. Not pivot_root: the root that it would have them leave
+ * behind cannot be let go of by them, so that builders have to fall back to chroot.
+ */
+export const nestedProfile = {
+  ...seccompProfile,
+  syscalls: [...seccompProfile.syscalls, { action: allow, names: makingNamespaces.trim().split(/\s+/) }],
+};

@@ -21,7 +21,7 @@ test.for<[string, string, string[]]>([
   [
     'a missing type',
     'applications:\n  app:\n    web: {}',
-    ['2:3 applications.app.type: Found nothing, expected a type such as nodejs:26.'],
+    ['2:3 applications.app.type: Found nothing, expected a type such as nodejs:26, or an image, or a dockerfile.'],
   ],
   [
     'a version that does not exist',

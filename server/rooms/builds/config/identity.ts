@@ -17,6 +17,8 @@ export const buildView = (built: App | Task) => {
     runtime,
     mounts,
     ...('workers' in built && {
+      ...(built.image && { image: built.image }),
+      ...(built.dockerfile && { dockerfile: built.dockerfile }),
       preflight: built.preflight,
       workers: Object.fromEntries(Object.entries(built.workers).map(([key, worker]) => [key, { mounts: worker.mounts }])),
     }),

@@ -65,7 +65,11 @@ const Location = Type.Object({
 
 const Web = Type.Object({
   commands: Type.Object({ pre_start: MaybeText, start: MaybeText, post_start: MaybeText }),
-  upstream: Type.Object({ socket_family: oneOf('tcp', 'unix'), protocol: oneOf('http', 'fastcgi') }),
+  upstream: Type.Object({
+    socket_family: oneOf('tcp', 'unix'),
+    protocol: oneOf('http', 'fastcgi'),
+    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+  }),
   locations: mapOf(Location),
   move_to_root: Type.Literal(false),
 });
@@ -118,6 +122,8 @@ const App = Type.Object({
   hooks: Type.Object({ build: MaybeText, deploy: MaybeText, post_deploy: MaybeText, sanitize: MaybeText }),
   operations: mapOf(Operation),
   preflight: Type.Object({ enabled: Flag, ignored_rules: Words }),
+  image: Type.Optional(Type.Object({ name: Text, signed_by: MaybeText })),
+  dockerfile: Type.Optional(Type.Object({ path: PathInside, target: MaybeText, args: mapOf(Text) })),
 });
 
 const Task = Type.Object({

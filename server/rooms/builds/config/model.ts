@@ -57,6 +57,25 @@ export interface App extends Instance {
   operations: Record<string, Operation>;
   runtime: PhpRuntime | Record<string, never>;
   preflight: { enabled: boolean; ignored_rules: string[] };
+  /** Where the app is an image of a registry; extensions of the published configuration, both. */
+  image?: AppImage;
+  /** Where its image is built from a Dockerfile. */
+  dockerfile?: AppDockerfile;
+}
+
+export interface AppImage {
+  /** As written: a tag is resolved by the build. */
+  name: string;
+  /** The public key, in PEM, that it has to be signed with. */
+  signed_by: string | null;
+}
+
+export interface AppDockerfile {
+  /** Inside the app's source. */
+  path: string;
+  /** The stage that is wanted; null: the last. */
+  target: string | null;
+  args: Record<string, string>;
 }
 
 /** A worker; what its configuration leaves out is that of its app. */
@@ -95,7 +114,8 @@ export interface Mount {
 
 export interface Web {
   commands: { pre_start: string | null; start: string | null; post_start: string | null };
-  upstream: { socket_family: 'tcp' | 'unix'; protocol: 'http' | 'fastcgi' };
+  /** `port`: where the app listens, if not where it is told to; an extension of the published configuration. */
+  upstream: { socket_family: 'tcp' | 'unix'; protocol: 'http' | 'fastcgi'; port?: number };
   /** Locations by path, which begins with a slash. There is always at least one. */
   locations: Record<string, Location>;
   move_to_root: false;

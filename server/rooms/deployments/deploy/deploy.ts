@@ -6,7 +6,7 @@ import type { Work } from '../../../kernel/activity.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { Tx } from '../../../kernel/sql.ts';
 import type { Platform } from '../../../platform.ts';
-import type { ProjectModel } from '../../builds/public.ts';
+import type { ProjectModel, Slug } from '../../builds/public.ts';
 import { fetchSubmodules, readModel, useSlug } from '../../builds/work.ts';
 import { foundAfterFailure } from './wait-until-all-run.ts';
 import { build } from './building.ts';
@@ -144,13 +144,17 @@ async function findBuilt(
   const { db, secrets } = platform;
   const rebuilds = request.kind === 'again' && request.rebuilds;
   const base = (await deployedById(db, secrets, deployment))?.stack;
-  const { volumes } = await platform.machine();
+  const { volumes, images } = await platform.machine();
+  const hasImage = async ({ image }: Slug) => !image?.type || (await images.built(image.type)) !== undefined;
   const hasGaps = await work.step(
     'find builds',
     async (signal) => {
       if (!base) throw new Problem('conflict', 'The deployment is not kept any more.');
       const kept = await Promise.all(
-        Object.entries(base.slugs).map(async ([app, slug]) => ({ app, isKept: await useSlug(db, volumes, slug) })),
+        Object.entries(base.slugs).map(async ([app, slug]) => ({
+          app,
+          isKept: (await useSlug(db, volumes, slug)) && (await hasImage(slug)),
+        })),
       );
       const missing = kept.filter(({ isKept }) => !isKept).map(({ app }) => app);
       if (missing.length > 0 && !rebuilds)

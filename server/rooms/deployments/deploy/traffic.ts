@@ -8,7 +8,7 @@ import type { Machine } from '../../../machine.ts';
 import { instancesOf, isWorker, runnablesOf, servicesOf, volumeOfMount } from '../stack/containers.ts';
 import { edgeEnvironmentOf } from '../stack/edge-table.ts';
 import type { Deployed } from '../queries.ts';
-import { appPort } from '../stack/relationships.ts';
+import { appPort, portOf } from '../stack/relationships.ts';
 import { appRoot } from '../stack/runtime-variables.ts';
 
 export async function tellEdge(machine: Machine, deployed: Deployed, state: EnvironmentState): Promise<void> {
@@ -42,7 +42,7 @@ async function instancesAt({ runtime }: Machine, { stack, generations }: Deploye
       .map(async (runnable) => {
         const states = await Promise.all(instancesOf(stack, generations, runnable, {}).map(({ name }) => runtime.state(name)));
         const ready = states.flatMap((state) => {
-          const address = addressOf(state);
+          const address = addressOf(state, isWorker(runnable) ? appPort : portOf(stack, runnable));
           return address && isOrWillBeReady(state) ? { id: state.name, address } : [];
         });
         return [runnable.name, ready] as const;
@@ -69,9 +69,9 @@ async function routedServicesAt({ runtime }: Machine, { stack }: Deployed): Prom
 }
 
 /** The address of an instance: its socket, where it has one. */
-function addressOf({ address, socket }: ContainerState): Instance['address'] | undefined {
+function addressOf({ address, socket }: ContainerState, port: number): Instance['address'] | undefined {
   if (socket !== undefined) return { socket };
-  return address === undefined ? undefined : { host: address, port: appPort };
+  return address === undefined ? undefined : { host: address, port };
 }
 
 /** The files of each app: its slug, and over it the volumes that are mounted there. */

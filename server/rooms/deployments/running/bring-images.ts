@@ -1,5 +1,5 @@
 /** Images that a first push is likely to need are there before it, on a machine that has none yet. */
-import { catalogue } from '../../../catalogue/catalogue.ts';
+import { catalogue, imageTypes } from '../../../catalogue/catalogue.ts';
 import { trustedAuthorities } from '../../../drivers/authorities.ts';
 import { openImages } from '../../../drivers/images/cached-images.ts';
 import { runAhead } from '../../../drivers/images/start-ahead.ts';
@@ -19,7 +19,7 @@ export const bringImages: Reconciler = {
     const { config, log } = platform;
     const state = bringingIn(platform);
     if (config.imagesAhead.length === 0 || state.bringing || process.getuid?.() !== 0) return;
-    const { brought } = openImages(config.images, catalogue).ahead();
+    const { brought } = openImages(config.images, imageTypes).ahead();
     const types = config.imagesAhead.filter((type) => !Object.hasOwn(brought, type));
     if (types.length === 0) return;
     log.info({ types }, 'images that a first push is likely to need are brought ahead');

@@ -77,8 +77,8 @@ export const collectImages: Reconciler = {
 /** Keeps the layers that paused and sleeping environments will start from, too. */
 export async function collectUnused(db: Db, { images, runtime }: Pick<Machine, 'images' | 'runtime'>): Promise<string[]> {
   const { rows } = await sql<
-    Pick<Stack, 'model'>
-  >`select model from deployments where ${deploymentLife.sqlPossible('status', 'occupy')}`.execute(db);
+    Pick<Stack, 'model' | 'slugs'>
+  >`select model, slugs from deployments where ${deploymentLife.sqlPossible('status', 'occupy')}`.execute(db);
   const deployed = await Promise.all([...new Set(rows.flatMap(typesOf))].map((type) => images.built(type)));
   const running = await runtime.list();
   const keep = [...running, ...deployed].flatMap((one) => one?.layers ?? []);

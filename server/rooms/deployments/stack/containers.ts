@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isStorage, runtimeOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
+import { hasOwnImage, isStorage, runtimeOfType, serviceOfType } from '../../../catalogue/catalogue.ts';
 import { appUser, dataFolder, type Service } from '../../../catalogue/service.ts';
 import type { Reporter } from '../../../drivers/otlp/reporter.ts';
 import type { Container, Limits } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
-import { toolVariables, type App, type FirewallRule, type Mount, type WorkerDocument } from '../../builds/public.ts';
+import type { App, FirewallRule, Mount, WorkerDocument } from '../../builds/public.ts';
 import { launchOf, listeningOf } from './launch.ts';
 import { dataVolume, instanceContainer, onceContainer, serviceContainer, setupContainer, storageVolume } from './names.ts';
 import type { Generations } from '../queries.ts';
@@ -17,7 +17,8 @@ import { appsOfService, internalNamesOf, ownHostOf, relationshipsOf, type Addres
 import { diskBytes, limitsOf, profileOf, storageOwners, temporaryBytesOf } from '../sizes/sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { peersPath, runtimeFiles } from './runtime-files.ts';
-import { appRoot, runtimeVariables, type Recipient } from './runtime-variables.ts';
+import { imageOf } from './image-of.ts';
+import { appRoot, folderOf, runtimeVariables, type Recipient } from './runtime-variables.ts';
 import { workersIn } from './workers.ts';
 
 /** A container whose image, volumes and what it may reach are still names. */
@@ -25,6 +26,8 @@ export interface WantedContainer extends Omit<Container, 'layers' | 'mounts' | '
   image: string;
   mounts: readonly WantedMount[];
   outbound?: readonly FirewallRule[];
+  /** Layers on top of the image's: an image that people brought, and folders of a volume. */
+  own?: { image: string | null; volume: string; layers: number };
   /** The app or worker whose log gets what it says. */
   logOf?: string;
   /** As whom it reports traces. No reason to replace what runs. */
@@ -63,7 +66,7 @@ export const userCommand = (command: string): [string, ...string[]] => ['dash', 
 
 /** Whether an app has something to run. Without a start command, its runtime may answer over FastCGI; otherwise the edge only serves its files. */
 const runs = ({ type, web }: App) =>
-  web.commands.start !== null || (runtimeOfType(type)?.fastcgi !== undefined && web.upstream.protocol === 'fastcgi');
+  hasOwnImage(type) || web.commands.start !== null || (runtimeOfType(type)?.fastcgi !== undefined && web.upstream.protocol === 'fastcgi');
 
 /** All apps that run, then all workers. */
 export const runnablesOf = ({ model }: Pick<Stack, 'model'>): Runnable[] => [
@@ -101,14 +104,14 @@ export function essenceOf(stack: Stack, runnable: Runnable): string {
 
 function appContainer(stack: Stack, runnable: Runnable, addresses: Addresses): WantedContainer {
   const common = appSurroundings(stack, runnable, addresses);
-  const argv = launchOf(runnable, common.limits);
+  const argv = launchOf(stack, runnable, common.limits);
   checkLengths(runnable.name, { ...common.env, 'The start command': argv.at(-1) ?? '' });
   return {
     ...common,
     name: '',
     argv,
     names: isWorker(runnable) ? [] : internalNamesOf(stack, runnable.name),
-    ...listeningOf(runnable),
+    ...listeningOf(stack, runnable),
     logOf: runnable.name,
     restart: 'always',
   };
@@ -150,17 +153,16 @@ export function surroundingsOf(stack: Stack, container: Recipient, addresses: Ad
   const slug = built && stack.slugs[built.name];
   if (!slug) throw new Error(`${container.name} was not built`);
   const own = Object.entries(container.mounts);
+  const folder = folderOf(container);
   const relationships = relationshipsOf(stack, container, addresses);
   const { PATH, ...told } = runtimeVariables(stack, container, relationships);
   return {
-    image: container.type,
-    env: { LANG: 'C.UTF-8', HOME: appRoot, ...runtimeOfType(container.type)?.env, ...toolVariables(built, PATH), ...told },
+    ...imageOf(container, slug, built, PATH, told),
     user: appUser,
-    workingFolder: appRoot,
-    writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${appRoot}${path}` : []))],
+    writable: ['/tmp', '/run', ...own.flatMap(([path, { source }]) => (isTemporary(source) ? `${folder}${path}` : []))],
     mounts: [
-      { volume: slug.volume, at: appRoot, writable: false },
-      ...own.flatMap(([path, mount]) => storageMount(stack, container.name, path, mount)),
+      ...(slug.image ? [] : [{ volume: slug.volume, at: appRoot, writable: false }]),
+      ...own.flatMap(([path, mount]) => storageMount(stack, container.name, `${folder}${path}`, mount)),
     ],
     files: runtimeFiles(stack, container, relationships, limits),
     limits,
@@ -172,10 +174,10 @@ export function surroundingsOf(stack: Stack, container: Recipient, addresses: Ad
 
 const isTemporary = (source: Mount['source']) => source === 'instance' || source === 'tmp';
 
-function storageMount(stack: Stack, owner: string, path: string, mount: Mount): WantedMount[] {
+function storageMount(stack: Stack, owner: string, at: string, mount: Mount): WantedMount[] {
   const volume = volumeOfMount(stack, owner, mount);
   const below = mount.source_path === '' ? {} : { below: mount.source_path };
-  return volume === undefined ? [] : [{ volume, ...below, at: `${appRoot}${path}`, writable: true }];
+  return volume === undefined ? [] : [{ volume, ...below, at, writable: true }];
 }
 
 /** The volume of a mount: that of an app or worker, or that of a service. Undefined: the mount's files go with the container. */

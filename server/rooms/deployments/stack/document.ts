@@ -25,7 +25,7 @@ import {
 } from '../sizes/sizes.ts';
 import type { Size, Stack } from './stack.ts';
 import { workersIn } from './workers.ts';
-import { appRoot } from './runtime-variables.ts';
+import { appDirOf } from './runtime-variables.ts';
 import type { EnvironmentState } from '../../environments/life-cycle.ts';
 import { deploymentLife } from '../life-cycle.ts';
 
@@ -138,10 +138,10 @@ function taskDocument({ sizes }: Stack, task: Task) {
   return { resources: size ? { profile_size: size.profile_size } : null, container_profile: profileOfTask(task) };
 }
 
-const containerDocument = ({ slugs }: Stack, { access }: Instance, app: string) => ({
+const containerDocument = ({ slugs, model }: Stack, { access }: Instance, app: string) => ({
   tree_id: slugs[app]?.tree_id ?? '',
   slug_id: slugs[app]?.slug_id ?? '',
-  app_dir: appRoot,
+  app_dir: appDirOf({ type: model.applications[app]?.type ?? '' }),
   access,
   authorizations: [],
   egress: null,

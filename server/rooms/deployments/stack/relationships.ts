@@ -14,6 +14,10 @@ import { workersIn } from './workers.ts';
 /** Containers may not listen on ports below 1024, so apps are reached where they listen themselves, also by other apps. */
 export const appPort = 8888;
 
+/** Where an app listens: as its configuration says, else where its own image does, unless another command is started in that. */
+export const portOf = ({ slugs }: Pick<Stack, 'slugs'>, { name, web }: Pick<App, 'name' | 'web'>): number =>
+  web.upstream.port ?? (web.commands.start === null ? slugs[name]?.image?.ports[0] : undefined) ?? appPort;
+
 /** One endpoint of a relationship, as in PLATFORM_RELATIONSHIPS. */
 export interface Endpoint {
   username?: string | null;
@@ -75,12 +79,14 @@ function endpointOf(stack: Stack, relationship: string, target: Relationship, ad
 }
 
 /** What follows from the type of the service and from its accounts. */
-function descriptionOf({ model, secrets }: Stack, { service: name, endpoint }: Relationship) {
+function descriptionOf(stack: Stack, { service: name, endpoint }: Relationship) {
+  const { model, secrets } = stack;
   const service = Object.hasOwn(model.services, name) ? model.services[name] : undefined;
   const shape = service && serviceOfType(service.type)?.relationship;
   if (service && shape)
     return { type: service.type, described: serviceDescription(service, endpoint, shape, secrets.accounts[name]?.[endpoint]) };
-  return { type: model.applications[name]?.type ?? '', described: { scheme: 'http', port: appPort, fragment: null } };
+  const app = model.applications[name];
+  return { type: app?.type ?? '', described: { scheme: 'http', port: app ? portOf(stack, app) : appPort, fragment: null } };
 }
 
 function serviceDescription(service: Service, endpoint: string, shape: RelationshipShape, account?: { name: string; password: string }) {

@@ -2,14 +2,18 @@
  * What a running app, worker or task is told in its environment. From the strongest: what the platform provides, variables of the environment and the
  * project, variables of the configuration. (`.environment` of the app comes after all of them, in the container.)
  */
+import { hasOwnImage } from '../../../catalogue/catalogue.ts';
 import { machineHost } from '../../../drivers/runtime/runtime.ts';
 import { Problem } from '../../../kernel/problem.ts';
 import type { App, Json, ResolvedRoute, Task, WorkerDocument } from '../../builds/public.ts';
-import type { EffectiveVariable } from '../../variables/public.ts';
-import { appPort, type Endpoint, type Endpoints } from './relationships.ts';
+import { isForRegistries, type EffectiveVariable } from '../../variables/public.ts';
+import { portOf, type Endpoint, type Endpoints } from './relationships.ts';
 import type { Stack } from './stack.ts';
 
 export const appRoot = '/app';
+/** The folder that paths of an app, such as those of its mounts, are in: of one with an image of its own, the image's root. */
+export const folderOf = ({ type }: Pick<Recipient, 'type'>) => (hasOwnImage(type) ? '' : appRoot);
+export const appDirOf = (container: Pick<Recipient, 'type'>) => folderOf(container) || '/';
 
 /** Where apps with `socket_family: unix` listen. */
 export const appSocket = '/run/app.sock';
@@ -58,7 +62,7 @@ export const toldVariables = (stack: Stack, container: Recipient) => otherVariab
 export const appDocument = ({ slugs }: Stack, container: Recipient) => ({
   ...container,
   tree_id: slugs[appNameOf(container)]?.tree_id ?? '',
-  app_dir: appRoot,
+  app_dir: appDirOf(container),
 });
 
 /** The content of PLATFORM_ROUTES. */
@@ -71,7 +75,7 @@ function provided(stack: Stack, container: Recipient, relationships: Endpoints):
   const { project, environment, settings } = stack;
   const application = appDocument(stack, container);
   return {
-    PLATFORM_APP_DIR: appRoot,
+    PLATFORM_APP_DIR: appDirOf(container),
     PLATFORM_APPLICATION: base64(application),
     PLATFORM_APPLICATION_NAME: appNameOf(container),
     PLATFORM_BRANCH: environment.id,
@@ -84,7 +88,7 @@ function provided(stack: Stack, container: Recipient, relationships: Endpoints):
     PLATFORM_SMTP_HOST: settings.enable_smtp ? machineHost : '',
     PLATFORM_TREE_ID: application.tree_id,
     ...commandsOf(container),
-    ...('web' in container && webVariables(container)),
+    ...('web' in container && webVariables(stack, container)),
   };
 }
 
@@ -98,11 +102,12 @@ function commandsOf(container: Recipient): Told {
   };
 }
 
-function webVariables({ web }: App): Told {
+function webVariables(stack: Stack, app: App): Told {
+  const { web } = app;
   const root = web.locations['/']?.root ?? Object.values(web.locations).find((location) => location.root !== null)?.root ?? null;
   return {
     ...(root !== null && { PLATFORM_DOCUMENT_ROOT: root === '' ? appRoot : `${appRoot}/${root}` }),
-    ...(web.upstream.socket_family === 'tcp' ? { PORT: String(appPort) } : { SOCKET: appSocket }),
+    ...(web.upstream.socket_family === 'tcp' ? { PORT: String(portOf(stack, app)) } : { SOCKET: appSocket }),
   };
 }
 
@@ -123,8 +128,8 @@ function toldRoute(route: ResolvedRoute) {
 /** Variables by name with prefix (`env:DEBUG`, `theme`, `php:memory_limit`); stronger ones replace weaker ones. */
 function chosenVariables({ secrets }: Stack, container: Recipient): Map<string, Json> {
   const names = 'app' in container ? [container.app, container.name] : [container.name];
-  const isFor = ({ visible_runtime, application_scope }: EffectiveVariable) =>
-    visible_runtime && (application_scope.length === 0 || application_scope.some((name) => names.includes(name)));
+  const isFor = ({ name, visible_runtime, application_scope }: EffectiveVariable) =>
+    visible_runtime && !isForRegistries(name) && (application_scope.length === 0 || application_scope.some((name) => names.includes(name)));
   return new Map([
     ...configuredVariables(container),
     ...secrets.variables.filter(isFor).map((variable) => [sameCase(variable.name), valueOf(variable)] as const),

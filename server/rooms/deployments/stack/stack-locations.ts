@@ -1,6 +1,6 @@
 /** Where the images and volumes of a stack are on this machine, and where domains are that it may reach. */
-import { isStorage } from '../../../catalogue/catalogue.ts';
-import type { Images } from '../../../drivers/images/images.ts';
+import { isStorage, typeBelow } from '../../../catalogue/catalogue.ts';
+import type { Images as Driver } from '../../../drivers/images/images.ts';
 import type { Work } from '../../../kernel/activity.ts';
 import type { Db } from '../../../kernel/sql.ts';
 import type { Machine } from '../../../machine.ts';
@@ -12,10 +12,14 @@ import { addressesOf, domainsOf } from './outbound.ts';
 import type { Stack } from './stack.ts';
 
 /** The types of all that runs, or may be asked to run. */
-export const typesOf = ({ model: { applications, tasks, services } }: Pick<Stack, 'model'>): string[] => {
-  const types = [applications, tasks, services].flatMap((group) => Object.values(group).map(({ type }) => type));
-  return [...new Set(types.filter((type) => !isStorage(type)))];
+export const typesOf = ({ model: { applications, tasks, services }, slugs }: Images): string[] => {
+  const types = [applications, tasks, services].flatMap((group) => Object.values(group).map(({ type }) => typeBelow(type)));
+  const brought = Object.values(slugs).flatMap(({ image }) => image?.type ?? []);
+  return [...new Set([...types, ...brought].filter((type) => !isStorage(type)))];
 };
+
+/** What tells which images a stack is made of: those of the catalogue, and those that its apps brought. */
+type Images = Pick<Stack, 'model' | 'slugs'>;
 
 const progressPercent = 20;
 
@@ -25,18 +29,13 @@ const withinImageLimit = projectLimit(imagesOfOneMax);
 
 /** The types of services alone: images of apps and tasks are prepared when these are built. */
 export function serviceTypesOf({ model }: Pick<Stack, 'model'>): string[] {
-  const built = new Set(typesOf({ model: { ...model, services: {} } }));
-  return typesOf({ model }).filter((type) => !built.has(type));
+  const built = new Set(typesOf({ model: { ...model, services: {} }, slugs: {} }));
+  return typesOf({ model, slugs: {} }).filter((type) => !built.has(type));
 }
 
 /** Builds images that are missing. This takes a while, so the log tells of it. */
-export const prepareImages = (
-  work: ImageWork,
-  db: Db,
-  machine: Pick<Machine, 'images'>,
-  stack: Pick<Stack, 'model'>,
-  signal: AbortSignal,
-) => prepareTypes(work, db, machine, typesOf(stack), signal);
+export const prepareImages = (work: ImageWork, db: Db, machine: Pick<Machine, 'images'>, stack: Images, signal: AbortSignal) =>
+  prepareTypes(work, db, machine, typesOf(stack), signal);
 
 export type ImageWork = Pick<Work<unknown>, 'activity' | 'log' | 'wait'>;
 
@@ -54,7 +53,7 @@ export async function prepareTypes(
   }
 }
 
-async function prepareImage(images: Images, type: string, log: (line: string) => void, signal: AbortSignal) {
+async function prepareImage(images: Driver, type: string, log: (line: string) => void, signal: AbortSignal) {
   log(`  Preparing ${type}, which is needed for the first time`);
   let told = 0;
   const onProgress = ({ percent, line }: { percent: number; line: string }) => {

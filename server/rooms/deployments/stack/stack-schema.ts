@@ -7,7 +7,7 @@ import { Value } from 'typebox/value';
 import { ProjectId } from '../../../ids.ts';
 import { environmentTypes } from '../../../permissions.ts';
 import { flawOf, mapBy, mapOf, oneOf, orNull } from '../../../kernel/stored-json.ts';
-import { HttpAccessSchema, namePattern, ProjectModelSchema, ResolvedRouteSchema, workersOf } from '../../builds/public.ts';
+import { HttpAccessSchema, namePattern, ProjectModelSchema, ResolvedRouteSchema, SlugImageSchema, workersOf } from '../../builds/public.ts';
 import { containerProfiles, profileOf } from '../sizes/sizes.ts';
 import type { Stack } from './stack.ts';
 
@@ -39,7 +39,10 @@ const StackSchema = Type.Object({
   environment: Type.Object({ id: Text, machine_name: Text, type: oneOf(...environmentTypes), is_main: Type.Boolean() }),
   commit_id: Type.String({ pattern: '^[0-9a-f]{40,64}$' }),
   model: ProjectModelSchema,
-  slugs: mapBy(namePattern, Type.Object({ slug_id: Text, tree_id: Text, config_id: Text, volume: Text })),
+  slugs: mapBy(
+    namePattern,
+    Type.Object({ slug_id: Text, tree_id: Text, config_id: Text, volume: Text, image: Type.Optional(SlugImageSchema) }),
+  ),
   sizes: Type.Object({
     services: mapBy(namePattern, Size),
     webapps: mapBy(namePattern, Size),

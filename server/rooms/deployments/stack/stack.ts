@@ -48,12 +48,7 @@ export interface StackEnvironment {
   is_main: boolean;
 }
 
-export interface Slug {
-  slug_id: string;
-  tree_id: string;
-  config_id: string;
-  volume: string;
-}
+export type Slug = import('../../builds/public.ts').Slug;
 
 export interface Size {
   /** A size of the container profile, such as `0.5`. */

@@ -1,5 +1,5 @@
 /** The keys of an application. */
-import { nameOfType } from '../../../../catalogue/catalogue.ts';
+import { fromDockerfile, fromRegistry, hasOwnImage, nameOfType } from '../../../../catalogue/catalogue.ts';
 import { quoted } from '../message.ts';
 import { type App, type Build, type Cron, roles, type Worker } from '../model.ts';
 import {
@@ -23,6 +23,7 @@ import { childOf, isSaid, type Node } from '../node.ts';
 import { type Context, imageType, runtimeIn } from './context.ts';
 import { intervalMinutes, parseCron } from './cron-spec.ts';
 import { instanceFields, overridden, overrideFields } from './instance.ts';
+import { dockerfile, ownImage, refuseWhatImagesHave } from './own-image.ts';
 import { dependencies, phpRuntime, runtimeOf } from './runtime.ts';
 import { command, innerPath, script, timezone, wrongFreeName, wrongName } from './values.ts';
 import { web, webOf } from './web.ts';
@@ -92,7 +93,9 @@ const worker = (context: Context) =>
 const notOffered = 'this platform does not offer it';
 
 export const keysOf = (context: Context, root: string) => ({
-  type: required(imageType(context, 'app')),
+  type: maybe(imageType(context, 'app')),
+  image: maybe(ownImage),
+  dockerfile: maybe(dockerfile),
   source: optional(sourceOf(root), { root, operations: {} }),
   ...instanceFields(context),
   web: maybe(web(context)),
@@ -131,7 +134,6 @@ const written = (context: Context, root: string) =>
     ignored: {
       name: 'the key of the map is its name',
       stack: 'composable images are not offered here',
-      image: 'images are those of the catalogue, named by "type"',
       egress: notOffered,
       authorizations: notOffered,
     },
@@ -139,11 +141,16 @@ const written = (context: Context, root: string) =>
 
 export const application = (context: Context, name: string, root: string): Shape<App> =>
   refined(written(context, root), (found, reportAt, node) => {
-    const { web: ownWeb, workers, runtime, build: ownBuild, ...app } = found;
-    warnOfSilence(context, found, reportAt, node);
+    const { web: ownWeb, workers, runtime, build: ownBuild, image, dockerfile: ownDockerfile, type: _, ...rest } = found;
+    const type = typeOf(context, found, reportAt, node);
+    if (type === undefined) return undefined;
+    const app = { ...rest, type };
+    warnOfSilence(context, { ...found, type }, reportAt, node);
     return {
       name,
       ...app,
+      ...(image && { image }),
+      ...(ownDockerfile && { dockerfile: ownDockerfile }),
       ...(ownWeb ? overridden(app, ownWeb) : {}),
       web: webOf(app.type, context, ownWeb ?? noWeb),
       workers: Object.fromEntries(
@@ -156,6 +163,23 @@ export const application = (context: Context, name: string, root: string): Shape
       runtime: runtimeOf(app.type, context, runtime, reportAt, node),
     };
   });
+
+/** Undefined: nothing says what the app runs on, or more than one thing does, which is reported. */
+function typeOf(context: Context, { type }: Read<ReturnType<typeof written>>, reportAt: ReportAt, node: Node): string | undefined {
+  const { path, report } = reportAt;
+  const [kind, another] = (['type', 'image', 'dockerfile'] as const).filter((key) => isSaid(node, key));
+  if (kind === undefined) {
+    report.error(node.at, `${path}.type`, `Found nothing, expected ${imageType(context, 'app').expected}, or an image, or a dockerfile.`);
+    return undefined;
+  }
+  if (another !== undefined) {
+    report.error(childOf(node, another).at, `${path}.${another}`, `Found ${another} beside ${kind}, expected one of them.`);
+    return undefined;
+  }
+  if (kind === 'type') return type;
+  refuseWhatImagesHave(kind, node, reportAt);
+  return kind === 'image' ? fromRegistry : fromDockerfile;
+}
 
 const noWeb: Read<ReturnType<typeof web>> = {
   commands: { pre_start: null, start: null, post_start: null },
@@ -174,8 +198,13 @@ const noWeb: Read<ReturnType<typeof web>> = {
 };
 
 /** Warns of an app that would answer every request with an error, because nothing runs that could answer. */
-function warnOfSilence(context: Context, { type, web: own }: Read<ReturnType<typeof written>>, { path, report }: ReportAt, node: Node) {
-  if (!own || own.commands.start !== null || runtimeIn(context, type)?.fastcgi) return;
+function warnOfSilence(
+  context: Context,
+  { type, web: own }: Pick<Read<ReturnType<typeof written>>, 'web'> & { type: string },
+  { path, report }: ReportAt,
+  node: Node,
+) {
+  if (!own || hasOwnImage(type) || own.commands.start !== null || runtimeIn(context, type)?.fastcgi) return;
   const passing = Object.entries(own.locations).find(([, { passthru, rules }]) =>
     [passthru, ...Object.values(rules).map((rule) => rule.passthru)].includes(true),
   );

@@ -3,6 +3,7 @@ import type { Location, LocationRule, Web } from '../model.ts';
 import {
   choice,
   flag,
+  integer,
   label,
   list,
   mapOf,
@@ -81,7 +82,13 @@ export const web = (context: Context) =>
         start: null,
         post_start: null,
       }),
-      upstream: maybe(object({ socket_family: maybe(choice('tcp', 'unix')), protocol: maybe(choice('http', 'fastcgi')) })),
+      upstream: maybe(
+        object({
+          socket_family: maybe(choice('tcp', 'unix')),
+          protocol: maybe(choice('http', 'fastcgi')),
+          port: maybe(integer(1, 65_535)),
+        }),
+      ),
       locations: optional(
         mapOf(location(context), 'a map of locations by path', {
           wrongKey: (path) => (path.startsWith('/') ? undefined : 'a path that begins with /'),
@@ -122,6 +129,7 @@ export const webOf = (type: string, context: Context, { commands, upstream, loca
     upstream: {
       socket_family: upstream?.socket_family ?? (fastcgi ? 'unix' : 'tcp'),
       protocol: upstream?.protocol ?? (fastcgi ? 'fastcgi' : 'http'),
+      ...(upstream?.port !== undefined && { port: upstream.port }),
     },
     locations: Object.keys(locations).length > 0 ? locations : { '/': all },
     move_to_root: false,
