@@ -26,7 +26,7 @@ export async function estimateMonth(
   organizationId: string,
   month: Month,
   now: number,
-  simulated: Pick<OrderAsked, 'withAllowance'> = {},
+  simulated: Pick<OrderAsked, 'withAllowance' | 'more'> = {},
 ): Promise<MonthEstimate> {
   const end = startOf(endOfMonth(month));
   const users = await usersOfOrganization(db, organizationId);

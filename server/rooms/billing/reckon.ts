@@ -222,8 +222,8 @@ export interface Totals {
 }
 
 /** Discounts come first, then vouchers; what is left is taxed. Neither takes off more than there is. */
-export function totalsOf(lines: readonly Line[], off: { discount: bigint; voucher: bigint }, vatPercent: string): Totals {
-  const baseprice = sumOf(lines);
+export function totalsOf(lines: readonly Line[], off: { discount: bigint; voucher: bigint }, vatPercent: string, more = 0n): Totals {
+  const baseprice = sumOf(lines) + more;
   const discount = least(baseprice, off.discount);
   const voucher = least(baseprice - discount, off.voucher);
   const net = baseprice - discount - voucher;

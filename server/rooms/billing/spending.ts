@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import type { Db, Tx } from '../../kernel/sql.ts';
 import { requiredAction, type ContractTerms, type Spending, type SpendingHindrance } from '../../spending.ts';
-import { amountOf, decimal, dividedBy, formatted, one, priceListOn, priceLists, priceOf, type PriceList } from '../prices/public.ts';
+import { amountOf, decimal, formatted, priceListOn, priceLists, priceOf, type PriceList } from '../prices/public.ts';
 import { estimateContract } from './contract-estimate.ts';
 import { estimateMonth } from './estimate.ts';
 import { endOfMonth, monthAt, monthName } from './month.ts';
@@ -51,17 +51,20 @@ export async function hindranceTo(
 type Look = (db: Db | Tx, organizationId: string, config: SpendingConfig, more: bigint) => Promise<SpendingHindrance | undefined>;
 
 const pastDue: Look = async (db, organizationId) => {
-  const { rows } = await sql<{ month: string; invoice_number: string }>`
-    select month, invoice_number from orders join invoices on invoices.order_id = orders.id and invoices.type = 'invoice'
+  const { rows } = await sql<{ month: string; invoice_number: string; status: string }>`
+    select month, invoice_number, orders.status from orders join invoices on invoices.order_id = orders.id and invoices.type = 'invoice'
     where orders.organization_id = ${organizationId} and orders.status in ('past_due', 'payment_failed_hard_decline') order by month limit 1`.execute(
     db,
   );
   const [order] = rows;
   if (!order) return undefined;
-  const sentence =
-    `The invoice ${order.invoice_number} for ${monthName(order.month)} ${order.month.slice(0, 4)} is past due, so nothing can be added that costs more. ` +
-    'Pay it, or ask the operator of this installation.';
-  return { sentence, sentenceWithAmounts: sentence, required_action: requiredAction('billing_details', 'payment') };
+  const what = order.status === 'past_due' ? 'is past due' : 'could not be paid: the payment was declined';
+  const invoice = `The invoice ${order.invoice_number} for ${monthName(order.month)} ${order.month.slice(0, 4)}`;
+  return {
+    sentence: 'What the organization owes is not paid, so nothing can be added that costs more; ask whoever pays for it.',
+    sentenceWithAmounts: `${invoice} ${what}, so nothing can be added that costs more. Pay it, or ask the operator of this installation.`,
+    required_action: requiredAction('billing_details', 'payment'),
+  };
 };
 
 const withoutSource: Look = async (db, organizationId, { payment }) => {
@@ -75,8 +78,8 @@ const withoutSource: Look = async (db, organizationId, { payment }) => {
 const beyondPrepaid: Look = async (db, organizationId, config, more) => {
   if ((await fallbackOf(db, organizationId)) !== null) return undefined;
   const now = Date.now();
-  const { currency, totals, vatPercent } = await estimateMonth(db, config, organizationId, endOfMonth(monthAt(now)), now);
-  const needed = totals.total + more + dividedBy(more * decimal(vatPercent), 100n * one);
+  const { currency, totals } = await estimateMonth(db, config, organizationId, endOfMonth(monthAt(now)), now, { more });
+  const needed = totals.total;
   const { balance } = await balanceOf(db, organizationId, currency);
   if (needed <= balance) return undefined;
   return {

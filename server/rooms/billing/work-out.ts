@@ -32,6 +32,8 @@ export interface OrderAsked {
   payer: Payer;
   /** As though the organization had the allowance of the price list. */
   withAllowance?: boolean;
+  /** As though its lines came to so much more. */
+  more?: bigint;
 }
 
 export async function workOut(
@@ -54,7 +56,7 @@ export async function workOut(
   const simulated = order.withAllowance && !granted.hasAllowance ? amountOf(decimal(content.allowance), currency) : 0n;
   const discount = granted.monthly + simulated;
   const voucher = balances.reduce((sum, { balance }) => sum + balance, 0n);
-  const totals = totalsOf(lines, { discount, voucher }, vatPercent);
+  const totals = totalsOf(lines, { discount, voucher }, vatPercent, order.more);
   return {
     currency,
     payer,

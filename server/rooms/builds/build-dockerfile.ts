@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { withoutLinks } from '../../drivers/mounts.ts';
 import { configIn, manifestIn } from '../../drivers/images/oci/image-documents.ts';
-import { unpackLayer } from '../../drivers/images/oci/unpack-layer.ts';
+import { imageLimits, unpackLayer } from '../../drivers/images/oci/unpack-layer.ts';
 import { layersMax } from '../../drivers/images/oci/resolve-image.ts';
 import { CommandFailed } from '../../kernel/activity.ts';
 import { Problem } from '../../kernel/problem.ts';
@@ -55,7 +55,7 @@ export async function buildDockerfile(
   const work = join(path, 'work');
   await mkdir(join(work, 'source'), { recursive: true });
   await parts.git.checkout(build.repository, build.slug.tree_id, join(work, 'source'), signal);
-  const text = await readDockerfile(join(work, 'source'), dockerfile, build.app);
+  const text = await readDockerfile(join(work, 'source'), dockerfile, build.app, signal);
   const { resolved, list } = await fetchImages(making, text, output, signal);
   await writeFile(join(work, 'Dockerfile'), resolved);
   await writeFile(join(work, 'images'), list);
@@ -76,9 +76,9 @@ export async function buildDockerfile(
 const imagesBeside = (cache: string) => join(dirname(cache), '.images');
 
 /** No link is followed on the way. */
-async function readDockerfile(source: string, { path }: AppDockerfile, app: Buildable): Promise<string> {
+async function readDockerfile(source: string, { path }: AppDockerfile, app: Buildable, signal: AbortSignal): Promise<string> {
   try {
-    const { stdout } = await execute('dd', ['status=none', 'iflag=fullblock', 'bs=1M', 'count=2', `if=${join(source, path)}`], source);
+    const { stdout } = await execute([...dd, 'count=2', `if=${join(source, path)}`], source, signal);
     if (stdout.length > dockerfileBytesMax) throw new CommandFailed(`Unable to build ${titleOf(app)}: ${path} is longer than 1 MiB.`);
     return stdout.toString('utf8');
   } catch (error) {
@@ -88,10 +88,13 @@ async function readDockerfile(source: string, { path }: AppDockerfile, app: Buil
 }
 
 const run = promisify(execFile);
-const execute = (program: string, args: readonly string[], folder: string) => {
-  const [command, ...all] = withoutLinks(folder, [program, ...args]);
-  return run(command, all, { encoding: 'buffer', maxBuffer: 8 * 1024 ** 2 });
+const execute = (argv: readonly [string, ...string[]], folder: string, signal: AbortSignal) => {
+  const [command, ...args] = withoutLinks(folder, argv);
+  return run(command, args, { encoding: 'buffer', maxBuffer: 8 * 1024 ** 2, signal, timeout: readMillisecondsMax });
 };
+const readMillisecondsMax = 60_000;
+/** What a build left may be a pipe to which nobody writes: it is not waited for. */
+const dd = ['dd', 'status=none', 'iflag=fullblock,nonblock', 'bs=1M'] as const;
 
 /** The file with the images' ids in the place of their names, and a list of their folders and ids for the builder. */
 async function fetchImages({ parts, build, dockerfile, cache }: DockerfileBuild, text: string, output: BuildOutput, signal: AbortSignal) {
@@ -161,10 +164,10 @@ const stepIn = (line: string) => /^(?:\[[^\]]*\] )?STEP \d+\/\d+: (.*)$/.exec(li
 /** What the container left may be hostile: no link of it is followed, and only what its documents say is taken, whatever else lies there. */
 async function unpackResult({ path, build }: DockerfileBuild, signal: AbortSignal): Promise<SlugImage> {
   const image = join(path, 'work/image');
-  const read = async (file: string) => (await execute('dd', ['status=none', 'bs=1M', 'count=4', `if=${join(image, file)}`], path)).stdout;
+  const read = async (file: string) => (await execute([...dd, 'count=4', `if=${join(image, file)}`], path, signal)).stdout;
   const blob = (digest: string) => `blobs/sha256/${digest.replace(/^sha256:/, '')}`;
-  const index = JSON.parse((await read('index.json')).toString('utf8')) as { manifests?: { digest?: unknown }[] };
-  const digest = String(index.manifests?.[0]?.digest);
+  const index = jsonIn((await read('index.json')).toString('utf8'));
+  const digest = String(index?.manifests?.[0]?.digest);
   if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new CommandFailed(`Unable to build ${titleOf(build.app)}: the builder left no image.`);
   const what = `the image of ${titleOf(build.app)}`;
   const manifest = manifestIn(await read(blob(digest)), what);
@@ -173,12 +176,27 @@ async function unpackResult({ path, build }: DockerfileBuild, signal: AbortSigna
     throw new CommandFailed(
       `Unable to build ${titleOf(build.app)}: its image has ${diffIds.length} layers; ${layersMax} are the most that there can be.`,
     );
+  const limits = imageLimits();
   for (const [number, layer] of manifest.layers.entries()) {
     const folder = join(path, dirname(layerFolder(number)));
     await mkdir(folder, { recursive: true });
-    const [command, ...args] = withoutLinks(path, ['cat', '--', join(image, blob(layer.digest))]);
-    const archive = async () => spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] }).stdout;
-    await unpackLayer({ name: what, mediaType: layer.mediaType, diffId: diffIds[number] ?? '', read: archive }, folder, signal);
+    const [command, ...args] = withoutLinks(path, [...dd, `if=${join(image, blob(layer.digest))}`]);
+    const read = async (either: AbortSignal) => {
+      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'], signal: either });
+      child.on('error', () => {});
+      return child.stdout;
+    };
+    const archive = { name: what, mediaType: layer.mediaType, diffId: diffIds[number] ?? '', read };
+    limits.take(await unpackLayer(archive, folder, signal, undefined, limits.left()));
   }
   return { ...slugImage(build.app, undefined, config, diffIds.length), reference: what, digest };
+}
+
+/** Undefined where it is no JSON. */
+function jsonIn(text: string): { manifests?: { digest?: unknown }[] } | undefined {
+  try {
+    return JSON.parse(text) as { manifests?: { digest?: unknown }[] } | undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -15,6 +15,10 @@ const from = /^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*$/i;
 const argument = /^\s*ARG\s+([A-Za-z_]\w*)(?:=("[^"]*"|'[^']*'|\S*))?\s*$/i;
 const copiedFrom = /^\s*(?:COPY|ADD)\s.*?--from=(\S+)|^\s*RUN\s.*?--mount=\S*?\bfrom=([^\s,]+)/i;
 
+/** Instructions that name images are short; what is longer is not looked at, as that would take long. */
+const lineCharactersMax = 4096;
+const linesOf = (dockerfile: string) => dockerfile.split('\n').map((line) => (line.length > lineCharactersMax ? '' : line));
+
 /** Arguments that are declared before the first stage may be part of the names of images. */
 export function imagesIn(dockerfile: string, args: Readonly<Record<string, string>>): Found[] {
   const known: Record<string, string> = {};
@@ -27,7 +31,7 @@ export function imagesIn(dockerfile: string, args: Readonly<Record<string, strin
     const reference = parseReference(filled);
     found.set(written, { written, reference: reference && textOf(reference) });
   };
-  for (const line of dockerfile.split('\n')) {
+  for (const line of linesOf(dockerfile)) {
     const [, name, otherwise = ''] = argument.exec(line) ?? [];
     if (name !== undefined && isBeforeStages) known[name] = args[name] ?? otherwise.replace(/^(["'])(.*)\1$/, '$2');
     const [, image, stage] = from.exec(line) ?? [];
@@ -56,6 +60,7 @@ export function withIds(dockerfile: string, ids: ReadonlyMap<string, string>): s
   return dockerfile
     .split('\n')
     .map((line) => {
+      if (line.length > lineCharactersMax) return line;
       const [, image] = from.exec(line) ?? [];
       if (image !== undefined) return line.replace(image, () => idOf(image));
       const [, copied, mounted] = copiedFrom.exec(line) ?? [];
@@ -66,7 +71,7 @@ export function withIds(dockerfile: string, ids: ReadonlyMap<string, string>): s
 }
 
 export const argumentsIn = (dockerfile: string): string[] =>
-  dockerfile.split('\n').flatMap((line) => argument.exec(line)?.[1] ?? /^\s*ARG\s+([A-Za-z_]\w*)/i.exec(line)?.[1] ?? []);
+  linesOf(dockerfile).flatMap((line) => argument.exec(line)?.[1] ?? /^\s*ARG\s+([A-Za-z_]\w*)/i.exec(line)?.[1] ?? []);
 
 /** The line of the instruction that was being carried out, as the builder repeats it; undefined where it cannot be told. */
 export function lineOf(dockerfile: string, instruction: string): number | undefined {

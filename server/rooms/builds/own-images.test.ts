@@ -94,18 +94,21 @@ routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
     },
   );
 
-  test('an app from a Dockerfile is built on an image of a registry, and a failing line is named', { timeout }, async () => {
-    const project = await all.project();
-    await registry.push('team/base', '1', imageOf('base'));
-    const files = (version: string, run: string) => ({
-      '.upsun/config.yaml': `
+  test(
+    'an app from a Dockerfile is built on an image of a registry, branched and rolled back, and a failing line is named',
+    { timeout },
+    async () => {
+      const project = await all.project();
+      await registry.push('team/base', '1', imageOf('base'));
+      const files = (version: string, run: string) => ({
+        '.upsun/config.yaml': `
 applications:
   app:
     dockerfile: { path: docker/Dockerfile, args: { TAG: '1' } }
     mounts: { /data: { source: storage, source_path: data } }
 routes: { 'http://{default}/': { type: upstream, upstream: 'app:http' } }
 `,
-      'docker/Dockerfile': `ARG TAG=none
+        'docker/Dockerfile': `ARG TAG=none
 FROM ${registry.host}/team/base:\${TAG} AS made
 RUN ["/busybox", "mkdir", "/bin"]
 RUN ["/busybox", "ln", "/busybox", "/bin/sh"]
@@ -114,23 +117,34 @@ COPY page.json /www/index.html
 RUN ${run}
 EXPOSE 8080
 `,
-      'page.json': JSON.stringify({ version }),
-    });
-    const first = await project.push(files('one', '/busybox echo built >/www/built && /busybox rm /bin/sh'));
-    expect(first).toMatch(/team\/base:1 is sha256:/);
-    expect(first).toMatch(/STEP \d+\/\d+: COPY page.json/);
-    expect(await project.ask()).toEqual({ version: 'one' });
-    expect(await project.inside('cat /www/built; ls /bin; echo $SHAPE')).toContain('built');
-    await project.inside('echo kept >/data/file');
+        'page.json': JSON.stringify({ version }),
+      });
+      const first = await project.push(files('one', '/busybox echo built >/www/built && /busybox rm /bin/sh'));
+      expect(first).toMatch(/team\/base:1 is sha256:/);
+      expect(first).toMatch(/STEP \d+\/\d+: COPY page.json/);
+      expect(await project.ask()).toEqual({ version: 'one' });
+      expect(await project.inside('cat /www/built; ls /bin; echo $SHAPE')).toContain('built');
+      await project.inside('echo kept >/data/file');
+      const { db } = all.home.platform;
+      const earlier = await db.selectFrom('deployments').select('id').where('project_id', '=', project.projectId).executeTakeFirstOrThrow();
 
-    const failing = await project.attempt(files('broken', 'exit 7'));
-    expect(failing.result).toBe('failure');
-    expect(failing.log).toContain("Unable to build application 'app': line 7 of docker/Dockerfile (RUN exit 7) failed with exit code 7");
-    expect(await project.ask()).toEqual({ version: 'one' });
+      const failing = await project.attempt(files('broken', 'exit 7'));
+      expect(failing.result).toBe('failure');
+      expect(failing.log).toContain("Unable to build application 'app': line 7 of docker/Dockerfile (RUN exit 7) failed with exit code 7");
+      expect(await project.ask()).toEqual({ version: 'one' });
 
-    await project.push(files('two', '/busybox echo built >/www/built && /busybox rm /bin/sh'));
-    expect(await project.ask()).toEqual({ version: 'two' });
-  });
+      const second = await project.push(files('two', '/busybox echo built >/www/built && /busybox rm /bin/sh'));
+      expect(second).toContain('Using cache');
+      expect(await project.ask()).toEqual({ version: 'two' });
+      await project.addEnvironment('branch');
+      await project.push(files('three', '/busybox true'), { environment: 'branch', cloneFrom: 'main' });
+      expect(await project.ask('branch')).toEqual({ version: 'three' });
+      expect(await project.inside('cat /data/file', 'branch')).toBe('kept');
+
+      await project.push({}, { kind: 'rollback', deployment: earlier.id });
+      expect(await project.ask()).toEqual({ version: 'one' });
+    },
+  );
 
   test(
     'what is wrong with an image fails the push in words, and credentials come from a variable that nobody else sees',

@@ -53,7 +53,7 @@ export async function claimLanes(db: Db, claiming: Claiming): Promise<Lane[]> {
   const taken = JSON.stringify(Object.fromEntries(held));
   const { rows } = await sql<Lane>`
     with due as (
-      select order_key, due_at, failures > 0 as is_failing, row_number() over (partition by party order by due_at) as turn, party
+      select order_key, due_at, failures > 0 as is_failing, row_number() over (partition by party order by failures > 0, due_at) as turn, party
       from delivery_lanes where head <= tail and due_at <= now() and (leased_until is null or leased_until < now())
     ), shared as (
       select order_key, due_at, is_failing, row_number() over (partition by is_failing order by due_at) as turn from due

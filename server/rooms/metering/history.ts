@@ -57,7 +57,10 @@ export async function noteHistory(
     where coalesce(given.quantity, '0') <> coalesce(latest.quantity, '0') order by resource`.execute(db);
 }
 
+/** What something still has stays, however long ago it was given. */
 export const forgetHistory = (tx: Tx, before: Date) =>
-  sql`delete from resource_history where happened_at < ${before.toISOString()}::timestamptz - make_interval(days => ${historyDays})`.execute(
-    tx,
-  );
+  sql`
+    delete from resource_history as old where happened_at < ${before.toISOString()}::timestamptz - make_interval(days => ${historyDays})
+      and (quantity = '0' or exists (
+        select from resource_history as later where later.project_id = old.project_id and later.environment = old.environment
+          and later.event_type = old.event_type and later.resource = old.resource and later.id > old.id))`.execute(tx);

@@ -129,22 +129,23 @@ const countries: Record<string, string> = { EL: 'GR', XI: 'GB' };
 /** Without what people put between the digits. */
 export const normalisedVatNumber = (text: string): string => text.toUpperCase().replaceAll(/[\s.\-/]/g, '');
 
-/** The country whose number it is; undefined where that cannot be told. */
-export function countryOfVatNumber(number: string): string | undefined {
+/** The country whose number it is, however it is written; undefined where that cannot be told, or where it is none. */
+export function countryOfVatNumber(text: string): string | undefined {
+  const number = normalisedVatNumber(text);
   const prefix = number.slice(0, 2);
-  return Object.hasOwn(forms, prefix) ? (countries[prefix] ?? prefix) : undefined;
+  const country = countries[prefix] ?? prefix;
+  return Object.hasOwn(forms, prefix) && vatNumberMistake(number, country) === undefined ? country : undefined;
 }
 
 /** What is wrong with a number of somebody in this country; undefined: nothing that can be seen. Of other countries every number is taken. */
 export function vatNumberMistake(number: string, country: string): string | undefined {
   const prefix = number.slice(0, 2);
   const form = Object.hasOwn(forms, prefix) ? forms[prefix] : undefined;
-  if (!form) {
-    const expected = forms[prefixes[country] ?? country];
-    return expected && `must begin with the country, as in ${expected.example}`;
-  }
+  const expected = forms[prefixes[country] ?? country];
+  if (!form) return expected && `must begin with the country, as in ${expected.example}`;
   const rest = number.slice(2);
-  if (!form.pattern.test(rest)) return `must be written as in ${form.example}`;
+  // A number of another country may begin with the same letters.
+  if (!form.pattern.test(rest)) return expected && `must be written as in ${form.example}`;
   return (form.fits?.(rest) ?? true)
     ? undefined
     : 'has a mistake in it: its check digits do not fit; compare it with what the tax office sent';

@@ -8,6 +8,7 @@
  * the same ones: who merely knows the digest of a layer does not get it.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Problem } from '../../../kernel/problem.ts';
@@ -19,7 +20,7 @@ import type { OciConfig, OciImage, RegistryAccess } from './oci-image.ts';
 import { requireReference, textOf, type Reference } from './reference.ts';
 import { openRepository, type Repository, type RegistryWay } from './registry.ts';
 import { downloadBytesMax, layersMax, resolveImage } from './resolve-image.ts';
-import { unpackLayer } from './unpack-layer.ts';
+import { imageLimits, unpackLayer } from './unpack-layer.ts';
 
 /** Raised when the same layer would now be unpacked differently. */
 const format = 1;
@@ -73,7 +74,8 @@ export async function bringImage(
   const name = textOf(reference);
   const { digest, manifest } = await resolveImage(repository, reference, signal, access.publicKey);
   const type = typeOf(reference, digest, accessKey(reference, access));
-  const kept = keptImage(folder, type) ?? (await describe(repository, name, digest, manifest, accessKey(reference, access), signal));
+  const sharing = { host: reference.host, access: accessKey(reference, access) };
+  const kept = keptImage(folder, type) ?? (await describe(repository, name, digest, manifest, sharing, signal));
   await fetchLayers(folder, repository, kept, onProgress, signal);
   keep(folder, type, kept);
   const image = await broughtImage(folder, type);
@@ -127,7 +129,7 @@ async function describe(
   name: string,
   digest: string,
   manifest: Buffer,
-  access: string | undefined,
+  { host, access }: { host: string; access: string | undefined },
   signal: AbortSignal,
 ): Promise<KeptImage> {
   const { config: configBlob, layers } = manifestIn(manifest, name);
@@ -148,13 +150,13 @@ async function describe(
     config,
     layers: layers.map(({ digest: blob, mediaType, size }, index) => {
       const diffId = diffIds[index] ?? '';
-      return { hash: layerHash(diffId, access), diffId, blob, mediaType, bytes: size };
+      return { hash: layerHash(diffId, access ?? host), diffId, blob, mediaType, bytes: size };
     }),
   };
 }
 
-const layerHash = (diffId: string, access: string | undefined) =>
-  hashOf({ kind: 'oci-layer', format, diffId, ...(access !== undefined && { access }) });
+/** Layers are shared by those who have them from the same registry, with the same credentials: nobody waits for a layer that a stranger's registry claims to be sending. */
+const layerHash = (diffId: string, sharedBy: string) => hashOf({ kind: 'oci-layer', format, diffId, sharedBy });
 
 async function fetchLayers(
   folder: string,
@@ -168,6 +170,7 @@ async function fetchLayers(
     layers.reduce((sum, { bytes }) => sum + bytes, 0),
   );
   let done = 0;
+  const limits = imageLimits();
   for (const [index, layer] of layers.entries()) {
     const { hash, diffId, mediaType, blob } = layer;
     const line = `Fetching layer ${index + 1} of ${layers.length} of ${reference}`;
@@ -178,13 +181,25 @@ async function fetchLayers(
       if (arrived > layer.bytes) throw new Problem('unavailable', `A layer of ${reference} is larger than its manifest says.`);
       told(arrived);
     };
-    const build = async (scratch: string) =>
-      unpackLayer({ name: reference, mediaType, diffId, read: (either) => repository.blob(blob, either) }, scratch, signal, limited);
+    const build = async (scratch: string) => {
+      await requireRoom(folder, reference);
+      const archive = { name: reference, mediaType, diffId, read: (either: AbortSignal) => repository.blob(blob, either) };
+      limits.take(await unpackLayer(archive, scratch, signal, limited, limits.left()));
+    };
     const recipe = { kind: 'oci-layer', diffId };
     const report = { say: () => {}, progress: (part: number) => told(part * layer.bytes) };
     await ensureLayer(folder, { hash, key: hash, recipe, below: [] }, build, report, signal);
     done += layer.bytes;
   }
+}
+
+const roomBytesMin = 4 * 1024 ** 3;
+
+/** Images of others are nobody's disk but the machine's. */
+async function requireRoom(folder: string, name: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < roomBytesMin)
+    throw new Problem('unavailable', `There is no room for the image ${name} on the machine; the operator has to make some.`);
 }
 
 function keptImage(folder: string, type: string): KeptImage | undefined {

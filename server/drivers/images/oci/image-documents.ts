@@ -77,6 +77,8 @@ export function manifestIn(body: Buffer, name: string): Manifest {
 
 /** The layers of the image by the digests of their contents, the lowest first, and how it wants to be run. */
 export function configIn(body: Buffer, name: string): { diffIds: string[]; config: OciConfig } {
+  if (body.length > configBytesMax)
+    throw new Problem('too-large', `${name} says more of itself than ${configBytesMax} bytes; shorten its variables and commands.`);
   const said = read(body, name);
   if (!Value.Check(Config, said))
     throw new Problem('invalid-request', `${name} is not an image that can be run here: ${flawOf(Config, said)}.`);
@@ -93,7 +95,7 @@ export function configIn(body: Buffer, name: string): { diffIds: string[]; confi
     config: {
       entrypoint: Entrypoint ?? [],
       cmd: Cmd ?? [],
-      env: Object.fromEntries((Env ?? []).map(assignment)),
+      env: Object.fromEntries((Env ?? []).map(assignment).filter(([variable]) => variable !== '')),
       workingFolder: WorkingDir?.startsWith('/') ? WorkingDir : '/',
       user: User ?? '',
       ports: ports.filter((port) => port > 0 && port <= portMax).toSorted((a, b) => a - b),
@@ -102,6 +104,7 @@ export function configIn(body: Buffer, name: string): { diffIds: string[]; confi
   };
 }
 const portMax = 65_535;
+const configBytesMax = 512 * 1024;
 
 const assignment = (text: string): [string, string] => {
   const at = text.indexOf('=');

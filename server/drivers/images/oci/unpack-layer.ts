@@ -45,14 +45,14 @@ export interface LayerArchive {
   read: (signal: AbortSignal) => Promise<Readable>;
 }
 
-/** Makes `root` in the folder. `unpacked` hears how many bytes came in. */
+/** Makes `root` in the folder. `arrived` hears how many bytes came in. Answers how many there are without compression, and how many files. */
 export async function unpackLayer(
   { name, mediaType, diffId, read }: LayerArchive,
   folder: string,
   signal: AbortSignal,
   arrived: (bytes: number) => void = () => {},
   limits: LayerLimits = layerLimits,
-): Promise<void> {
+): Promise<UnpackedSize> {
   const compression = compressionOf(mediaType, name);
   const decompress = compression === undefined ? undefined : decompressors[compression]?.();
   const root = join(folder, 'root');
@@ -65,7 +65,7 @@ export async function unpackLayer(
   const checked = passing((chunk) => {
     bytes += chunk.length;
     hash.update(chunk);
-    if (bytes > limits.bytesMax) throw tooMuch(name, `${limits.bytesMax / 1024 ** 3} GiB`);
+    if (bytes > limits.bytesMax) throw tooMuch(name, `${layerLimits.bytesMax / 1024 ** 3} GiB`);
   });
   const source = await read(either);
   const tar = startTar(root, name, limits, stop, either);
@@ -88,10 +88,27 @@ export async function unpackLayer(
       `A layer of ${name} is not what the image says that it is; it was changed on the way, or the registry is broken.`,
     );
   await finish(folder, root, name, signal);
+  return { bytes, files: tar.files() };
 }
 
-const tooMuch = (name: string, what: string) =>
-  new Problem('too-large', `A layer of ${name} has more than ${what}; make the image smaller.`);
+export interface UnpackedSize {
+  bytes: number;
+  files: number;
+}
+
+/** What the layers of one image may have together, of which each takes its part. */
+export function imageLimits(): { left(): LayerLimits; take(size: UnpackedSize): void } {
+  let { bytesMax, filesMax } = layerLimits;
+  return {
+    left: () => ({ ...layerLimits, bytesMax, filesMax }),
+    take: ({ bytes, files }) => {
+      bytesMax -= bytes;
+      filesMax -= files;
+    },
+  };
+}
+
+const tooMuch = (name: string, what: string) => new Problem('too-large', `${name} has more than ${what}; make the image smaller.`);
 const cannot = (name: string, why: string) => new Problem('invalid-request', `A layer of ${name} cannot be unpacked: ${why}`);
 
 const passing = (look: (chunk: Buffer) => void) =>
@@ -129,12 +146,13 @@ const unpacking = [
 
 /** Archives that name a file again and again, or paths that lead out, are tar's to refuse; it says so, and ends with an error. */
 function startTar(root: string, name: string, { filesMax }: LayerLimits, stop: AbortController, signal: AbortSignal) {
-  const said = ['--verbose', '--warning=no-timestamp', '--quoting-style=escape'];
+  // Twice: then it also names the folders that it makes on the way to a file.
+  const said = ['--verbose', '--verbose', '--warning=no-timestamp', '--quoting-style=escape'];
   const child = spawn('setpriv', [...asNobody, 'tar', ...unpacking, ...said], { cwd: root, stdio: ['pipe', 'pipe', 'pipe'] });
   let [files, last] = [0, ''];
   child.stdout.on('data', (chunk: Buffer) => {
     for (const byte of chunk) if (byte === newline) files += 1;
-    if (files > filesMax) stop.abort(tooMuch(name, `${filesMax} files`));
+    if (files > filesMax) stop.abort(tooMuch(name, `${layerLimits.filesMax} files`));
   });
   child.stderr.on('data', (chunk: Buffer) => (last = `${last}${chunk.toString()}`.slice(-lastCharactersMax)));
   child.stdin.on('error', () => {});
@@ -149,7 +167,7 @@ function startTar(root: string, name: string, { filesMax }: LayerLimits, stop: A
     });
   });
   ended.catch(() => {});
-  return { stdin: child.stdin, ended };
+  return { stdin: child.stdin, ended, files: () => files };
 }
 const newline = 0x0a;
 

@@ -62,6 +62,29 @@ describe.skipIf(!canRun)('files of tenants (needs root)', () => {
     for (const path of [machine.folder, '/run/offshoot', machine.instance, secrets]) expect(out).not.toContain(path);
   });
 
+  test('links of an image lead to no file of the machine, and a file of names that never ends stops nobody', async () => {
+    const layerOf = (name: string) => {
+      const layer = join(machine.folder, name);
+      mkdirSync(layer);
+      return layer;
+    };
+    const [links, folder, endless] = [layerOf('links'), layerOf('folder'), layerOf('endless')];
+    mkdirSync(join(links, 'etc'));
+    symlinkSync(join(secrets, 'secret'), join(links, 'etc/passwd'));
+    symlinkSync('/dev/zero', join(links, 'etc/group'));
+    const names = layerOf('names');
+    writeFileSync(join(names, 'passwd'), 'of the machine');
+    symlinkSync(names, join(folder, 'etc'));
+    mkdirSync(join(endless, 'etc'));
+    writeFileSync(join(endless, 'etc/passwd'), '\n'.repeat(900_000));
+    for (const [name, layer] of Object.entries({ links, folder, endless })) {
+      await runtime.ensure(idle(name, { layers: [...machine.layers, layer] }));
+      const { out } = await runShell(runtime, name, 'cat /etc/passwd /etc/group; id -un');
+      expect(out).not.toContain('of the machine');
+      expect(out.trimEnd().split('\n').at(-1)).toBe('app');
+    }
+  });
+
   test('a program that is setuid root, and a device, are a plain program and nothing', async () => {
     const [program, device] = [join(volume, 'busybox'), join(volume, 'zero')];
     copyFileSync('/bin/busybox', program);

@@ -11,6 +11,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -23,17 +24,7 @@ import { firstUserOf, initPath } from './bundle.ts';
 import { type Description, folderOf } from './description.ts';
 import { filesAt, filesFolder, linkFiles, writeFiles } from './files.ts';
 import { type Attachment, linkBatches, namesAt, namesFolder } from './networks.ts';
-import {
-  type RuntimeFolders,
-  bundleOf,
-  layerLinks,
-  makeFolder,
-  netnsOf,
-  readText,
-  rootOf,
-  usersOf,
-  writeWhole,
-} from './runtime-folders.ts';
+import { type RuntimeFolders, bundleOf, layerLinks, makeFolder, netnsOf, rootOf, usersOf, writeWhole } from './runtime-folders.ts';
 
 const init = '/usr/bin/tini-static';
 /** Our programs inside containers, by where they are found there. */
@@ -43,6 +34,8 @@ const basePrograms: Record<string, string> = {
   [join(import.meta.dirname, 'df.pl')]: '/.offshoot/df.pl',
 };
 const linksMax = 20;
+/** Of /etc/passwd and /etc/group. */
+const nameFileBytesMax = 1024 ** 2;
 
 /** Made once for all containers; the layer is whole or absent. */
 export function ensureBaseLayer(folders: RuntimeFolders) {
@@ -178,8 +171,28 @@ function mountStep({ from, below, at, writable }: MountedFolder): string[] {
   return below === undefined ? ['mount', from, at.slice(1), mode] : ['mount-below', from, below, at.slice(1), mode];
 }
 
-const topmost = (layers: readonly string[], path: string) =>
-  layers.map((layer) => join(layer, path)).find((path) => lstatSync(path, { throwIfNoEntry: false }));
+/** What the topmost layer that has the path has there, itself perhaps a link. */
+const topmost = (layers: readonly string[], path: string): string | undefined =>
+  layers.map((layer) => withoutLinksIn(layer, path)).find((found) => found !== undefined);
+
+/** Undefined where it is not there, or only behind a link: layers of others are hostile, and on this machine their links lead to files of the machine. */
+function withoutLinksIn(layer: string, path: string): string | undefined {
+  const parts = path.split('/').filter(Boolean);
+  let at = layer;
+  for (const [index, part] of parts.entries()) {
+    at = join(at, part);
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (!found || (index < parts.length - 1 && !found.isDirectory())) return undefined;
+  }
+  return at;
+}
+
+/** Empty where the image has no such file, or something else in its place. */
+function textInside(layers: readonly string[], path: string): string {
+  const found = topmost(layers, path);
+  const file = found === undefined ? undefined : lstatSync(found);
+  return found !== undefined && file?.isFile() && file.size <= nameFileBytesMax ? readFileSync(found, 'utf8') : '';
+}
 
 /** Where the image's own symbolic links lead: a folder made over one of them would hide what is behind it. */
 function resolveInside(layers: readonly string[], path: string, links = 0): string {
@@ -211,14 +224,15 @@ function makeMountPoint(layers: readonly string[], top: string, at: string) {
 /** Programs look up in these files who they are, and the addresses of names before they ask the internet. */
 function writeNameFiles({ user: { uid, gid }, workingFolder }: Description, layers: readonly string[], top: string) {
   const home = /[:\n]/.test(workingFolder) ? '/' : workingFolder;
-  const textOf = (path: string) => readText(topmost(layers, path) ?? join(top, 'missing')) ?? '';
+  const textOf = (path: string) => textInside(layers, path);
   const etc = join(top, 'etc');
   makeFolder(etc, 0o755);
   const users = textOf('etc/passwd') || 'root:x:0:0:root:/root:/bin/sh\n';
-  if (!new RegExp(`^[^:]*:[^:]*:${uid}:`, 'm').test(users))
+  if (!new RegExp(String.raw`^[^:\n]*:[^:\n]*:${uid}:`, 'm').test(users))
     writeWhole(join(etc, 'passwd'), `${users}app:x:${uid}:${gid}::${home}:/bin/sh\n`, 0o644);
   else if (!textOf('etc/passwd')) writeWhole(join(etc, 'passwd'), users, 0o644);
   const groups = textOf('etc/group') || 'root:x:0:\n';
-  if (!new RegExp(`^[^:]*:[^:]*:${gid}:`, 'm').test(groups)) writeWhole(join(etc, 'group'), `${groups}app:x:${gid}:\n`, 0o644);
+  if (!new RegExp(String.raw`^[^:\n]*:[^:\n]*:${gid}:`, 'm').test(groups))
+    writeWhole(join(etc, 'group'), `${groups}app:x:${gid}:\n`, 0o644);
   if (topmost(layers, 'etc/nsswitch.conf') === undefined) writeWhole(join(etc, 'nsswitch.conf'), 'hosts: files dns\n', 0o644);
 }

@@ -69,9 +69,11 @@ export const seccompProfile = {
 };
 
 const makingNamespaces = `
-  chroot clone clone3 fsconfig fsmount fsopen fspick keyctl mount mount_setattr move_mount name_to_handle_at open_tree setdomainname sethostname
-  setns umount2 unshare
+  chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount name_to_handle_at open_tree setdomainname sethostname umount2
 `;
+/** CLONE_NEWUSER and CLONE_NEWNET: with users or a network of its own, a build would have every capability there, and the parts of the kernel that these lead to. */
+const closedNamespaces = 0x10000000 | 0x40000000;
+const openNamespaces = { index: 0, value: closedNamespaces, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' };
 
 /**
  * For containers that build images: mounts and namespaces of their own, within their own range of users. Not pivot_root: the root that it would have them leave
@@ -79,5 +81,9 @@ const makingNamespaces = `
  */
 export const nestedProfile = {
   ...seccompProfile,
-  syscalls: [...seccompProfile.syscalls, { action: allow, names: makingNamespaces.trim().split(/\s+/) }],
+  syscalls: [
+    ...seccompProfile.syscalls,
+    { action: allow, names: makingNamespaces.trim().split(/\s+/) },
+    { action: allow, names: ['clone', 'unshare'], args: [openNamespaces] },
+  ],
 };

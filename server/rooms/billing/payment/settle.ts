@@ -33,10 +33,12 @@ export async function settlePaid(tx: Tx, { id, type, status, order_id, invoice_n
   return true;
 }
 
-/** Answers whether that was not known before. What is past due stays so until it is paid, unless it cannot be. */
+/** Answers whether that was not known before. What is past due stays so until it is paid, unless it cannot be; and what was declined for good stays declined. */
 export async function settleFailed(tx: Tx, { order_id }: Invoice, isForGood: boolean): Promise<boolean> {
   const status = isForGood ? 'payment_failed_hard_decline' : 'payment_failed_soft_decline';
-  const final = isForGood ? ['completed', 'canceled', status] : ['completed', 'canceled', 'past_due', status];
+  const final = isForGood
+    ? ['completed', 'canceled', status]
+    : ['completed', 'canceled', 'past_due', 'payment_failed_hard_decline', status];
   const { rows } = await sql`
     update orders set status = ${status}, authorization_url = '' where id = ${order_id}::bigint and not (status = any(${final}::text[])) returning id`.execute(
     tx,

@@ -10,7 +10,7 @@ import type { Platform } from '../../../platform.ts';
 import { codeSourceOf } from '../../environments/public.ts';
 import { projectById } from '../../projects/public.ts';
 import { opened } from '../integration.ts';
-import { integrationsOf } from '../queries.ts';
+import { integrationsOf, takeIntegrations } from '../queries.ts';
 import { applyPlan, headsOf } from './apply-plan.ts';
 import { codeHostOf } from './code-host-of.ts';
 import { followDefaultBranch } from './follow-default-branch.ts';
@@ -26,6 +26,7 @@ import {
   type Mirror,
 } from './mirror.ts';
 import { knownBranches, mirroredHeads, planFor, rulesOf } from './mirror-plan.ts';
+import { isElsewhere } from './validate.ts';
 import { crossOutNews, isAboutEverything, newsOf, type News } from './news.ts';
 
 /** How soon the host is looked at again where something was not ready, and for how long. */
@@ -104,17 +105,19 @@ async function fetchRefs(
 }
 
 /** Asks as little as the news allows: hosts count how often they are asked. */
-async function learn(
-  { db }: Platform,
-  { integration: { id, ...integration }, project, host, row }: Mirror,
-  news: readonly News[],
-): Promise<void> {
+async function learn({ db, secrets }: Platform, { integration, project, host, row }: Mirror, news: readonly News[]): Promise<void> {
+  const { id } = integration;
   const { buildPullRequests } = rulesOf(integration, project.default_branch);
   const isWhole = row.repository_id === null || news.length === 0 || news.some(isAboutEverything);
   if (isWhole) {
     const { repository } = await host.verify();
     const listed = buildPullRequests ? await host.pullRequests() : { open: [], isWhole: true };
     await db.transaction().execute(async (tx) => {
+      await takeIntegrations(tx, project.id);
+      const [now] = await integrationsOf(tx, project.id, id);
+      // What the former repository told says nothing of the new one.
+      if (!now || isElsewhere(now.type, integration.values, opened(secrets, now).values))
+        throw new Error('Another repository was given while the former one was asked; the new one is asked next');
       await rememberRepository(tx, id, repository);
       await rememberPullRequests(tx, id, listed);
     });
