@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Reconciler } from '../../../kernel/reconciler.ts';
+import { isUuid } from '../../../kernel/schema.ts';
 import type { Db, Tx } from '../../../kernel/sql.ts';
 import { environmentLife } from '../../environments/life-cycle.ts';
 import { deploymentSubject, endAllocated, noteAllocated, taskSubject } from '../../metering/public.ts';
@@ -23,7 +24,7 @@ interface Given {
   machine_name: string;
   version: string | null;
   deployment_id: string;
-  /** Who deployed, if it was a person. */
+  /** Who deployed: a person, or the platform. */
   user_id: string | null;
   model: Stack['model'];
   sizes: Stack['sizes'];
@@ -41,8 +42,11 @@ export async function noteAllocatedTo(db: Db | Tx, projectId: string, environmen
   if (given.version === null) return endAllocated(db, holder);
   const all = allocatedIn(given.model, given.sizes);
   const amounts = given.version.endsWith(' runs') ? all : all.map((amount) => ({ ...amount, cpu: 0, memory: 0 }));
-  await noteAllocated(db, { ...holder, version: given.version, amounts, cause: { id: given.deployment_id, userId: given.user_id } });
+  await noteAllocated(db, { ...holder, version: given.version, amounts, cause: { id: given.deployment_id, userId: personIn(given) } });
 }
+
+/** The platform deploys, too, in its own name. */
+const personIn = ({ user_id }: Given) => (user_id !== null && isUuid(user_id) ? user_id : null);
 
 interface Noted {
   project_id: string;
