@@ -121,7 +121,7 @@ test('images: what the greedy need for the first time keeps no other image from 
     };
     return { images } as unknown as Machine;
   };
-  const stack = { model: { applications: { app: { type: 'nodejs:22' } }, tasks: {}, services: {} } } as unknown as Stack;
+  const stack = { model: { applications: { app: { type: 'nodejs:22' } }, tasks: {}, services: {} }, slugs: {} } as unknown as Stack;
   const prepare = (project: string, name: string, ensure: () => Promise<void>) => {
     const { signal } = new AbortController();
     const work = { activity: { project_id: project, is_urgent: false }, wait: (others: Promise<unknown>) => others, log: () => {} };

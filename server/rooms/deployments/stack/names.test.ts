@@ -169,6 +169,12 @@ describe('in one environment', () => {
 
   test('the volumes of services differ also where a name ends like a type', () => {
     const types = Object.keys(catalogue);
-    expect(types.filter((one) => types.some((other) => one.endsWith(`-${other}`)))).toEqual([]);
+    expect(types.filter((one) => types.some((other) => one.endsWith(`-${other}`)))).toEqual(['oracle-mysql']);
+    const [long, short] = [
+      { ...database('a'), type: 'oracle-mysql:8.4' },
+      { ...database('a-oracle'), type: 'mysql:11.8' },
+    ];
+    expect(isRefused({ applications: {}, services: { a: long, 'a-oracle': short } })).toBe(true);
+    expect(isRefused({ applications: {}, services: { a: long, b: { ...short, name: 'b' } } })).toBe(false);
   });
 });
