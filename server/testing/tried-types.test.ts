@@ -3,11 +3,13 @@ import { catalogue, isBuiltIn, nameOfType, recipesOf } from '../catalogue/catalo
 import { exampleTypes } from '../catalogue/example-types.ts';
 import { everydayTypes } from './tried-types.ts';
 
-test('every day one version of each type that is built in is tried: that of the examples, or the newest from the same Debian, so that one is enough', () => {
+test('every day one version of each type that is built in and not large is tried: that of the examples, or the newest from the same Debian, so that one is enough', () => {
   const tried = everydayTypes(catalogue);
-  const entries = Object.entries(catalogue).filter(([name]) => isBuiltIn(name));
+  const builtIn = Object.entries(catalogue).filter(([name]) => isBuiltIn(name));
+  const [large, entries] = [builtIn.filter(([, { isLarge }]) => isLarge), builtIn.filter(([, { isLarge }]) => !isLarge)];
   const triedOf = (name: string) => tried.filter((type) => catalogue[nameOfType(type)] === catalogue[name]);
   expect(entries.filter(([name]) => triedOf(name).length !== 1)).toEqual([]);
+  expect(large.filter(([name]) => triedOf(name).length > 0)).toEqual([]);
   expect(exampleTypes.filter((type) => !tried.includes(type))).toEqual([]);
   expect(new Set(tried.map((type) => recipesOf(catalogue, type)[0])).size).toBe(1);
   const others = tried.filter((type) => !exampleTypes.some((example) => nameOfType(example) === nameOfType(type)));

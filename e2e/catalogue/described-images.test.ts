@@ -1,16 +1,16 @@
 /** Service types that are shipped as descriptions, tried with images of our own; with `./offshoot test catalogue` alone, because they are made of half a gigabyte each. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { openTestRegistry, type TestRegistry } from '../drivers/images/oci/test-registry.ts';
-import { openOutbound } from '../drivers/outbound/outbound.ts';
-import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../testing/images.ts';
-import { serviceImages } from '../testing/service-images.ts';
-import { offerDescribed } from './catalogue.ts';
-import { describedEntry } from './described-service.ts';
-import { shippedDescriptions } from './described-services.ts';
-import { readDescription } from './read-description.ts';
-import { type Account, type Service, type ServiceCommand, relationshipOf } from './service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../server/drivers/images/oci/test-registry.ts';
+import { openOutbound } from '../../server/drivers/outbound/outbound.ts';
+import { canRunContainers, openTestContainers, type TestContainers, whyNoContainers } from '../../server/testing/images.ts';
+import { serviceImages } from '../../server/testing/service-images.ts';
+import { offerDescribed } from '../../server/catalogue/catalogue.ts';
+import { describedEntry } from '../../server/catalogue/described-service.ts';
+import { shippedDescriptions } from '../../server/catalogue/described-services.ts';
+import { readDescription } from '../../server/catalogue/read-description.ts';
+import { type Account, type Service, type ServiceCommand, relationshipOf } from '../../server/catalogue/service.ts';
 
 interface Server {
   container: string;
@@ -58,7 +58,7 @@ async function perform(container: string, commands: readonly ServiceCommand[]) {
   for (const { argv, stdin } of commands) await inside(container, argv, stdin);
 }
 
-describe.runIf(canRunContainers && inject('everyVersion'))(
+describe.runIf(canRunContainers)(
   `described services with images of our own${whyNoContainers} (only with ./offshoot test catalogue)`,
   { timeout },
   () => {
