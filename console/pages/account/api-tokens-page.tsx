@@ -77,7 +77,7 @@ const NewToken = ({ name, secret }: { name: string; secret: string }) => (
   </section>
 );
 
-const TokenRow = ({ token, onChange }: { token: ApiToken; onChange(): void }) => (
+export const TokenRow = ({ token, onChange }: { token: ApiToken; onChange(): void }) => (
   <tr>
     <th scope="row">{token.name}</th>
     <td data-label="Made">

@@ -33,7 +33,7 @@ function SignIns({ me }: { me: User }) {
       }
       rows={signIns}
       error={error}
-      columns={['Program', 'Calls itself', 'From', 'Signed in', 'Last used', actionsColumn]}
+      columns={signInColumns}
       empty={{ says: 'Nothing is signed in as you: whatever acts as you does so with an API token or an SSH key.' }}
     >
       {(signIn) => <SignInRow key={signIn.id} signIn={signIn} onChange={changed} />}
@@ -41,7 +41,9 @@ function SignIns({ me }: { me: User }) {
   );
 }
 
-const SignInRow = ({ signIn, onChange }: { signIn: SignIn; onChange(): void }) => (
+export const signInColumns = ['Program', 'Calls itself', 'From', 'Signed in', 'Last used', actionsColumn];
+
+export const SignInRow = ({ signIn, onChange }: { signIn: SignIn; onChange(): void }) => (
   <tr>
     <th scope="row">{signIn.program}</th>
     <td data-label="Calls itself">{browserOf(signIn.user_agent)}</td>

@@ -54,7 +54,7 @@ function SshKeys({ me }: { me: User }) {
   );
 }
 
-const KeyRow = ({ of: key, onChange }: { of: SshKey; onChange(): void }) => (
+export const KeyRow = ({ of: key, onChange }: { of: SshKey; onChange(): void }) => (
   <tr>
     <th scope="row">{key.title}</th>
     <td data-label="Fingerprint" className="mono">

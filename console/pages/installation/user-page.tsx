@@ -9,7 +9,9 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Bones } from '../../ui/notice.tsx';
 import { personName } from '../../ui/person-name.ts';
-import { browserOf } from '../account/sign-ins-page.tsx';
+import { TokenRow } from '../account/api-tokens-page.tsx';
+import { SignInRow, signInColumns } from '../account/sign-ins-page.tsx';
+import { KeyRow } from '../account/ssh-keys-page.tsx';
 import { actionsColumn, List } from '../list-page.tsx';
 import { Failure, useTitle } from '../page.tsx';
 import './installation.css';
@@ -114,37 +116,10 @@ function SignIns({ user, onChange }: Part) {
       }
       rows={data}
       error={error}
-      columns={['Program', 'From', 'Signed in', 'Last used', actionsColumn]}
+      columns={signInColumns}
       empty={{ says: 'Nowhere.' }}
     >
-      {(signIn) => (
-        <tr key={signIn.id}>
-          <th scope="row">
-            {signIn.program}
-            <span className="under">{browserOf(signIn.user_agent)}</span>
-          </th>
-          <td data-label="From" className="mono">
-            {signIn.address}
-          </td>
-          <td data-label="Signed in">
-            <Age of={signIn.created_at} ago />
-          </td>
-          <td data-label="Last used">{signIn.is_current ? 'here, now' : <Age of={signIn.last_used_at} ago />}</td>
-          <td className="end">
-            {!signIn.is_current && (
-              <DeedButton
-                resource={signIn}
-                rel="delete"
-                verb="End"
-                label={`End the sign-in at ${signIn.address}`}
-                look="button tiny"
-                guard={{ loses: 'It is signed out at once, and has to sign in again.' }}
-                onDone={onChange}
-              />
-            )}
-          </td>
-        </tr>
-      )}
+      {(signIn) => <SignInRow key={signIn.id} signIn={signIn} onChange={onChange} />}
     </List>
   );
 }
@@ -160,28 +135,7 @@ function ApiTokens({ user, onChange }: Part) {
       columns={['Name', 'Made', 'Last used', actionsColumn]}
       empty={{ says: 'None.', cli: `./offshoot token create ${user.email}` }}
     >
-      {(token) => (
-        <tr key={token.id}>
-          <th scope="row">{token.name}</th>
-          <td data-label="Made">
-            <Age of={token.created_at} ago />
-          </td>
-          <td data-label="Last used">
-            {token.last_used_at === null ? <span className="quiet">never</span> : <Age of={token.last_used_at} ago />}
-          </td>
-          <td className="end">
-            <DeedButton
-              resource={token}
-              rel="delete"
-              verb="Revoke"
-              label={`Revoke ${token.name}`}
-              look="button tiny"
-              guard={{ loses: 'Programs that use it are let in no more, from their next request on.' }}
-              onDone={onChange}
-            />
-          </td>
-        </tr>
-      )}
+      {(token) => <TokenRow key={token.id} token={token} onChange={onChange} />}
     </List>
   );
 }
@@ -197,28 +151,7 @@ function SshKeys({ user, onChange }: Part) {
       columns={['Title', 'Fingerprint', 'Added', actionsColumn]}
       empty={{ says: 'None.' }}
     >
-      {(key) => (
-        <tr key={key.key_id}>
-          <th scope="row">{key.title}</th>
-          <td data-label="Fingerprint" className="mono">
-            {key.fingerprint}
-          </td>
-          <td data-label="Added">
-            <Age of={key.changed} ago />
-          </td>
-          <td className="end">
-            <DeedButton
-              resource={key}
-              rel="delete"
-              verb="Delete"
-              label={`Delete ${key.title}`}
-              look="button tiny"
-              guard={{ loses: 'Whoever has this key is let in no more, and sessions that it opened end.' }}
-              onDone={onChange}
-            />
-          </td>
-        </tr>
-      )}
+      {(key) => <KeyRow key={key.key_id} of={key} onChange={onChange} />}
     </List>
   );
 }

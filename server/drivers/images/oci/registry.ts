@@ -60,7 +60,9 @@ export function openRepository({ host, name }: Reference, way: RegistryWay, cred
         signal,
       });
     const reply = await send();
-    const challenge = reply.status === 401 ? challengeOf(reply.headers) : undefined;
+    // Whoever a redirect leads to has no say in where the credentials go.
+    const isTheirs = URL.parse(reply.url)?.origin === URL.parse(base)?.origin;
+    const challenge = reply.status === 401 && isTheirs ? challengeOf(reply.headers) : undefined;
     if (!challenge) return reply;
     reply.body.destroy();
     authorization = await authorize(challenge, { way, host, name, ...(credentials && { credentials }) }, signal);
