@@ -54,7 +54,8 @@ export async function prepareTypes(
 }
 
 async function prepareImage(images: Driver, type: string, log: (line: string) => void, signal: AbortSignal) {
-  log(`  Preparing ${type}, which is needed for the first time`);
+  // Behind `#` stands a hash of the credentials that an image was had with.
+  log(`  Preparing ${type.split('#', 1)[0]}, which is needed for the first time`);
   let told = 0;
   const onProgress = ({ percent, line }: { percent: number; line: string }) => {
     if (percent < told + progressPercent) return;
